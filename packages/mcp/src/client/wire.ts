@@ -414,7 +414,7 @@ export class Requests {
       return await this.#send(method, params, options);
     } catch (error) {
       const { rules } = this.#wire.established.revision;
-      const known = error instanceof RpcError && rules.urlElicitationRequired;
+      const known = error instanceof RpcError && rules.urlElicitationRequired && options.answers?.named !== true;
       const pages = known ? this.pages.demanded(error) : undefined;
       if (pages === undefined) throw error;
       const { signal, timeoutMs: patienceMs = this.#settings.timeoutMs } = options;

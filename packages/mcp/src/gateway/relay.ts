@@ -59,8 +59,8 @@ export interface RelayedWords {
   ): Promise<JsonObject | undefined>;
   /** The answer of a request for `item` as the caller gets it. */
   answer?(answer: JsonObject, item: RelayedItem): JsonObject;
-  /** An error the server gave to this call, as its caller gets it. */
-  error?(error: RpcError, call: Call): RpcError | Promise<RpcError>;
+  /** An error the server gave to this call, as its caller gets it. `asked`: how many questions the call put to a person before. */
+  error?(error: RpcError, call: Call, asked: number): RpcError | Promise<RpcError>;
   /** What a message of its log is called after. */
   logger?(logger: string | undefined): string;
   /** What it says of its progress. */
@@ -213,7 +213,7 @@ export class Relay {
         throw error;
       }
     } catch (error) {
-      throw await toldOf({ name, call, words }, error, stop);
+      throw await toldOf({ name, call, asked: answers.elicited, words }, error, stop);
     }
   }
 
@@ -426,6 +426,11 @@ class Questioner implements CallAnswers {
 
   among(calls: readonly Call[]): Answers {
     return new Questioner(this.#name, this.#context, this.#words, { among: calls, asked: this.#asked });
+  }
+
+  /** Questions put to a person so far. */
+  get elicited(): number {
+    return this.#asked.get("elicitation/create") ?? 0;
   }
 
   /** An answer may have come with another request: from then on it is that one's to cancel. */

@@ -65,19 +65,27 @@ export function violated(name: string, error: unknown): unknown {
 interface Told {
   readonly name: string;
   readonly call: Call;
+  /** Questions put to a person within the call so far. */
+  readonly asked: number;
   readonly words: {
-    error?(error: RpcError, call: Call): RpcError | Promise<RpcError>;
+    error?(error: RpcError, call: Call, asked: number): RpcError | Promise<RpcError>;
     failed?(failure: RelayFailure): string | undefined;
   };
 }
 
 /** The error as the caller is told of it. */
-export async function toldOf({ name, call, words }: Told, error: unknown, stop: AbortController): Promise<unknown> {
+export async function toldOf(
+  { name, call, asked, words }: Told,
+  error: unknown,
+  stop: AbortController,
+): Promise<unknown> {
   if (error instanceof AskError) return error;
   if (error instanceof RpcError) {
     if (error instanceof UpstreamError) return error;
-    if (!OWN_HOP.has(error.code)) return (await words.error?.(withoutOrigin(error), call)) ?? withoutOrigin(error);
-    return new UpstreamError(ErrorCode.InternalError, `${name} could not be spoken to: ${error.message}`);
+    // Every error goes the same way first: no code of a server's choice leads its words around what judges them.
+    const said = (await words.error?.(withoutOrigin(error), call, asked)) ?? withoutOrigin(error);
+    if (!OWN_HOP.has(error.code)) return said;
+    return new UpstreamError(ErrorCode.InternalError, `${name} could not be spoken to: ${said.message}`);
   }
   if (!(error instanceof LocalError)) return error;
   if (stop.signal.aborted && error.code === "CANCELLED")

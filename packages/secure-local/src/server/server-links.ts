@@ -58,7 +58,7 @@ const PICTURE = /^data:image\/(?:png|jpeg|gif|webp);base64,[a-z0-9+/]*={0,2}$/i;
 const HTTPS_PORT = 443;
 
 /** Whether a client may open this page: by https, or by http where the policy allows its host and port. */
-function isPage(policy: Policy, uri: string): boolean {
+export function isPage(policy: Policy, uri: string): boolean {
   if (!/^https?:\/\//i.test(uri) || NO_URI.test(uri) || !URL.canParse(uri)) return false;
   const { protocol, hostname: host, port, username, password } = new URL(uri);
   // A name before the host makes people take it for the host.

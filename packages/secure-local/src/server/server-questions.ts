@@ -44,10 +44,7 @@ export function askable({ mayAsk }: Pick<ServerGrant, "mayAsk">, options: Client
 export async function passQuestion(
   { name: server, mayAsk }: ServerGrant,
   { call, among, method, number, params }: RelayedQuestion,
-  {
-    pass,
-    record,
-  }: { readonly pass: (params: JsonObject) => Promise<JsonObject | undefined>; readonly record: RecordWords },
+  { pass, record, mayOpen, said }: Judges & { readonly pass: (params: JsonObject) => Promise<JsonObject | undefined> },
 ): Promise<JsonObject | undefined> {
   const what = QUESTIONS[method];
   const { principal } = call.carrier;
@@ -57,15 +54,13 @@ export async function passQuestion(
   const asked = cleanValue(params);
   const calls = known ? {} : { calls: among.map(({ id }) => id) };
   const detail = redactValue({ asked, ...calls }) as JsonObject;
-  if (!mayAsk.has(what)) {
-    const decision = { allowed: false, rule: `servers.${server}.may_ask` };
-    await record({ kind: "server.asked", ...about, decision, outcome: "denied", detail });
-    throw new RpcError(INVALID_REQUEST, `Denied. The policy does not let ${server} ask for ${what}.`);
-  }
-  if (what === "elicitation" && number > MOST_QUESTIONS) {
-    const decision = { allowed: false, rule: `at most ${MOST_QUESTIONS} questions a call` };
-    await record({ kind: "server.asked", ...about, decision, outcome: "denied", detail });
-    throw new RpcError(INVALID_REQUEST, `Denied. A call may put at most ${MOST_QUESTIONS} questions to a person.`);
+  const isPage = what === "elicitation" && params["mode"] === "url";
+  const page = isPage ? pageOf(asked, mayOpen) : asked;
+  const refused = refusedQuestion({ name: server, mayAsk }, { what, number, page });
+  if (refused !== undefined || page === undefined) {
+    const { rule, text } = refused ?? NO_PAGE;
+    await record({ kind: "server.asked", ...about, decision: { allowed: false, rule }, outcome: "denied", detail });
+    throw new RpcError(INVALID_REQUEST, text);
   }
   await record({
     kind: "server.asked",
@@ -74,7 +69,7 @@ export async function passQuestion(
     detail,
   });
   try {
-    const answer = await pass(named(server, method, asked));
+    const answer = await pass(named(server, method, { params: page, said }));
     const action = answer?.["action"];
     const settled = answer === undefined ? "none" : "ok";
     await record({
@@ -89,49 +84,111 @@ export async function passQuestion(
   }
 }
 
+/** Why a question is not put; undefined where it may be. */
+function refusedQuestion(
+  { name, mayAsk }: Pick<ServerGrant, "name" | "mayAsk">,
+  { what, number, page }: { readonly what: ServerQuestion; readonly number: number; readonly page: unknown },
+): { readonly rule: string; readonly text: string } | undefined {
+  if (!mayAsk.has(what))
+    return { rule: `servers.${name}.may_ask`, text: `Denied. The policy does not let ${name} ask for ${what}.` };
+  if (what === "elicitation" && number > MOST_QUESTIONS) return TOO_MANY;
+  return page === undefined ? NO_PAGE : undefined;
+}
+
+/** What the texts and pages of a question are judged by. */
+interface Judges {
+  readonly record: RecordWords;
+  /** Whether a client may open this page. */
+  readonly mayOpen: (url: string) => boolean;
+  /** A text behind the name of its server, marked where a line of it could be taken for ours. */
+  readonly said: (text: string) => string;
+}
+
 /** The question with the name of who asks in the text that a person reads. */
-function named(server: string, method: RelayedQuestion["method"], params: JsonObject): JsonObject {
-  const by = (text: unknown): string => `The server ${server} asks: ${typeof text === "string" ? text : ""}`.trimEnd();
+function named(
+  server: string,
+  method: RelayedQuestion["method"],
+  { params, said }: { readonly params: JsonObject; readonly said: Judges["said"] },
+): JsonObject {
+  const by = (text: unknown): string =>
+    `The server ${server} asks: ${typeof text === "string" ? said(text) : ""}`.trimEnd();
   if (method === "elicitation/create") return { ...params, message: by(params["message"]) };
   if (method === "sampling/createMessage") return { ...params, systemPrompt: by(params["systemPrompt"]) };
   return params;
 }
 
+/** What a question for a page consists of, and nothing else; undefined where it is none that may be asked. */
+function pageOf(asked: unknown, mayOpen: Judges["mayOpen"]): JsonObject | undefined {
+  if (typeof asked !== "object" || asked === null) return undefined;
+  const { mode = "url", url, message = "", elicitationId } = asked as JsonObject;
+  if (mode !== "url" || typeof message !== "string" || typeof url !== "string" || !mayOpen(url)) return undefined;
+  if (elicitationId === undefined) return { mode, message, url };
+  return typeof elicitationId === "string" ? { mode, message, url, elicitationId } : undefined;
+}
+
+interface AskedPages {
+  /** As the caller reads it. */
+  readonly message: string;
+  readonly data: unknown;
+  readonly call: RelayedQuestion["call"];
+  /** Questions that the call put to a person before. */
+  readonly asked: number;
+}
+
 /** Pages to open are questions: all of them may be asked, or none of the error is passed on. */
 export async function pagesAsked(
   { name, mayAsk }: ServerGrant,
-  { error, call }: { readonly error: RpcError; readonly call: RelayedQuestion["call"] },
-  record: RecordWords,
+  { message, data, call, asked }: AskedPages,
+  { record, mayOpen, said }: Judges,
 ): Promise<RpcError> {
-  const { message, data } = error;
   const { elicitations } = (data ?? {}) as { readonly elicitations?: unknown };
-  const pages = Array.isArray(elicitations) ? (elicitations as readonly unknown[]) : [];
-  const allowed = mayAsk.has("elicitation");
-  const fine = allowed && pages.length > 0 && pages.length <= MOST_QUESTIONS && pages.every(isPage);
+  const given = Array.isArray(elicitations) ? (elicitations as readonly unknown[]) : [];
+  const pages = cleanValue<readonly unknown[]>(given).flatMap((each): JsonObject[] => {
+    const page = pageOf(each, mayOpen);
+    return page === undefined ? [] : [page];
+  });
+  const refused = refusedPages({ name, mayAsk }, { call, asked, given: given.length, pages: pages.length });
   const event: AuditEvent = {
     kind: "server.asked",
     id: call.id,
     principal: call.carrier.principal,
     method: "elicitation/create",
     server: name,
-    decision: { allowed: fine, rule: allowed && !fine ? "pages to open" : `servers.${name}.may_ask` },
-    detail: redactValue({ asked: cleanValue({ elicitations: pages }) }) as JsonObject,
+    decision: { allowed: refused === undefined, rule: refused?.rule ?? `servers.${name}.may_ask` },
+    detail: redactValue({ asked: cleanValue({ elicitations: given }) }) as JsonObject,
   };
-  await record(fine ? event : { ...event, outcome: "denied" });
-  if (fine) {
-    const asked = pages.map((each) => named(name, "elicitation/create", each as JsonObject));
-    return new RpcError(McpErrorCode.UrlElicitationRequired, `${name}: ${message}`, { elicitations: asked });
-  }
-  const text = allowed
-    ? `Upstream violated the protocol: ${name} asks for pages that are none of the web`
-    : `Denied. The policy does not let ${name} ask for elicitation.`;
-  return new RpcError(INTERNAL_ERROR, text, { server: name });
+  await record(refused === undefined ? event : { ...event, outcome: "denied" });
+  if (refused !== undefined) return new RpcError(INTERNAL_ERROR, refused.text, { server: name });
+  const questions = pages.map((params) => named(name, "elicitation/create", { params, said }));
+  return new RpcError(McpErrorCode.UrlElicitationRequired, message, { elicitations: questions });
 }
 
-function isPage(each: unknown): boolean {
-  return typeof each === "object" && each !== null && isWebAddress((each as { readonly url?: unknown }).url);
+/** Why none of these pages is asked for; undefined where all may be. */
+function refusedPages(
+  { name, mayAsk }: Pick<ServerGrant, "name" | "mayAsk">,
+  {
+    call,
+    asked,
+    given,
+    pages,
+  }: Pick<AskedPages, "call" | "asked"> & { readonly given: number; readonly pages: number },
+): { readonly rule: string; readonly text: string } | undefined {
+  if (!mayAsk.has("elicitation"))
+    return {
+      rule: `servers.${name}.may_ask`,
+      text: `Denied. The policy does not let ${name} ask for elicitation.`,
+    };
+  if (given === 0 || pages !== given)
+    return { rule: PAGES, text: `Upstream violated the protocol: ${name} asks for pages that may not be opened` };
+  if (asked + pages > MOST_QUESTIONS) return TOO_MANY;
+  if (call.caller.capabilities.elicitation?.url !== undefined) return undefined;
+  const text = `${name} wants a page to be opened first, and this client did not declare that it opens any (elicitation.url)`;
+  return { rule: "what the client declared", text };
 }
 
-function isWebAddress(url: unknown): boolean {
-  return typeof url === "string" && /^https?:\/\//i.test(url) && URL.canParse(url);
-}
+const PAGES = "pages to open";
+const NO_PAGE = { rule: PAGES, text: "Denied. The page to open is none that a client may open." };
+const TOO_MANY = {
+  rule: `at most ${MOST_QUESTIONS} questions a call`,
+  text: `Denied. A call may put at most ${MOST_QUESTIONS} questions to a person.`,
+};

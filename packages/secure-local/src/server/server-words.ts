@@ -5,7 +5,7 @@ import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import { foldLetters } from "../inspection/names.js";
 import type { ServerGrant } from "../policy/policy.js";
 import { networkHint } from "./network-hint.js";
-import { type LinkRules, safeLinks } from "./server-links.js";
+import { isPage, type LinkRules, safeLinks } from "./server-links.js";
 import { pagesAsked, passQuestion, type RecordWords } from "./server-questions.js";
 
 /** What our own refusals, and the marks of who says something, begin with: nobody else's text may be taken for one. */
@@ -30,18 +30,26 @@ interface WordsOptions {
 export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links }: WordsOptions): RelayedWords {
   const { name } = grant;
   const attributed = (text: string): string => (looksLikeOurs(text) ? `[the server ${name} says] ${text}` : text);
+  const said = (message: string): string => saidBelow(message, attributed);
+  const mayOpen = (url: string): boolean => isPage(links().policy, url);
   return {
     question: (question, pass) =>
-      passQuestion(grant, question, { pass: (params) => mayAsk(question.call).then(() => pass(params)), record }),
+      passQuestion(grant, question, {
+        pass: (params) => mayAsk(question.call).then(() => pass(params)),
+        record,
+        mayOpen,
+        said,
+      }),
     answer: (answer, { kind, shown }) =>
       hinted(grant, mapped(safeLinks(answer, links(), kind === "resource" ? shown : undefined), attributed)),
-    error: (error, call) => {
-      if (error.code === McpErrorCode.UrlElicitationRequired) return pagesAsked(grant, { error, call }, record);
-      const { code, message, data } = error;
+    error: ({ code, message, data }, call, asked) => {
+      const text = `${name}: ${said(message)}`;
+      if (code === McpErrorCode.UrlElicitationRequired)
+        return pagesAsked(grant, { message: text, data, call, asked }, { record, mayOpen, said });
       const told = data === undefined ? undefined : { server: name, data };
       const hint = networkHint(grant, message);
       const below = hint === undefined ? "" : `\n${hint}`;
-      return new RpcError(code, `${name}: ${saidBelow(message, attributed)}${below}`, told);
+      return new RpcError(code, text + below, told);
     },
     logger: (logger) => (logger === undefined ? name : `${name}: ${logger}`),
     progress: attributed,

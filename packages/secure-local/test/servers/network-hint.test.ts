@@ -48,7 +48,7 @@ describe("the hint stands", () => {
   it("below an error, below an answer that is one, and in why a server does not come up", async () => {
     const grant = await grantOf(NONE);
     const words = serverWords(grant, { ...unused, links: () => ({}) as never });
-    const error = words.error?.(new RpcError(-32_603, "fetch failed"), {} as never) as RpcError;
+    const error = words.error?.(new RpcError(-32_603, "fetch failed"), {} as never, 0) as RpcError;
     expect(error.message).toMatch(/^github: fetch failed\nThe sandbox of github lets it reach no host\./);
     const content = [{ type: "text", text: "Error: fetch failed" }];
     const shown = { kind: "tool", shown: "x" } as never;
