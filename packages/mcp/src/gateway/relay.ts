@@ -326,8 +326,14 @@ const BLOCKS: ReadonlyMap<unknown, readonly string[]> = new Map([
 function faultOf(kind: RelayedItem["kind"], result: JsonObject): string | undefined {
   const { resultType, content, structuredContent, contents, messages } = result;
   if (resultType === "input_required" || kind === "template") return undefined;
-  if (kind === "resource") return Array.isArray(contents) ? undefined : "what was read has no contents";
-  if (kind === "prompt") return messages === undefined || Array.isArray(messages) ? undefined : "it has no messages";
+  if (kind === "resource") {
+    if (!Array.isArray(contents)) return "what was read has no contents";
+    return contents.every(isContents) ? undefined : "what was read has contents that lack what they have to have";
+  }
+  if (kind === "prompt") {
+    if (messages !== undefined && !Array.isArray(messages)) return "it has no messages";
+    return (messages ?? []).every(isMessage) ? undefined : "it has a message of no role, or of an unknown kind";
+  }
   if (isJsonObject(result["task"])) return "it made a task of the call, and nobody asked for one";
   if (content === undefined && structuredContent !== undefined) return undefined;
   if (!Array.isArray(content)) return "the result of the call has no content";
@@ -344,9 +350,20 @@ function isBlock(block: JsonObject): boolean {
   return type !== "resource" || isContents(resource);
 }
 
+const ROLES: ReadonlySet<unknown> = new Set(["user", "assistant"]);
+
+/** A message that a client may put before its model: of a person or of the model, never of the system. */
+function isMessage(message: unknown): boolean {
+  if (!isJsonObject(message) || !ROLES.has(message["role"])) return false;
+  const { content } = message;
+  return isJsonObject(content) && BLOCKS.has(content["type"]) && isBlock(content);
+}
+
 function isContents(resource: unknown): boolean {
   if (!isJsonObject(resource) || typeof resource["uri"] !== "string") return false;
-  return typeof (resource["text"] ?? resource["blob"]) === "string";
+  const { text, blob } = resource;
+  if (![text, blob].every((each) => each === undefined || typeof each === "string")) return false;
+  return text !== undefined || blob !== undefined;
 }
 
 function spoken({ answer }: RelayedWords, result: JsonObject, item: RelayedItem): JsonObject {
