@@ -80,8 +80,7 @@ export class Wire {
 
   /** Connects. Rejects with a ConnectError. */
   async open(signal?: AbortSignal): Promise<void> {
-    const signals = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
-    this.#established = await this.#establish(signals);
+    this.#established = await this.#establish(eitherOf(signal, this.#closing));
   }
 
   /** Resolves with the neutral result. Rejects with an RpcError or a LocalError. */
@@ -224,12 +223,15 @@ function neutral(error: unknown, { method, params }: Sending, { transport }: Con
   return troubles ? new LocalError("TIMEOUT", (error as Error).message + troubles, { cause: error }) : error;
 }
 
+function eitherOf(signal: AbortSignal | undefined, own: AbortController): AbortSignal {
+  return signal === undefined ? own.signal : AbortSignal.any([signal, own.signal]);
+}
+
 /** What is being opened anew, if that comes about within the time of the request that waits for it. */
 async function inTime(reopening: Promise<Established>, { method, timeoutMs, signal }: Sending): Promise<Established> {
   const over = new AbortController();
-  const either = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]);
   try {
-    const opened = await Promise.race([reopening, pause(timeoutMs, either)]);
+    const opened = await Promise.race([reopening, pause(timeoutMs, eitherOf(signal, over))]);
     if (opened !== undefined) return opened;
   } finally {
     over.abort();
@@ -311,8 +313,7 @@ class OpenPages {
       if (typeof id === "string") this.#open.set(id, done);
       try {
         if (!(await agrees({ ...page, mode: "url" }))) return false;
-        const either = signal === undefined ? done.signal : AbortSignal.any([signal, done.signal]);
-        await pause(patienceMs, either);
+        await pause(patienceMs, eitherOf(signal, done));
       } finally {
         if (typeof id === "string") this.#open.delete(id);
       }
@@ -414,7 +415,7 @@ export class Requests {
       return await this.#send(method, params, options);
     } catch (error) {
       const { rules } = this.#wire.established.revision;
-      const known = error instanceof RpcError && rules.urlElicitationRequired && options.answers?.named !== true;
+      const known = error instanceof RpcError && rules.urlElicitationRequired && !options.answers?.named;
       const pages = known ? this.pages.demanded(error) : undefined;
       if (pages === undefined) throw error;
       const { signal, timeoutMs: patienceMs = this.#settings.timeoutMs } = options;

@@ -1,5 +1,6 @@
 // A server into which other servers are mounted: it offers what they offer, to clients of every revision, by relaying.
 import type { Client } from "../client/client.js";
+import type { Subscription } from "../client/subscriptions.js";
 import { pause } from "../client/wire.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { watchNumbers } from "../jsonrpc/exact-numbers.js";
@@ -237,6 +238,8 @@ class MountedUpstream implements Mounted {
   readonly #connections: Connections;
   readonly #core: ServerCore;
   readonly #gone = new AbortController();
+  /** What is heard of changes: one for each connection that is open. */
+  readonly #followed = new Set<Subscription>();
   readonly #uris: Uris<Mount>;
   #reading: Promise<void> | undefined;
   /** What it offers is its owner's to say: nothing is listed. */
@@ -315,6 +318,7 @@ class MountedUpstream implements Mounted {
   async remove(): Promise<void> {
     if (this.#gone.signal.aborted) return;
     this.#gone.abort();
+    for (const subscription of this.#followed) void subscription.close();
     await this.mount.remove();
     this.onRemoved();
   }
@@ -334,6 +338,7 @@ class MountedUpstream implements Mounted {
    */
   async #follow(client: Client): Promise<void> {
     const { signal } = this.#gone;
+    let subscription: Subscription | undefined;
     try {
       const { tools, prompts, resources } = client.capabilities;
       const watched = {
@@ -342,11 +347,10 @@ class MountedUpstream implements Mounted {
         resourcesListChanged: resources?.listChanged === true,
       };
       if (!Object.values(watched).includes(true)) return;
-      const subscription = client.subscribe(watched);
+      subscription = client.subscribe(watched);
       // A client that is its owner's stays open when the mount ends.
-      const end = (): void => void subscription.close();
-      if (signal.aborted) end();
-      signal.addEventListener("abort", end, { once: true });
+      if (signal.aborted) void subscription.close();
+      this.#followed.add(subscription);
       for await (const { kind } of subscription) {
         if (this.#fixed) continue;
         const offer = await readOffer(client).catch((error: unknown) =>
@@ -362,6 +366,8 @@ class MountedUpstream implements Mounted {
     } catch (error) {
       if (!signal.aborted && !(error instanceof LocalError && error.code === "CLOSED"))
         this.#warn(`Changes of ${this.name} are not heard of: ${(error as Error).message}`);
+    } finally {
+      if (subscription !== undefined) this.#followed.delete(subscription);
     }
   }
 }

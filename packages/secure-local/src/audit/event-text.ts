@@ -3,12 +3,12 @@ import { hash } from "node:crypto";
 import type { AuditEvent, AuditSink } from "./audit-event.js";
 import { escapeUnseen } from "./escape-unseen.js";
 import { MAX_TEXT, redactString, redactValue } from "./redact.js";
-import { renewSecrets } from "./secret-files.js";
+import { followsFiles, renewSecrets } from "./secret-files.js";
 import { mayHoldSecret, secretsVersion } from "./secret-shapes.js";
 
 /** The event's fields as `,"name":value…`, in a fixed order. Fields that are undefined are left out. Never throws. */
 export function eventText(event: AuditEvent): string {
-  renewSecrets();
+  if (followsFiles) renewSecrets();
   const { id, connection, decision, duration_ms: duration } = event;
   let text = `,"kind":${usualText(event.kind)}`;
   if (id !== undefined) text += `,"id":${typeof id === "number" ? JSON.stringify(id) : anyText(id)}`;

@@ -18,11 +18,14 @@ interface FollowedFile {
 /** By the secret's name and the path. */
 const followed = new Map<string, FollowedFile>();
 let lookedInThisTurn = false;
+/** Whether any secret comes from a file: where none does, nobody has to look. */
+export let followsFiles = false;
 
 /** Has `learn` told of the value now, if there is one, and of each that the file has later, before anything leaves that could hold it. */
 export function followSecretFile(name: string, path: string, learn: (value: string) => void): void {
   const file: FollowedFile = { path, learn, state: undefined, text: undefined };
   followed.set(`${name}\0${path}`, file);
+  followsFiles = true;
   renew(file);
 }
 
@@ -33,7 +36,7 @@ export function renewSecrets(): void {
 
 /** For the many texts of one result: nothing can have come from elsewhere before this turn of the program ends. */
 export function renewSecretsOnce(): void {
-  if (lookedInThisTurn || followed.size === 0) return;
+  if (lookedInThisTurn) return;
   lookedInThisTurn = true;
   queueMicrotask(() => {
     lookedInThisTurn = false;

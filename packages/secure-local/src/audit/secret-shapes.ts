@@ -1,5 +1,5 @@
 // Knows secrets by their own look: the tokens whose issuers gave them a shape.
-import { renewSecretsOnce } from "./secret-files.js";
+import { followsFiles, renewSecretsOnce } from "./secret-files.js";
 
 /**
  * What a token of each issuer looks like. Every shape begins with something fixed or bounds its repeats, so that looking for
@@ -261,13 +261,13 @@ function look(): void {
 
 /** Whether any value is known: where none is, nothing has to be looked through. */
 export function knowsSecrets(): boolean {
-  renewSecretsOnce();
+  if (followsFiles) renewSecretsOnce();
   return pattern !== undefined;
 }
 
 /** Another number whenever other values are known: what was written before may hold one of them. */
 export function secretsVersion(): number {
-  renewSecretsOnce();
+  if (followsFiles) renewSecretsOnce();
   return version;
 }
 
@@ -275,7 +275,7 @@ export function secretsVersion(): number {
 export function knownPlaces(
   text: string,
 ): readonly { readonly index: number; readonly length: number; readonly label: string }[] {
-  renewSecretsOnce();
+  if (followsFiles) renewSecretsOnce();
   if (pattern === undefined) return [];
   const plain = [...text.matchAll(pattern)].map(({ 0: value, index }) => ({
     index,
@@ -293,7 +293,7 @@ function escapedSecrets(): EscapedValues {
 
 /** The text with the values of known secrets replaced by their names. */
 export function replaceKnown(text: string): string {
-  renewSecretsOnce();
+  if (followsFiles) renewSecretsOnce();
   if (pattern === undefined) return text;
   pattern.lastIndex = 0;
   const replaced = pattern.test(text) ? text.replace(pattern, (value) => `[secret ${names.get(value) ?? ""}]`) : text;

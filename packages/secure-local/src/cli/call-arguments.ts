@@ -21,7 +21,7 @@ export function readArguments(words: readonly string[], schema: Schema | undefin
   const pairs = words.map((word): [string, unknown] => {
     const [, key, value] = KEY.exec(word) ?? [];
     if (key === undefined || value === undefined) {
-      throw new UsageError(wordFault(word, schema));
+      throw new UsageError(adviceFor(word, schema));
     }
     const type = Object.hasOwn(properties, key) ? properties[key]?.type : undefined;
     const text = textOf(value);
@@ -32,7 +32,7 @@ export function readArguments(words: readonly string[], schema: Schema | undefin
 }
 
 /** A bare word says nothing of which argument it is: here is how it is written, by the names the tool has. */
-function wordFault(word: string, schema: Schema | undefined): string {
+function adviceFor(word: string, schema: Schema | undefined): string {
   const names = Object.keys(schema?.["properties"] ?? {});
   const needed = Array.isArray(schema?.["required"]) ? (schema["required"] as unknown[])[0] : undefined;
   const first = typeof needed === "string" ? needed : names[0];

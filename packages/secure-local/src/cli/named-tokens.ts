@@ -11,7 +11,7 @@ const MAX_BYTES = 256 * 1024;
 const WRITABLE_BY_OTHERS = 0o022;
 /** A name as people are called in mail and on machines: it stands in the log, and in questions. */
 const LINE = /^([A-Za-z0-9][A-Za-z0-9._@+-]{0,63})\s*:\s*(?:sha256:)?([0-9a-fA-F]{64})$/;
-const LIKE = "write NAME: SHA256, as in ada: and the 64 hexadecimal digits of her token's SHA-256";
+const LINE_ADVICE = "write NAME: SHA256, as in ada: and the 64 hexadecimal digits of her token's SHA-256";
 
 /**
  * Lines `NAME: SHA256`; empty ones and those that begin with # are passed over. A name may stand on two lines while its token is
@@ -25,7 +25,7 @@ export function namedTokens(file: string): readonly NamedToken[] {
     if (line === "" || line.startsWith("#")) continue;
     const [, principal, digits] = LINE.exec(line) ?? [];
     if (principal === undefined || digits === undefined)
-      throw new ServeError(`${file}:${at + 1}: this line names nobody; ${LIKE}`);
+      throw new ServeError(`${file}:${at + 1}: this line names nobody; ${LINE_ADVICE}`);
     if (principal.toLowerCase() === OWNER)
       throw new ServeError(`${file}:${at + 1}: ${OWNER} is whoever runs serve, and has a token; use another name`);
     const sha256 = digits.toLowerCase();
@@ -37,7 +37,7 @@ export function namedTokens(file: string): readonly NamedToken[] {
     whose.set(sha256, principal);
     found.push({ principal, sha256 });
   }
-  if (found.length === 0) throw new ServeError(`${file} names nobody; ${LIKE}, or leave out --tokens`);
+  if (found.length === 0) throw new ServeError(`${file} names nobody; ${LINE_ADVICE}, or leave out --tokens`);
   if (found.length > MAX_TOKENS)
     throw new ServeError(`${file} has ${found.length} tokens, and ${MAX_TOKENS} are the most; remove some`);
   return found;
@@ -49,8 +49,8 @@ function readTokensFile(file: string): string {
   try {
     descriptor = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
     const status = fs.fstatSync(descriptor);
-    const wrong = faultOf(status);
-    if (wrong !== undefined) throw new ServeError(`${file} cannot be the file of --tokens: ${wrong}`);
+    const advice = faultOf(status);
+    if (advice !== undefined) throw new ServeError(`${file} cannot be the file of --tokens: ${advice}`);
     return fs.readFileSync(descriptor, "utf8");
   } catch (error) {
     if (error instanceof ServeError) throw error;

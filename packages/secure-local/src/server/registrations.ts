@@ -424,7 +424,7 @@ function withConsent(
       const policy = judgedBy();
       const paths = policy === undefined ? [] : pathsOfCall(policy, { tool: name, arguments: args });
       if (paths === undefined) return refusedResult(TOO_MANY_PATHS);
-      const places = placesIn(paths);
+      const places = paths.length === 0 ? undefined : placesIn(paths);
       const asked = consent({ ctx, tool: name, destructive, arguments: args, open });
       const go = (): ReturnType<typeof run> =>
         places === undefined ? run(args, ctx) : atPlaces(places, () => run(args, ctx));

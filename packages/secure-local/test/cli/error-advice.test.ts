@@ -15,7 +15,7 @@ const ADVICE =
 
 /** Texts made elsewhere, each with its own advice, as the names in them show; and one that says what a person did. */
 const ELSEWHERE =
-  /^(?:[A-Za-z.]+|(?:this\.)?#?\w+, what|reason, \{ cause: error \}|this\.#file, what|isThere\(file\)|notLoaded\(.*\)|`\$\{file\}: \$\{fault\}`|`\$\{file\} has \$\{which\}.*)$/s;
+  /^(?:[A-Za-z.]+|(?:this\.)?#?\w+, what|reason, \{ cause: error \}|this\.#file, what|isThere\(file\)|notLoaded\(.*\)|adviceFor\(.*\)|`\$\{file\}: \$\{fault\}`|`\$\{file\} has \$\{which\}.*)$/s;
 const SAID = ["nothing was started: you did not allow it", "the audit log is closed."];
 
 interface Thrown {

@@ -1,7 +1,7 @@
 // Cleans every text of a result, an error or any other JSON value on its way out.
 import { Buffer, isUtf8 } from "node:buffer";
 import { randomBytes } from "node:crypto";
-import { renewSecrets } from "../../audit/secret-files.js";
+import { followsFiles, renewSecrets } from "../../audit/secret-files.js";
 import { knownPlaces, knowsSecrets } from "../../audit/secret-shapes.js";
 import { type CleanLimits, cleanText, DEFAULT_CLEAN_LIMITS } from "./clean-text.js";
 
@@ -48,7 +48,7 @@ export class LongResultError extends Error {
  * @throws HiddenTextError, LongResultError
  */
 export function cleanResult<T>(result: T, limits: CleanLimits = DEFAULT_CLEAN_LIMITS): T {
-  renewSecrets();
+  if (followsFiles) renewSecrets();
   const pass: Pass = { limits, left: limits.resultBytes, size: 0, texts: [] };
   const cleaned = cleanAny(result, pass, 0, true);
   if (limits.wholeBytes !== undefined && pass.size > limits.wholeBytes) throw new LongResultError();
@@ -57,7 +57,7 @@ export function cleanResult<T>(result: T, limits: CleanLimits = DEFAULT_CLEAN_LI
 
 /** Returns any JSON value (error data, log data, arguments to be shown) cleaned, as `cleanResult` does. */
 export function cleanValue<T>(value: T, limits: CleanLimits = DEFAULT_CLEAN_LIMITS): T {
-  renewSecrets();
+  if (followsFiles) renewSecrets();
   return cleanAny(value, { limits, left: limits.resultBytes, size: 0, texts: [] }, 0, false) as T;
 }
 
