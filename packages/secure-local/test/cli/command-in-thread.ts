@@ -14,7 +14,7 @@ export async function runQuickly(args: readonly string[], options: Omit<RunOptio
   return soaking ? await run(args, options) : await runInThread(args, options);
 }
 
-/** The same with SOAK=1 too: for what depends on the stdout of this very process. */
+/** The same with SOAK=1 too: for what depends on the stdout of this very process, and for thousands of lines that do nothing. */
 export async function runInThread(args: readonly string[], { home, env, cwd }: RunOptions): Promise<Ran> {
   if (running)
     throw new Error(`${args.join(" ")}: another command line is running in this thread; await that one first`);

@@ -9,7 +9,7 @@ import { COMMAND_PAGES, COMMON_OPTIONS, OPTION_PAGES } from "../../src/cli/comma
 import { ExitCode } from "../../src/cli/terminal.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { COMMAND, environmentOf, type Ran, run, start } from "./command.js";
-import { runQuickly } from "./command-in-thread.js";
+import { runInThread, runQuickly } from "./command-in-thread.js";
 
 const SMALL = fileURLToPath(new URL("small-program.mjs", import.meta.url));
 
@@ -207,7 +207,8 @@ describe("each option", () => {
       if (value !== undefined && !REPEATED.has(option)) wrong.push([option, "1", option, "2"]);
       for (const words of [...wrong, [`${option}x`], ["--nonsuch"], ["-q"]]) {
         const about = [...typed, ...words].join(" ");
-        const ran = await runQuickly([...typed, ...words], { home, cwd: home });
+        // Refused before anything is done, by the same lines as in the built program.
+        const ran = await runInThread([...typed, ...words], { home, cwd: home });
         judge(ran, about);
         expect([ran.code, ran.stderr], about).toEqual([
           ExitCode.Usage,
@@ -228,7 +229,7 @@ describe("each option", () => {
           const given = args!.indexOf("--");
           const at = given < 0 ? args!.length : given;
           const words = args!.toSpliced(at, 0, `${option}=${wrong}`);
-          judge(await runQuickly(words, { home, cwd: home }), words.join(" "));
+          judge(await runInThread(words, { home, cwd: home }), words.join(" "));
         }
       }
     },

@@ -21,6 +21,17 @@ const about = (name: string): RegExp => new RegExp(`"path"[^:]*: "[^"]*/${name}"
 const allow = (page: Page, name: string): Locator =>
   page.locator("article", { hasText: about(name) }).getByRole("button", { name: "Allow this one call" });
 
+/** Where it is once nothing moves any more: what is asked of the console for a card comes a moment after the card. */
+async function atRest(locator: Locator): Promise<{ readonly x: number; readonly y: number }> {
+  let [at, before] = ["", ""];
+  const isAtRest = async (): Promise<boolean> => {
+    [before, at] = [at, JSON.stringify(await locator.boundingBox())];
+    return at === before && at !== "null";
+  };
+  await expect.poll(isAtRest, { interval: 500 }).toBe(true);
+  return JSON.parse(at) as { x: number; y: number };
+}
+
 const NOT_WELL = `version: "1.0"
 sandbox: none
 tools: { allowed: [calculate, "never__*"] }
@@ -40,7 +51,7 @@ export function decisionCases(browser: () => Browser): void {
         await asked(watched, page, ["one.md", "two.md", "three.md"]);
         const first = allow(page, "one.md");
         await page.locator("article button:not([aria-disabled])", { hasText: "Allow" }).nth(2).waitFor();
-        const { x = 0, y = 0 } = (await first.boundingBox()) ?? {};
+        const { x, y } = await atRest(first);
         await page.mouse.click(x + 5, y + 5);
         await page.waitForTimeout(350);
         expect(await page.locator(":focus").innerText()).toMatch(/^Question .* waiting$/);

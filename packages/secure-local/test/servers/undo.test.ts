@@ -157,7 +157,7 @@ class Life {
 
 it.each(
   ["cursor", "codex", "continue"].flatMap((id) =>
-    Array.from({ length: repeated(8, 200) }, (_, seed) => [id, seed] as const),
+    Array.from({ length: repeated(8, 25) }, (_, seed) => [id, seed] as const),
   ),
 )("%s, life %i: no server of its user is lost", async (id, seed) => {
   const life = new Life(id, seed + 1);
