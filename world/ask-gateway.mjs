@@ -39,9 +39,12 @@ export async function askGateway(servers, scratch) {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, one));
   const policy = join(scratch, "gateway.yaml");
-  writeFileSync(policy, policyText(named), { mode: 0o600 });
+  writeFileSync(policy, policyText(named, []), { mode: 0o600 });
   const env = { PATH: process.env.PATH, HOME: join(scratch, "home-of-gateway") };
   const reviewed = approveServers(COMMAND, policy, { env, timeout: REVIEW_MS });
+  // They are judged by whether they answer the same; whether a description pleads too much is another question.
+  const findings = [...reviewed.stdout.matchAll(/^ {2}hard {2}(\S+)/gm)].map(([, id]) => id);
+  writeFileSync(policy, policyText(named, [...new Set(findings)]), { mode: 0o600 });
   const through = { command: process.execPath, args: [COMMAND, "--policy", policy], env };
   const rows = new Map(named.map(({ id, name, start }) => [id, { name, version: start.version, misses: [] }]));
   for (const way of Object.keys(OFFICIAL)) {
@@ -60,14 +63,13 @@ export async function askGateway(servers, scratch) {
   return [...rows.values()];
 }
 
-function policyText(servers) {
+function policyText(servers, accept) {
   const entries = servers.map(({ id, start }) => {
     const { program, args, env, folder, work } = start;
     const { PATH: _, HOME: __, ...set } = env;
     const paths = `filesystem: { readable_paths: ["${folder}/**"], allowed_paths: ["${work}/**"] }`;
     const command = JSON.stringify([process.execPath, program, ...args]);
-    // They are judged by whether they answer the same; whether a description pleads too much is another question.
-    return `  ${id}: { command: ${command}, env: ${JSON.stringify(set)}, working_directory: "${work}", ${paths}, may_ask: ${MAY_ASK}, accept: ${JSON.stringify(start.accept ?? [])} }`;
+    return `  ${id}: { command: ${command}, env: ${JSON.stringify(set)}, working_directory: "${work}", ${paths}, may_ask: ${MAY_ASK}, accept: ${JSON.stringify(accept)} }`;
   });
   return [
     'version: "1.0"',

@@ -95,7 +95,6 @@ async function startIn(entry, scratch) {
     scratch,
     folder,
     work,
-    accept: entry.accept,
   };
 }
 
