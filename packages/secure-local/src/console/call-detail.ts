@@ -51,7 +51,9 @@ function reasonOf({ outcome, rule, line }: CallRow, records: readonly LogRecord[
   }
   if (outcome === "denied" && rule !== "")
     return `Refused by the rule "${escapeUnseen(rule)}"${line === undefined ? "" : `, line ${line} of the policy`}.`;
-  return outcome === "error" ? "The answer was an error; what it said is in no record. So ends a failed tool, and one that was withheld while its server started." : "";
+  return outcome === "error"
+    ? "The answer was an error; what it said is in no record. So ends a failed tool, and one that was withheld while its server started."
+    : "";
 }
 
 /** In the order of time, the hop to a server behind us among them. */
