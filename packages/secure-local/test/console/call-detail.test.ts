@@ -83,7 +83,7 @@ it("says why a call did not go well, in the words of its last record that has an
   expect(reasonOf("denied", [{ kind: "denied" }], { rule: "default deny" })).toBe(
     'Refused by the rule "default deny".',
   );
-  expect(reasonOf("error", [intent, { kind: "call.result" }])).toMatch(/itself answered that it failed/);
+  expect(reasonOf("error", [intent, { kind: "call.result" }])).toMatch(/The answer was an error/);
   expect(reasonOf("ok", [intent, { error: "x" }])).toBe("");
 });
 
