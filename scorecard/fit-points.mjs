@@ -9,7 +9,7 @@ import { heardIn, listeningProduct } from "./fit-points/heard-samples.mjs";
 import { pointsFile } from "./fit-points/weights-file.mjs";
 import { honestItems, labelledSamples, ownDescriptions, ownItems } from "./support/descriptions.mjs";
 
-const TARGET = new URL("../packages/secure-local/src/inspection/intents/weights.ts", import.meta.url);
+const TARGET = new URL("../packages/inspection/src/intents/weights.ts", import.meta.url);
 const PARTS = 10;
 
 const { values, positionals } = parseArgs({

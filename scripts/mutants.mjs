@@ -33,6 +33,7 @@ const PLACES = [
   "packages/secure-local/src/policy",
   "packages/secure-local/src/guard",
   "packages/secure-local/src/audit",
+  "packages/inspection/src/characters",
   "packages/secure-local/src/capabilities",
   "packages/secure-local/src/sandbox",
   "packages/mcp/src/jsonrpc",

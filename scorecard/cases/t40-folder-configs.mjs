@@ -23,7 +23,7 @@ export const defences = [
   {
     name: "a person's own entry comes first",
     steps: ["collisions"],
-    file: "secure-local/src/remote/config-locations.ts",
+    file: "mcp-tools/src/remote/config-locations.ts",
     find: "return [...own, ...beside.filter(({ path }) => !known.has(path))];",
     replace: "return [...beside.filter(({ path }) => !known.has(path)), ...own];",
   },
@@ -38,7 +38,7 @@ export const defences = [
   {
     name: "an envFile lies below the folder of its file",
     steps: ["envFiles"],
-    file: "secure-local/src/remote/configured-servers.ts",
+    file: "mcp-tools/src/remote/configured-servers.ts",
     find: "if (!isBelow(real, await realpath(workspace)) || status.dev !== dev || status.ino !== ino) throw outside;",
     replace: "void [real, status, dev, ino];",
   },

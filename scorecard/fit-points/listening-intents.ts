@@ -4,8 +4,8 @@ import {
   type Piece,
   readIntents as judged,
   type LocatedSentence,
-} from "../../packages/secure-local/src/inspection/intents/read-intents.js";
-import type { Names } from "../../packages/secure-local/src/inspection/phrase.js";
+} from "../../packages/inspection/src/intents/read-intents.js";
+import type { Names } from "../../packages/inspection/src/texts/phrase.js";
 
 /** The pieces of each item, in the order of the inspection. */
 export const heard: Piece[][] = [];

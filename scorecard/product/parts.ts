@@ -108,8 +108,8 @@ export { smallSdk } from "../../packages/secure-local/test/observe/small-sdk.js"
 export * as openTelemetry from "@opentelemetry/api";
 export { forgeries, headOf } from "../../packages/secure-local/test/audit/forged-logs.js";
 export { attackedFolder, SECRET } from "../../packages/secure-local/test/files/attacked-folder.js";
-export { driftOf } from "../../packages/secure-local/src/inspection/drift.js";
-export { inspectOffering } from "../../packages/secure-local/src/inspection/inspect.js";
+export { driftOf } from "../../packages/inspection/src/items/drift.js";
+export { inspectOffering } from "../../packages/inspection/src/items/inspect.js";
 export { launchOf } from "../../packages/secure-local/src/server/plugin-lock-store.js";
 export {
   itemDigest,

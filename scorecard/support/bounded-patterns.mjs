@@ -26,13 +26,7 @@ export const BOUNDED = [
     8_192,
     "one value of format uri in a message",
   ],
-  [
-    "packages/secure-local/src/doctor/",
-    "",
-    4_096,
-    "a message of a server under examination, whose user waits for it",
-    50,
-  ],
+  ["packages/mcp-tools/src/doctor/", "", 4_096, "a message of a server under examination, whose user waits for it", 50],
   ["packages/mcp/src/schema/json-schema/pattern.ts", "^(?:[*+?]|", 2_000, "one pattern of a schema"],
   [
     "packages/secure-local/src/audit/secret-shapes.ts",
@@ -59,7 +53,7 @@ export const BOUNDED = [
   ["packages/secure-local/src/prompts/analyze-logs.ts", "", 4_096, "one line of a log, cut before it is read"],
   ["packages/secure-local/src/prompts/code-review.ts", "^[ \\t]*(?:pub )", 4_096, "the beginning of the code given"],
   ["packages/secure-local/src/tools/calculate/calculate.ts", "", 2_000, "an expression, refused when it is longer"],
-  ["packages/secure-local/src/remote/", "", 4_096, "what the user of the terminal typed, or their own settings", 50],
+  ["packages/mcp-tools/src/remote/", "", 4_096, "what the user of the terminal typed, or their own settings", 50],
   ["packages/secure-local/src/tools/web-fetch/", "", 4_096, "one header, or the beginning of a page"],
   ["packages/secure-local/src/tools/web-search/duckduckgo.ts", "(?<=^|", 2_048, "one query, refused when it is longer"],
   ["packages/secure-local/src/tools/web-search/searxng.ts", "", 2_048, "the endpoint the operator's policy names", 50],

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-const OWN = new URL("../../packages/secure-local/test/inspection/", import.meta.url);
+const OWN = new URL("../../packages/inspection/test/", import.meta.url);
 
 /** One a line in the file: name, two colons, description. */
 export function ownDescriptions(file) {

@@ -10,7 +10,12 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 export function regularExpressions() {
   const literals = [];
   const made = [];
-  for (const folder of ["packages/mcp/src", "packages/secure-local/src"]) {
+  for (const folder of [
+    "packages/mcp/src",
+    "packages/secure-local/src",
+    "packages/mcp-tools/src",
+    "packages/inspection/src",
+  ]) {
     for (const name of readdirSync(join(root, folder), { recursive: true })) {
       if (!name.endsWith(".ts")) continue;
       const path = join(root, folder, name);

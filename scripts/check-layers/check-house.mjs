@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { cycleFaults } from "./cycles.mjs";
 import { commonFaults, otherFaults, sourceFaults } from "./file-rules.mjs";
 import { homonymFaults } from "./homonyms.mjs";
-import { House } from "./house.mjs";
+import { housesOf } from "./house.mjs";
 import { importFaults } from "./import-rules.mjs";
 import { pageFaults } from "./page-rules.mjs";
 import { pictureFaults } from "./pictures.mjs";
 import { readTree } from "./read-tree.mjs";
 import { sliverFaults } from "./slivers.mjs";
+import { manifestFaults, ringFaults } from "./workspace-rules.mjs";
 
 /** Checks the repository at `root` against its layers.json; returns `{ faults, files }`, `faults` as printable lines. */
 export function checkHouse(root) {
@@ -17,8 +18,8 @@ export function checkHouse(root) {
   const faults = [];
   const others = table.otherFolders.flatMap((folder) => readTree(root, folder));
   let files = 0;
-  for (const name of ["library", "product"]) {
-    const house = new House(name, table[name], root);
+  const houses = housesOf(root, table);
+  for (const house of houses) {
     const tree = readTree(root, house.root);
     files += tree.length;
     if (tree.length === 0) faults.push(unseen(house));
@@ -30,13 +31,13 @@ export function checkHouse(root) {
       );
     }
     faults.push(...cycleFaults(house, tree), ...homonymFaults(house, tree));
-    faults.push(...sliverFaults(house, tree, others, table.limits));
+    faults.push(...sliverFaults(house, tree, others, table.limits), ...manifestFaults(house, tree));
   }
   for (const file of others) {
     files++;
     faults.push(...commonFaults(file, table), ...otherFaults(file, table.limits));
   }
-  faults.push(...pageFaults(root, table), ...pictureFaults(root, table));
+  faults.push(...ringFaults(houses), ...pageFaults(root, table), ...pictureFaults(root, table));
   return { files, faults: faults.map(({ path, line, text }) => `${path}:${line}: ${text}`) };
 }
 

@@ -1,4 +1,4 @@
-// Turns one part of layers.json (the library or the product) into questions the import rules can ask.
+// Turns one part of layers.json (a package of the workspace) into questions the import rules can ask.
 import { builtinModules } from "node:module";
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -16,13 +16,37 @@ export function builtinName(specifier) {
   return BUILTINS.has(specifier) ? specifier : undefined;
 }
 
-/** A part of the house: its root folder, its layers, and the library subpaths it may import. */
-export class House {
-  constructor(name, table, root) {
+/** The parts of the house at `root`: everything in the table that has a root folder, in its order. */
+export function housesOf(root, table) {
+  const names = Object.keys(table).filter((name) => table[name].root !== undefined);
+  return names.map((name) => new House(name, table, root));
+}
+
+/** A part of the house: its root folder, its layers, and the packages of ours beside it whose public subpaths it may import. */
+class House {
+  constructor(name, whole, root) {
     this.name = name;
-    this.table = table;
-    this.root = table.root;
-    this.library = table.library ? readLibrary(join(root, table.library, "package.json")) : undefined;
+    this.table = whole[name];
+    this.root = this.table.root;
+    this.ambient = whole.ambient;
+    this.manifestPath = posix.join(posix.dirname(this.root), "package.json");
+    this.manifest = readManifest(join(root, this.manifestPath));
+    /** By the name the layers call them: `{ as, name, subpaths }`. */
+    this.neighbours = Object.entries(this.table.neighbours ?? {}).map(([as, folder]) =>
+      neighbour(as, join(root, folder)),
+    );
+  }
+
+  /** The neighbour a specifier means, if any. */
+  neighbourOf(specifier) {
+    return this.neighbours.find(({ name }) => name !== "" && (specifier === name || specifier.startsWith(`${name}/`)));
+  }
+
+  /** Whether a file of this part is what a public subpath of its package stands for. */
+  isPublic(path) {
+    return Object.values(this.manifest.exports ?? {}).some((target) =>
+      Object.values(target).includes(`./src/${this.inside(path)}`),
+    );
   }
 
   /** The path of a file inside this part, or undefined when it stands outside. */
@@ -41,7 +65,7 @@ export class House {
     return this.table.layers[name];
   }
 
-  /** Whether files of layer `from` may import layer `to` ("library" stands for the library's public subpaths). */
+  /** Whether files of layer `from` may import layer `to` (a neighbour's name stands for its public subpaths). */
   mayImport(from, to) {
     const { imports } = this.layer(from);
     return from === to || imports === "*" || imports.includes(to);
@@ -53,8 +77,12 @@ export class House {
   }
 }
 
-function readLibrary(path) {
-  const manifest = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : { name: "", exports: {} };
-  const subpaths = Object.keys(manifest.exports).map((subpath) => manifest.name + subpath.slice(1));
-  return { name: manifest.name, subpaths: new Set(subpaths) };
+function readManifest(path) {
+  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : { name: "", exports: {} };
+}
+
+function neighbour(as, folder) {
+  const { name, exports, private: unpublished = false } = readManifest(join(folder, "package.json"));
+  const subpaths = Object.keys(exports ?? {}).map((subpath) => name + subpath.slice(1));
+  return { as, name, unpublished, subpaths: new Set(subpaths) };
 }

@@ -22,7 +22,8 @@ function judge(house, file, layer, found) {
   if (specifier.startsWith(".")) return judgeRelative(house, file, layer, specifier);
   const builtin = builtinName(specifier);
   if (builtin !== undefined) return judgeBuiltin(house, file, layer, { ...found, builtin });
-  if (house.library && isPackage(specifier, house.library.name)) return judgeLibrary(house, layer, specifier);
+  const neighbour = house.neighbourOf(specifier);
+  if (neighbour !== undefined) return judgeNeighbour(house, layer, { specifier, ...neighbour });
   return judgePackage(house, layer, specifier);
 }
 
@@ -44,7 +45,7 @@ function judgeBuiltin(house, file, layer, { builtin: name, names }) {
   if (!within(inside, house.table.nodeBuiltins)) {
     return `"node:${name}" in a runtime-neutral file, move what needs Node to ${house.root}/node`;
   }
-  if (isAmbient(house, inside, layer) && isPower(house.table.ambient, name, names)) {
+  if (isAmbient(house, inside, layer) && isPower(house.ambient, name, names)) {
     return `layer ${layer} reaches for "node:${name}", use what the capabilities hand out instead`;
   }
   return undefined;
@@ -56,17 +57,17 @@ function isPower({ builtins, pure }, name, names) {
   return names === undefined || names.some((one) => !pure[name]?.includes(one));
 }
 
-function judgeLibrary(house, layer, specifier) {
-  if (!house.mayImport(layer, "library"))
-    return `layer ${layer} may not import the library ("${specifier}"), keep it out`;
-  if (house.library.subpaths.has(specifier)) return undefined;
-  return `"${specifier}" is not a public subpath, import one of ${[...house.library.subpaths].join(", ")}`;
+function judgeNeighbour(house, layer, { specifier, as, subpaths }) {
+  const called = as === "library" ? "the library" : as;
+  if (!house.mayImport(layer, as)) return `layer ${layer} may not import ${called} ("${specifier}"), keep it out`;
+  if (subpaths.has(specifier)) return undefined;
+  return `"${specifier}" is not a public subpath, import one of ${[...subpaths].join(", ")}`;
 }
 
 function judgePackage(house, layer, specifier) {
   const { packages, imports } = house.layer(layer);
   if (packages?.some((name) => isPackage(specifier, name))) return undefined;
-  if (house.library && imports === "*") return undefined;
+  if (house.neighbours.length > 0 && imports === "*") return undefined;
   return `layer ${layer} may not import the package "${specifier}", do without or name it for this layer in layers.json`;
 }
 
@@ -96,14 +97,14 @@ function* wallFaults(house, file) {
 function* globalFaults(house, file, layer) {
   if (!isAmbient(house, house.inside(file.path), layer)) return;
   for (const { value, line } of file.globals) {
-    if (!house.table.ambient.globals.includes(value)) continue;
+    if (!house.ambient.globals.includes(value)) continue;
     yield fault(file, line, `layer ${layer} uses the global ${value}, use what the capabilities hand out instead`);
   }
 }
 
 /** Whether a file stands in a layer that is handed its powers and may not take any by itself. */
 function isAmbient(house, inside, layer) {
-  return house.layer(layer).ambient === false && !within(inside, house.table.ambient.allowed);
+  return house.layer(layer).ambient === false && !within(inside, house.table.ambientAllowed ?? []);
 }
 
 function isPackage(specifier, name) {

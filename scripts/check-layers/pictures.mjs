@@ -1,14 +1,13 @@
 // Draws the pictures of ARCHITECTURE.md from the code, as mermaid text: who imports whom by layer, and a call's way.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { House } from "./house.mjs";
+import { housesOf } from "./house.mjs";
 import { readTree } from "./read-tree.mjs";
 
 const PAGE = "ARCHITECTURE.md";
 const CALL = "call";
-const LIBRARY = "library";
 /** One picture: a marker with its name, what is drawn, and the marker of its end. */
-const PICTURE = /(<!-- picture:(\w+) [^\n]*-->\n)([^]*?)(<!-- picture:end -->)/g;
+const PICTURE = /(<!-- picture:([\w-]+) [^\n]*-->\n)([^]*?)(<!-- picture:end -->)/g;
 /** The first table of files on the page is the way of a call through a server. */
 const WAY = /<!-- path:begin [^\n]*-->([^]*?)<!-- path:end -->/;
 
@@ -22,7 +21,7 @@ export function* pictureFaults(root, table) {
 
 /** Returns the page `text` with every picture drawn anew. */
 export function drawPictures(root, table, text) {
-  const houses = ["library", "product"].map((name) => new House(name, table[name], root));
+  const houses = housesOf(root, table);
   const trees = new Map(houses.map((house) => [house.name, readTree(root, house.root)]));
   return text.replace(PICTURE, (_all, begin, name, _old, end) => {
     const house = houses.find((each) => each.name === name);
@@ -51,7 +50,7 @@ function layersOf(house, tree) {
 
 function layerNamed(house, file, specifier) {
   if (specifier.startsWith(".")) return house.layerOf(house.resolve(file.path, specifier));
-  return house.library && specifier.startsWith(`${house.library.name}/`) ? LIBRARY : undefined;
+  return house.neighbourOf(specifier)?.as;
 }
 
 function reaches(arrows, from, to, seen = new Set()) {

@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 
 /**
  * Yields a fault for each file of at most `limits.sliverLines` lines with a single importer in its own folder and no
- * test that imports it. Files loaded on demand stay alone, because the bundler splits there; so do those in
- * `house.table.slivers`, each with its reason. A reason nobody needs is a fault too.
+ * test that imports it. Files loaded on demand stay alone, because the bundler splits there; so do those that a
+ * public subpath stands for, and those in `house.table.slivers`, each with its reason. A reason nobody needs is a fault too.
  */
 export function* sliverFaults(house, files, tests, limits) {
   const reasons = house.table.slivers ?? {};
@@ -13,7 +13,7 @@ export function* sliverFaults(house, files, tests, limits) {
   for (const file of files) {
     const found = importers.get(file.path);
     const only = found?.size === 1 ? [...found][0] : undefined;
-    if (only === undefined || file.lines > limits.sliverLines) continue;
+    if (only === undefined || file.lines > limits.sliverLines || house.isPublic(file.path)) continue;
     const [path, onDemand] = only;
     if (onDemand || dirname(path) !== dirname(file.path)) continue;
     if (Object.hasOwn(reasons, house.inside(file.path))) needed.add(house.inside(file.path));

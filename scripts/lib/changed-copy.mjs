@@ -20,7 +20,15 @@ const FOLDERS = ["packages", "scorecard", "bench", "scripts", "docs", "deploy"];
 /** Packed beside the command. */
 const PAGES = ["CHANGELOG.md", "SECURITY.md"];
 const WORKSPACES = new Map([
-  ["@secure-local", { mcp: "packages/mcp", console: "packages/console" }],
+  [
+    "@secure-local",
+    {
+      mcp: "packages/mcp",
+      console: "packages/console",
+      inspection: "packages/inspection",
+      "mcp-tools": "packages/mcp-tools",
+    },
+  ],
   ["mcp-secure-local", "packages/secure-local"],
   ["scorecard", "scorecard"],
 ]);

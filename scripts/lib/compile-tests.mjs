@@ -13,6 +13,8 @@ import { root } from "./run-command.mjs";
 const FOLDERS = [
   "packages/mcp/test",
   "packages/secure-local/test",
+  "packages/mcp-tools/test",
+  "packages/inspection/test",
   "scripts/test",
   "examples/test",
   "conformance/test",

@@ -22,6 +22,8 @@ const table = JSON.stringify({
 });
 const mcp = (path: string): string => `packages/mcp/src/${path}`;
 const product = (path: string): string => `packages/secure-local/src/${path}`;
+const tools = (path: string): string => `packages/mcp-tools/src/${path}`;
+const inspection = (path: string): string => `packages/inspection/src/${path}`;
 const source = (...lines: string[]): string => ["// Stands for a file.", ...lines, ""].join("\n");
 const times = (count: number, line: string): string[] => Array.from({ length: count }, () => line);
 
@@ -30,6 +32,26 @@ const clean: Files = {
     name: "@secure-local/mcp",
     exports: { "./server": "./dist/entries/server.js" },
   }),
+  "packages/secure-local/package.json": JSON.stringify({
+    name: "mcp-secure-local",
+    devDependencies: { "@secure-local/mcp": "1", "@secure-local/mcp-tools": "1", "@secure-local/inspection": "1" },
+  }),
+  "packages/mcp-tools/package.json": JSON.stringify({
+    name: "@secure-local/mcp-tools",
+    private: true,
+    exports: { "./examine": { types: "./src/doctor/examine.ts", default: "./src/doctor/examine.ts" } },
+    devDependencies: { "@secure-local/inspection": "1" },
+  }),
+  "packages/inspection/package.json": JSON.stringify({
+    name: "@secure-local/inspection",
+    private: true,
+    exports: { "./inspect": { types: "./src/items/inspect.ts", default: "./src/items/inspect.ts" } },
+  }),
+  [inspection("items/inspect.ts")]: source("export const inspect = (): boolean => false;"),
+  [tools("doctor/examine.ts")]: source(
+    'import { inspect } from "@secure-local/inspection/inspect";',
+    "export const examine: unknown = inspect;",
+  ),
   [mcp("jsonrpc/message.ts")]: source("export interface Message { readonly id: number }"),
   [mcp("protocol/revisions/march.ts")]: source('export const march = "2025-03-26";'),
   [mcp("server/server.ts")]: source(
@@ -258,6 +280,49 @@ const faults: [what: string, path: string, text: string, says: RegExp][] = [
     /deep\.ts:2: layer audit may not import the library/,
   ],
   [
+    "a private path of a private package",
+    product("server/deep.ts"),
+    source('import "@secure-local/inspection/rules/read-rules";'),
+    /deep\.ts:2: .* is not a public subpath, import one of @secure-local\/inspection\/inspect/,
+  ],
+  [
+    "a private package in a layer without it",
+    product("policy/deep.ts"),
+    source('import "@secure-local/inspection/inspect";'),
+    /deep\.ts:2: layer policy may not import inspection/,
+  ],
+  [
+    "a private package by a relative path",
+    product("server/deep.ts"),
+    source('import "../../../inspection/src/items/inspect.js";'),
+    /deep\.ts:2: import of .* leaves packages\/secure-local\/src/,
+  ],
+  [
+    "the inspection importing what stands on it",
+    inspection("items/up.ts"),
+    source('import "@secure-local/mcp-tools/examine";'),
+    /up\.ts:2: layer items may not import the package "@secure-local\/mcp-tools/,
+  ],
+  [
+    "the tools importing the product",
+    tools("doctor/up.ts"),
+    source('import "../../../secure-local/src/policy/decide.js";'),
+    /up\.ts:2: import of .* leaves packages\/mcp-tools\/src/,
+  ],
+  [
+    "an import of a layer below in the inspection",
+    inspection("texts/up.ts"),
+    source('import "../items/inspect.js";'),
+    /up\.ts:2: layer texts may not import layer items/,
+  ],
+  [
+    "files in the inspection",
+    inspection("rules/read.ts"),
+    source('import "node:fs";'),
+    /read\.ts:2: layer rules reaches for "node:fs"/,
+  ],
+  ["a long file of the tools", tools("remote/long.ts"), source(...times(600, "// More.")), /long\.ts:601: 601 lines/],
+  [
     "files in a tool",
     product("tools/read.ts"),
     source('import "node:fs/promises";'),
@@ -299,7 +364,7 @@ describe("check-layers", () => {
   it("passes a clean tree and counts its files", () => {
     const { faults: found, files } = checkHouse(house);
     expect(found).toEqual([]);
-    expect(files).toBe(9);
+    expect(files).toBe(11);
   });
 
   it.each(faults)("catches %s", (_what, path, text, says) => {
@@ -350,6 +415,44 @@ describe("check-layers", () => {
     expect(faultsWith({ ...long, ...importing })).toEqual([]);
   });
 
+  it("takes a short file that a public subpath stands for as no part of its importer", () => {
+    const files = {
+      [inspection("items/whole.ts")]: source(
+        'import { inspect } from "./inspect.js";',
+        "export const a: unknown = inspect;",
+      ),
+    };
+    expect(faultsWith(files)).toEqual([]);
+  });
+
+  it("catches packages in a ring", () => {
+    const ring = JSON.parse(table);
+    ring.inspection.neighbours = { "mcp-tools": "packages/mcp-tools" };
+    const found = checkHouse(plant({ ...clean, "layers.json": JSON.stringify(ring) })).faults;
+    expect(found).toContain(
+      "layers.json:1: packages in a ring: inspection → mcp-tools → inspection, move what they share into one below both",
+    );
+  });
+
+  it("catches a manifest that does not name what its package imports", () => {
+    const manifest = JSON.stringify({ name: "@secure-local/mcp-tools", private: true, exports: {} });
+    const { faults: found } = checkHouse(plant({ ...clean, "packages/mcp-tools/package.json": manifest }));
+    expect(found).toEqual([
+      "packages/mcp-tools/package.json:1: packages/mcp-tools/src imports @secure-local/inspection, name it among the devDependencies",
+    ]);
+  });
+
+  it.each(["dependencies", "peerDependencies"])("catches a published manifest with a private package in %s", (kind) => {
+    const [own, named] = [
+      JSON.parse(clean["packages/secure-local/package.json"]!),
+      { "@secure-local/inspection": "1" },
+    ];
+    const manifest = { "packages/secure-local/package.json": JSON.stringify({ ...own, [kind]: named }) };
+    expect(checkHouse(plant({ ...clean, ...manifest })).faults).toEqual([
+      "packages/secure-local/package.json:1: needs @secure-local/inspection, which is not published, bundle it and name it among the devDependencies",
+    ]);
+  });
+
   it.each(["// Asks at the desk.", "export const taskDesk = 1;", "export interface Desks { a: 1 }"])(
     "catches a word of a dialect: %s",
     (line) => {
@@ -379,11 +482,14 @@ describe("check-layers", () => {
     expect(faultsWith({ "docs/page.md": page })).toEqual(["docs/page.md:6: 150 characters, break the line at 120"]);
   });
 
-  it.each(["packages/mcp", "packages/secure-local"])("refuses to pass when it sees no file in %s", (gone) => {
-    const left = Object.entries(clean).filter(([path]) => !path.startsWith(`${gone}/src`));
-    const { faults: found } = checkHouse(plant(Object.fromEntries(left)));
-    expect(found.join("\n")).toContain(`layers.json:1: no file seen in ${gone}/src`);
-  });
+  it.each(["packages/mcp", "packages/secure-local", "packages/mcp-tools", "packages/inspection"])(
+    "refuses to pass when it sees no file in %s",
+    (gone) => {
+      const left = Object.entries(clean).filter(([path]) => !path.startsWith(`${gone}/src`));
+      const { faults: found } = checkHouse(plant(Object.fromEntries(left)));
+      expect(found.join("\n")).toContain(`layers.json:1: no file seen in ${gone}/src`);
+    },
+  );
 
   it("does not count blank lines and comments of a function, nor revisions in comments", () => {
     const body = [...times(48, "  a++;"), ...times(20, "  // 2025-06-18 said so"), "", "  /* 2025-06-18", "  */"];
@@ -405,7 +511,7 @@ describe("check-layers", () => {
   it("exits with 1 and prints the faults, or with 0 and the number of files", () => {
     const script = join(repository, "scripts/check-layers.mjs");
     const good = spawnSync(process.execPath, [script, plant(clean)], { encoding: "utf8" });
-    expect(good).toMatchObject({ status: 0, stdout: "9 files, 0 faults\n", stderr: "" });
+    expect(good).toMatchObject({ status: 0, stdout: "11 files, 0 faults\n", stderr: "" });
     const bad = spawnSync(process.execPath, [script, plant({})], { encoding: "utf8" });
     expect(bad.status).toBe(1);
     expect(bad.stderr).toContain("no file seen");

@@ -4,11 +4,11 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { soaking } from "../../packages/mcp/test/support/soak.js";
-import { WEIGHTS } from "../../packages/secure-local/src/inspection/intents/weights.js";
+import { WEIGHTS } from "../../packages/inspection/src/intents/weights.js";
 import { pointsFile } from "../../scorecard/fit-points/weights-file.mjs";
 
 it("are in a file as the script writes it", () => {
-  const file = new URL("../../packages/secure-local/src/inspection/intents/weights.ts", import.meta.url);
+  const file = new URL("../../packages/inspection/src/intents/weights.ts", import.meta.url);
   expect(readFileSync(file, "utf8")).toBe(pointsFile(WEIGHTS));
 });
 

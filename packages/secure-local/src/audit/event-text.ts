@@ -1,7 +1,7 @@
 // Writes an event as the middle of a JSON line: redacted, bounded, and free of everything that could end or forge a line.
 import { hash } from "node:crypto";
 import type { AuditEvent, AuditSink } from "./audit-event.js";
-import { escapeUnseen } from "./escape-unseen.js";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { MAX_TEXT, redactString, redactValue } from "./redact.js";
 import { followsFiles, renewSecrets } from "./secret-files.js";
 import { mayHoldSecret, secretsVersion } from "./secret-shapes.js";

@@ -17,7 +17,7 @@ import { clusterPlace, clusterSettings } from "./cluster-settings.js";
 import { checkpointKeyFile } from "./open-audit.js";
 import { auditFile, policyFile, programVersion } from "./settings.js";
 import { complain, ExitCode, print, printJson, showProgress, styled } from "./terminal.js";
-import { escapeUnseen } from "../audit/escape-unseen.js";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { LineCutter, PolicyNames, readLogs, recordFilter, type RecordFilter } from "./audit-lines.js";
 import { callsOf, EntryJoiner, localTime, tableHead, tableRow } from "./audit-calls.js";
 

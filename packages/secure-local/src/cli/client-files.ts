@@ -2,7 +2,7 @@
 // `uninstall` takes away.
 
 import { existsSync } from "node:fs";
-import { type ClientEnvironment, usualLocations } from "../remote/config-locations.js";
+import { type ClientEnvironment, usualLocations } from "@secure-local/mcp-tools/config-locations";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { styled } from "./terminal.js";

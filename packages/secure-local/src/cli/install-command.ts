@@ -6,9 +6,9 @@ import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { redactString } from "../audit/redact.js";
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
-import { canonicalJson } from "../inspection/drift.js";
+import { canonicalJson } from "@secure-local/inspection/drift";
 import { configFolder, stateFolder } from "../policy/own-places.js";
-import { clientEnvironment } from "../remote/config-locations.js";
+import { clientEnvironment } from "@secure-local/mcp-tools/config-locations";
 import { CLIENT_FILES, type ClientFile, type ClientLaunch, SERVER, fileOf, section } from "./client-files.js";
 import { type CommandLine, UsageError, inUse, nearest } from "./command-line.js";
 import { editedText, entriesOf } from "./edit-client-file.js";
@@ -173,7 +173,7 @@ function notWritten(line: CommandLine, about: object): number {
 
 /** Servers that the client goes on starting by itself, past the policy. */
 async function unguarded(file: string): Promise<string[]> {
-  const { everyServer } = await import("../remote/configured-servers.js");
+  const { everyServer } = await import("@secure-local/mcp-tools/configured-servers");
   const all = await everyServer({ file, around: clientEnvironment() }).catch(() => []);
   return all.filter(({ name, found }) => name !== SERVER && found?.server.disabled !== true).map(({ name }) => name);
 }

@@ -1,8 +1,8 @@
 // What a plugin or a server offers now beside what was approved of it: every item whole and place by place, with a digest of it all.
 import { createHash } from "node:crypto";
 import type { OfferedDefinitions, OfferedItem } from "@secure-local/console/api";
-import { canonicalJson, type Change, type Items } from "../inspection/drift.js";
-import type { Finding } from "../inspection/finding.js";
+import { canonicalJson, type Change, type Items } from "@secure-local/inspection/drift";
+import type { Finding } from "@secure-local/inspection/finding";
 import { replaceKnown } from "../audit/secret-shapes.js";
 import { quoted, shownMember } from "../guard/approvals/shown-call.js";
 import type { LockedPlugin } from "../server/plugin-lock.js";

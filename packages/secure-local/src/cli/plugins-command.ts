@@ -15,7 +15,7 @@ import { complain, complainJson, ExitCode, print, printJson, styled, tell } from
 import { approvesShown, checkYes, differenceLines, digestOf, offeredDefinitions } from "./offered-definitions.js";
 import { type Language, pluginFiles } from "./plugin-templates.js";
 import type { OfferedDefinitions } from "@secure-local/console/api";
-import type { Change, Items } from "../inspection/drift.js";
+import type { Change, Items } from "@secure-local/inspection/drift";
 import type { Policy } from "../policy/policy.js";
 import { itemsOf } from "../server/plugin-items.js";
 import {

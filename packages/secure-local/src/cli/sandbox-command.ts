@@ -4,7 +4,7 @@ import { accessSync, constants as modes, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { once } from "node:events";
 import type { AuditSink } from "../audit/audit-event.js";
-import { unseenEscaped } from "../audit/escape-unseen.js";
+import { unseenEscaped } from "@secure-local/inspection/escape-unseen";
 import { ownFiles } from "../capabilities/files/own-files.js";
 import { sandboxEnvironment, type SandboxEnvironment } from "../capabilities/sandbox-environment.js";
 import { loadPolicy } from "../policy/load-policy.js";
@@ -20,8 +20,8 @@ import { ownPlaces, policyFile } from "./settings.js";
 import { complain } from "./terminal.js";
 import { parsePolicy } from "../policy/parse-policy.js";
 import { fromVscode, vscodeSandboxFault } from "../policy/vscode-sandbox.js";
-import { configuredTarget } from "../remote/configured-servers.js";
-import { type CommandTarget, PASSED_ON } from "../remote/target.js";
+import { configuredTarget } from "@secure-local/mcp-tools/configured-servers";
+import { type CommandTarget, PASSED_ON } from "@secure-local/mcp-tools/target";
 
 /** Seen in every sandbox. */
 const SYSTEM = /^\/(?:usr|bin|sbin|lib\w*|nix\/store)\//;
@@ -77,7 +77,7 @@ async function ofCommand(line: CommandLine): Promise<Errand> {
   const [name, ...args] = line.words;
   if (name === undefined)
     throw new UsageError("sandbox needs a command, as in mcp-secure-local sandbox -- npx -y NAME");
-  const { readVariables } = await import("../remote/target.js");
+  const { readVariables } = await import("@secure-local/mcp-tools/target");
   const env = readVariables(line.env);
   const policy = await loadPolicy(policyFile(line));
   const executable = unblocked(policy, executableOf(name));

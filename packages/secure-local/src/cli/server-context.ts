@@ -1,7 +1,7 @@
 // What is known of the tools of the policy's servers without starting one: from what was approved of them.
 import { mountedName } from "@secure-local/mcp/gateway";
 import type { ToolAnnotations } from "@secure-local/mcp/server";
-import { canonicalJson } from "../inspection/drift.js";
+import { canonicalJson } from "@secure-local/inspection/drift";
 import type { Decision } from "../policy/decide.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { deniedByEntry } from "../server/mounted-servers.js";

@@ -1,6 +1,6 @@
 // Says how a server of the policy stands without starting it: approved or not, and what its definitions cost a model.
 import { redactString } from "../audit/redact.js";
-import type { Items } from "../inspection/drift.js";
+import type { Items } from "@secure-local/inspection/drift";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import type { PluginLock } from "../server/plugin-lock.js";
 import { pinnedPackage, wantedPackage } from "../server/pinned-package.js";

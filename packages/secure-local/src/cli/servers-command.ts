@@ -4,8 +4,8 @@ import { resolve } from "node:path";
 import type { OfferedDefinitions } from "@secure-local/console/api";
 import type { Offer } from "@secure-local/mcp/gateway";
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
-import type { Finding } from "../inspection/finding.js";
-import type { Change, Items } from "../inspection/drift.js";
+import type { Finding } from "@secure-local/inspection/finding";
+import type { Change, Items } from "@secure-local/inspection/drift";
 import { grantedPolicy } from "../policy/granted-policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
@@ -437,7 +437,7 @@ async function logIn(line: CommandLine): Promise<number> {
   const { policy } = await policyOf(line);
   const grant = await loginOf(policy, line, "login");
   const show = (url: string): void => complain(`Open this page to log in, if your browser has not: ${cleanLine(url)}`);
-  const { personAuthorizer } = await import("../remote/person-authorizer.js");
+  const { personAuthorizer } = await import("@secure-local/mcp-tools/person-authorizer");
   const logins: Logins = (url, fetch) =>
     Promise.resolve(personAuthorizer(url, { tokensFile: clientTokensFile(), show, fetch }));
   const options = { clientInfo: { name: "mcp-secure-local", version: programVersion() } };

@@ -75,7 +75,7 @@ export function pluginFolders(environment: Environment = process.env): {
     findings: join(state, "findings"),
     programs: join(state, "programs"),
     logins: async (url, fetch) => {
-      const { personAuthorizer } = await import("../remote/person-authorizer.js");
+      const { personAuthorizer } = await import("@secure-local/mcp-tools/person-authorizer");
       return personAuthorizer(url, { tokensFile: clientTokensFile(environment), show: undefined, fetch });
     },
   };

@@ -9,7 +9,7 @@ import { existingLogs } from "../audit/log-lock.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { reviewPolicy } from "../policy/review-policy.js";
-import { type Listed, everyServer } from "../remote/configured-servers.js";
+import { type Listed, everyServer } from "@secure-local/mcp-tools/configured-servers";
 import { hasControlGroups } from "../sandbox/control-group.js";
 import { findWall } from "../sandbox/find-wall.js";
 import { lockFileOf, readLock } from "../server/plugin-lock.js";

@@ -13,7 +13,7 @@ import type {
   Verification,
 } from "@secure-local/console/api";
 import { recordOf } from "../audit/call-records.js";
-import { escapeUnseen } from "../audit/escape-unseen.js";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { isAnswer } from "../control/control-messages.js";
 import { callDetail } from "./call-detail.js";
 import { type Api, type ApiAnswer, type ApiRequest, ConsoleFault } from "./console-listener.js";

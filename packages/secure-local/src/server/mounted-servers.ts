@@ -14,7 +14,7 @@ import type {
 import type { Call, Server } from "@secure-local/mcp/server";
 import type { AuditEvent, UpstreamHop } from "../audit/audit-event.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import type { Finding, Peer } from "../inspection/finding.js";
+import type { Finding, Peer } from "@secure-local/inspection/finding";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import { decide, type Decision } from "../policy/decide.js";
 import type { BuiltinTool, ToolSchema } from "../tools/tool.js";
@@ -72,7 +72,7 @@ async function loadParts() {
     import("./server-words.js"),
     import("./server-questions.js"),
     import("./server-reviews.js"),
-    import("../inspection/drift.js"),
+    import("@secure-local/inspection/drift"),
     import("./server-links.js"),
   ]);
   const { approvedServers, KeptFindings, NOT_OFFERED, reviewServer, serverLockFile } = reviews;

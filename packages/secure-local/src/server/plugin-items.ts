@@ -1,6 +1,6 @@
 // Takes what a plugin says of itself apart into the items that are inspected and approved one by one.
-import type { Items } from "../inspection/drift.js";
-import type { Offering } from "../inspection/finding.js";
+import type { Items } from "@secure-local/inspection/drift";
+import type { Offering } from "@secure-local/inspection/finding";
 import type { PluginDescription } from "../plugins/plugin-description.js";
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 // The lock of plugins: what a person approved of each, kept beside the policy. Written whole or not at all, for its owner only.
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
-import { canonicalJson, type Items } from "../inspection/drift.js";
+import { canonicalJson, type Items } from "@secure-local/inspection/drift";
 
 /** What is locked of one plugin. */
 export interface LockedPlugin {

@@ -1,5 +1,5 @@
 // Says whose a name or URI is that plugins offer: each belongs to one owner, and what could be taken for another's is offered by nobody.
-import { skeleton } from "../inspection/names.js";
+import { skeleton } from "@secure-local/inspection/names";
 import type { PluginDescription } from "../plugins/plugin-description.js";
 import { ownName } from "./plugin-items.js";
 

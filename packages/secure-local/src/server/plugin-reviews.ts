@@ -1,7 +1,7 @@
 // Reviews what plugins offer before anybody is offered it: what its texts try to do, and what changed since it was approved.
-import { type Change, driftOf, type Items } from "../inspection/drift.js";
-import type { Finding, Peer } from "../inspection/finding.js";
-import { inspectOffering } from "../inspection/inspect.js";
+import { type Change, driftOf, type Items } from "@secure-local/inspection/drift";
+import type { Finding, Peer } from "@secure-local/inspection/finding";
+import { inspectOffering } from "@secure-local/inspection/inspect";
 import type { PluginDescription } from "../plugins/plugin-description.js";
 import type { StartedContent } from "../plugins/plugin.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";

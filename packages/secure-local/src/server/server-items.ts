@@ -2,8 +2,8 @@
 import type { ServerGrant } from "../policy/policy.js";
 import type { Offer } from "@secure-local/mcp/gateway";
 import { replaceKnown } from "../audit/secret-shapes.js";
-import type { Items } from "../inspection/drift.js";
-import type { Offering, Peer, RawItem } from "../inspection/finding.js";
+import type { Items } from "@secure-local/inspection/drift";
+import type { Offering, Peer, RawItem } from "@secure-local/inspection/finding";
 
 /** Kinds of items whose lists a server has, and the key that names each. */
 const LISTS = [

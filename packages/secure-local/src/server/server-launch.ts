@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { basename, delimiter, join, resolve } from "node:path";
 import { makeFolder } from "../audit/make-folder.js";
-import { canonicalJson } from "../inspection/drift.js";
+import { canonicalJson } from "@secure-local/inspection/drift";
 import type { ServerGrant } from "../policy/policy.js";
 import {
   packageFolder,

@@ -2,7 +2,7 @@
 import type { RelayedQuestion, RelayedWords, RelayFailure } from "@secure-local/mcp/gateway";
 import { ExactNumber, exactly, type JsonObject } from "@secure-local/mcp/jsonrpc";
 import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
-import { foldLetters } from "../inspection/names.js";
+import { foldLetters } from "@secure-local/inspection/names";
 import type { ServerGrant } from "../policy/policy.js";
 import { networkHint } from "./network-hint.js";
 import { isPage, type LinkRules, safeLinks } from "./server-links.js";

@@ -6,7 +6,7 @@ import { connect } from "@secure-local/mcp/client/node";
 import { serveHttp } from "@secure-local/mcp/http";
 import { Server } from "@secure-local/mcp/server";
 import { afterEach, describe, expect, it } from "vitest";
-import { HttpBridge, type HttpBridgeOptions } from "../../src/remote/http-bridge.js";
+import { HttpBridge, type HttpBridgeOptions } from "@secure-local/mcp-tools/http-bridge";
 import { childTransport } from "@secure-local/mcp/client/node";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { COMMAND, environmentOf, run, start } from "./command.js";

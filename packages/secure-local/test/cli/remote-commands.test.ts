@@ -16,7 +16,7 @@ import { type CommandLine, readCommandLine, refuseForeign, UsageError } from "..
 import { inspectCommand } from "../../src/cli/remote/inspect-command.js";
 import { readCommand } from "../../src/cli/remote/read-command.js";
 import { recordCommand, replayCommand } from "../../src/cli/remote/record-command.js";
-import { type Diagnosis, examine } from "../../src/doctor/examine.js";
+import { type Diagnosis, examine } from "@secure-local/mcp-tools/examine";
 import { builtInPolicy } from "../../src/policy/load-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";

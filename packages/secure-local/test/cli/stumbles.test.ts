@@ -22,7 +22,7 @@ const STUMBLES: Readonly<Record<string, readonly [what: string, file: string, ti
   S1: ["an HTTP entry for Claude Desktop", OPTIONS, "prints a program for Claude Desktop, which takes nothing else"],
   S2: [
     "record emptied a recording",
-    "packages/secure-local/test/recording/recording.test.ts",
+    "packages/mcp-tools/test/recording/recording.test.ts",
     "overwrites nothing without being told to",
   ],
   S3: ["an audit table without objects and clients", READING, "is one line, with what was asked for, by whom"],

@@ -4,9 +4,9 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { mockAuthorization } from "../../../mcp/test/auth-client/support/mock-authorization.js";
-import { examine } from "../../src/doctor/examine.js";
-import { openClient, routeTo } from "../../src/remote/target.js";
-import type { Person } from "../../src/remote/person-authorizer.js";
+import { examine } from "@secure-local/mcp-tools/examine";
+import { openClient, routeTo } from "@secure-local/mcp-tools/target";
+import type { Person } from "@secure-local/mcp-tools/person-authorizer";
 import { failureCode } from "../../src/cli/failure.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { RawClient } from "../cli/command.js";

@@ -2,9 +2,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type ClientEnvironment } from "../../src/remote/config-locations.js";
-import { configuredTarget as foundTarget, type TargetRequest } from "../../src/remote/configured-servers.js";
-import { readHeaders, readVariables, targetText } from "../../src/remote/target.js";
+import { type ClientEnvironment } from "@secure-local/mcp-tools/config-locations";
+import { configuredTarget as foundTarget, type TargetRequest } from "@secure-local/mcp-tools/configured-servers";
+import { readHeaders, readVariables, targetText } from "@secure-local/mcp-tools/target";
 import { SERVER } from "../../src/cli/client-files.js";
 import { CLIENTS } from "../../src/cli/client-snippets.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { Offer } from "@secure-local/mcp/gateway";
 import { CHANGES, OFFER } from "../../../../scorecard/support/server-changes.mjs";
 import { definitionLines, differenceLines, offeredDefinitions } from "../../src/cli/offered-definitions.js";
-import type { Items } from "../../src/inspection/drift.js";
+import type { Items } from "@secure-local/inspection/drift";
 import { relocked } from "../../src/server/plugin-lock.js";
 import { changesOf } from "../../src/server/plugin-reviews.js";
 import { serverItems } from "../../src/server/server-items.js";

@@ -5,7 +5,7 @@ import { afterAll, beforeEach, expect, it } from "vitest";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { CLIENT_FILES, type ClientFile, fileOf } from "../../src/cli/client-files.js";
 import { editedText, entriesOf } from "../../src/cli/edit-client-file.js";
-import { canonicalJson } from "../../src/inspection/drift.js";
+import { canonicalJson } from "@secure-local/inspection/drift";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { filled } from "../../src/server/open-server.js";
 import { Household } from "./household.js";

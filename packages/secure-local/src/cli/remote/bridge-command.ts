@@ -1,6 +1,6 @@
 // `mcp-secure-local bridge URL`: a server at a URL as a program on stdio; `bridge -- COMMAND`: a program as a server over HTTP.
-import { recordLink } from "../../recording/record-link.js";
-import { routeTo } from "../../remote/target.js";
+import { recordLink } from "@secure-local/mcp-tools/record-link";
+import { routeTo } from "@secure-local/mcp-tools/target";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { complain, ExitCode } from "../terminal.js";

@@ -1,6 +1,6 @@
 // `mcp-secure-local bridge -- COMMAND`: a server that speaks on stdio, served over HTTP on this machine.
-import { HttpBridge } from "../../remote/http-bridge.js";
-import { type CommandTarget, routeTo, targetText } from "../../remote/target.js";
+import { HttpBridge } from "@secure-local/mcp-tools/http-bridge";
+import { type CommandTarget, routeTo, targetText } from "@secure-local/mcp-tools/target";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { bindsToLoopback, serveSettings } from "../serve-http-settings.js";

@@ -1,15 +1,15 @@
 // `mcp-secure-local doctor [TARGET]`: says what is wrong with a server, or with this machine, and what to do about it.
-import { shown, TIERS } from "../../doctor/examination.js";
+import { shown, TIERS } from "@secure-local/mcp-tools/examination";
 import {
   CHECKS,
   type Diagnosis,
   examine,
   type DoctorFinding as Finding,
   type ExamineOptions,
-} from "../../doctor/examine.js";
+} from "@secure-local/mcp-tools/examine";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
-import type { Person } from "../../remote/person-authorizer.js";
-import { type Target, routeTo, targetText } from "../../remote/target.js";
+import type { Person } from "@secure-local/mcp-tools/person-authorizer";
+import { type Target, routeTo, targetText } from "@secure-local/mcp-tools/target";
 import { type CommandLine, nearest, UsageError } from "../command-line.js";
 import { ExitCode, print, printJson, showProgress, styled } from "../terminal.js";
 import { inOptions } from "../failure.js";

@@ -1,6 +1,6 @@
 // Says which server a command line means: a command after `--`, a URL, or a name from a configuration file.
-import { configuredTarget, type Consent } from "../../remote/configured-servers.js";
-import { looksLikeUrl, PASSED_ON, readHeaders, readVariables, type Target } from "../../remote/target.js";
+import { configuredTarget, type Consent } from "@secure-local/mcp-tools/configured-servers";
+import { looksLikeUrl, PASSED_ON, readHeaders, readVariables, type Target } from "@secure-local/mcp-tools/target";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { complain } from "../terminal.js";

@@ -1,8 +1,8 @@
 // `mcp-secure-local inspect TARGET`: looks at what a server is, speaks and offers, and shows it.
 
 import { cleanLine, cleanText } from "../../guard/cleaning/clean-text.js";
-import type { Finding, Offering } from "../../inspection/finding.js";
-import { inspectOffering } from "../../inspection/inspect.js";
+import type { Finding, Offering } from "@secure-local/inspection/finding";
+import { inspectOffering } from "@secure-local/inspection/inspect";
 import type { CommandLine } from "../command-line.js";
 import { ExitCode, print, printJson, styled } from "../terminal.js";
 import { inOptions } from "../failure.js";
@@ -18,7 +18,7 @@ import type {
   Tool,
 } from "@secure-local/mcp/client";
 import { LocalError, RpcError } from "@secure-local/mcp/client/node";
-import { type Target, targetText } from "../../remote/target.js";
+import { type Target, targetText } from "@secure-local/mcp-tools/target";
 
 /** The keys of `inspect --json`. */
 export interface Inspection {

@@ -1,8 +1,8 @@
 // `mcp-secure-local list`: every server that the clients on this machine are configured with, and how each of them is.
 import { ConnectError, LocalError } from "@secure-local/mcp/client/node";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
-import { everyServer, type Listed, targetFor } from "../../remote/configured-servers.js";
-import { openClient, targetText } from "../../remote/target.js";
+import { everyServer, type Listed, targetFor } from "@secure-local/mcp-tools/configured-servers";
+import { openClient, targetText } from "@secure-local/mcp-tools/target";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { clientTokensFile, programVersion } from "../settings.js";
 import { ExitCode, print, printJson, showProgress, styled } from "../terminal.js";

@@ -1,9 +1,9 @@
 // `mcp-secure-local record FILE TARGET`: a server for a client, which is the target and writes down what is said.
 import { createInterface } from "node:readline";
 import { LocalError } from "@secure-local/mcp/client/node";
-import { recordChild, recordLink } from "../../recording/record-link.js";
-import { type RecordedLine, readRecording, readSessions, RecordingFile } from "../../recording/recording.js";
-import { routeTo, targetText } from "../../remote/target.js";
+import { recordChild, recordLink } from "@secure-local/mcp-tools/record-link";
+import { type RecordedLine, readRecording, readSessions, RecordingFile } from "@secure-local/mcp-tools/recording";
+import { routeTo, targetText } from "@secure-local/mcp-tools/target";
 import { loadPolicy } from "../../policy/load-policy.js";
 import { openAudit } from "../open-audit.js";
 import { policyFile } from "../settings.js";
@@ -12,7 +12,7 @@ import { complain, ExitCode, print, printJson, showProgress, styled } from "../t
 import { findTarget } from "./find-target.js";
 import { bearerToken, interruptible, person, timeoutMs } from "./with-client.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
-import { type Comparison, replayClient, ReplayServer } from "../../recording/replay-client.js";
+import { type Comparison, replayClient, ReplayServer } from "@secure-local/mcp-tools/replay-client";
 
 const USAGE = "record needs a file and a target, as in record session.jsonl -- npx -y some-server";
 

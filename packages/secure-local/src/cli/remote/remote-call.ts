@@ -6,7 +6,7 @@ import type { CallToolResult, Client, Progress, Tool } from "@secure-local/mcp/c
 import { RpcError } from "@secure-local/mcp/client/node";
 import type { Policy } from "../../policy/policy.js";
 import type { SecureServer } from "../../server/secure-server.js";
-import { escapeUnseen } from "../../audit/escape-unseen.js";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { askYesNo, complain, ExitCode, print, printJson } from "../terminal.js";
 import { readArguments } from "../call-arguments.js";
@@ -14,7 +14,7 @@ import { type CommandLine, inUse, nearest, UsageError } from "../command-line.js
 import { blockText } from "./content-text.js";
 import { isInteractive, questioner } from "./questioner.js";
 import { loadPolicy } from "../../policy/load-policy.js";
-import { targetText } from "../../remote/target.js";
+import { targetText } from "@secure-local/mcp-tools/target";
 import { openAudit } from "../open-audit.js";
 import { policyFile, programVersion } from "../settings.js";
 import { type Connected, timeoutMs, withClient, withOwnClient } from "./with-client.js";

@@ -1,6 +1,6 @@
 // `mcp-secure-local trust NAME [DIGEST]`: allows a server of a folder's configuration, after showing all it would do.
-import { clientEnvironment } from "../../remote/config-locations.js";
-import { findServer } from "../../remote/configured-servers.js";
+import { clientEnvironment } from "@secure-local/mcp-tools/config-locations";
+import { findServer } from "@secure-local/mcp-tools/configured-servers";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { ExitCode, tell } from "../terminal.js";
 import { allow } from "./folder-trust.js";

@@ -10,7 +10,7 @@ import type {
 } from "@secure-local/mcp/client";
 import { ConnectError, LocalError } from "@secure-local/mcp/client/node";
 import { cleanLine, cleanText } from "../../guard/cleaning/clean-text.js";
-import { type Target, openClient, targetText } from "../../remote/target.js";
+import { type Target, openClient, targetText } from "@secure-local/mcp-tools/target";
 import type { SecureServer } from "../../server/secure-server.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { clientTokensFile, programVersion } from "../settings.js";

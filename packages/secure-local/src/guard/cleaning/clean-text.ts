@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { redactOutput, replaceKnown } from "../../audit/secret-shapes.js";
 import type { HiddenUnicode } from "../../policy/policy.js";
-import { replaceHidden } from "./hidden-characters.js";
+import { replaceHidden } from "@secure-local/inspection/hidden-characters";
 
 /** What is done to a text. */
 interface CleanRules {
