@@ -28,6 +28,11 @@ else console.log("scale: skipped, redis-server is not installed here");
 async function check() {
   const folder = mkdtempSync(join(tmpdir(), "scale-"));
   const children = [];
+  // Whoever ends this check ends what it started.
+  const endAll = async () => {
+    for (const child of children.toReversed()) await end(child);
+  };
+  process.once("SIGTERM", () => void endAll().then(() => process.exit(143)));
   const start = (command, args, env = {}) => {
     const child = spawn(command, args, {
       cwd: folder,
@@ -58,14 +63,19 @@ async function check() {
       `scale: two processes behind ${behind === behindNginx ? "nginx" : "a round robin"} served as one, and one went on`,
     );
   } finally {
-    await Promise.all(children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null).map(end));
+    await endAll();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function end(child) {
-  child.kill("SIGKILL");
-  return once(child, "exit");
+// What nginx started ends with it only when it is asked to end: what it leaves would hold its output open.
+async function end(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  const late = setTimeout(() => child.kill("SIGKILL"), 5000);
+  await ended;
+  clearTimeout(late);
 }
 
 async function talk(url, members) {
@@ -81,7 +91,8 @@ async function talk(url, members) {
   const client = await connect(url, { revision: "2025-11-25", verdicts: false });
   const [{ text }] = (await client.call("where")).content;
   const owner = members.find(({ pid }) => text === `process ${pid}`);
-  await end(owner);
+  owner.kill("SIGKILL");
+  await once(owner, "exit");
   const other = members.find((each) => each !== owner);
   // The balancer may still send some to the one that is gone; those that arrive are answered by the other.
   for (let answered = 0; answered < 3;) {
@@ -136,7 +147,7 @@ async function freePort() {
 }
 
 async function reached(port) {
-  for (;;) {
+  for (const began = Date.now(); Date.now() - began < 20_000;) {
     const socket = dial(port, "127.0.0.1");
     const there = await new Promise((resolve) =>
       socket.on("connect", () => resolve(true)).on("error", () => resolve(false)),
@@ -145,4 +156,5 @@ async function reached(port) {
     if (there) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+  throw new Error(`nothing listens at port ${port}: what was started there says why`);
 }
