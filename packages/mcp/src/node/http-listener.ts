@@ -186,6 +186,8 @@ const CHECK_MS = 1_000;
 export class HttpListener {
   readonly #server: Server;
   #site: HttpSite | undefined;
+  /** Requests that came before there was anybody to handle them: no more than connections. */
+  #early: NodeExchange[] = [];
   /** Sockets count their bytes themselves: asking them now and then costs a request nothing. */
   readonly #connections = new Map<Socket, HttpConnection<NodeExchange>>();
   readonly #limits: HttpLimits;
@@ -244,14 +246,18 @@ export class HttpListener {
     return { connections: this.#connections.size, bytesIn, bytesOut };
   }
 
-  /** From now on requests are handled. */
+  /** From now on requests are handled: first those that have waited for it. */
   serve(site: HttpSite): void {
     this.#site = site;
+    const early = this.#early;
+    this.#early = [];
+    for (const exchange of early) if (!exchange.isClosed) site.handle(exchange);
   }
 
   readonly #serve = (exchange: NodeExchange): void => {
     if (exchange.tooLate) return;
-    if (this.#site === undefined || isMalformed(exchange.request, this.#limits)) exchange.refuseMalformed();
+    if (isMalformed(exchange.request, this.#limits)) exchange.refuseMalformed();
+    else if (this.#site === undefined) this.#early.push(exchange);
     else this.#site.handle(exchange);
   };
 
@@ -386,6 +392,11 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   /** The connection ends with the reply to an earlier request: this one is not served any more. */
   get tooLate(): boolean {
     return ending.has(this.request.socket);
+  }
+
+  /** Nobody waits for the reply any more. */
+  get isClosed(): boolean {
+    return this.#closed;
   }
 
   /** Refuses what is no proper HTTP, and ends its connection. */
