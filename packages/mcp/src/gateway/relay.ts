@@ -77,8 +77,8 @@ export interface RelayedItem {
   readonly shown: string;
 }
 
-/** Why it may not be asked for; undefined when it may. */
-export type Admit = (item: RelayedItem) => string | undefined;
+/** Why it may not be asked for; undefined when it may. `call`: the one it is asked for, absent where nobody's is, as for what is watched. */
+export type Admit = (item: RelayedItem, call?: Call) => string | undefined;
 
 /** A request that was relayed to a mounted server: told of when it is sent, and again when it is over. */
 export interface RelayedRequest {
@@ -185,14 +185,14 @@ export class Relay {
     const { stop } = answers;
     try {
       // Before a process is started or a byte is sent for it, and once more when what was started could be looked at.
-      this.#admit(item);
+      this.#admit(item, call);
       const lease = await connections.lease(call, answers).catch((error: unknown) => {
-        this.#admit(item);
+        this.#admit(item, call);
         throw error;
       });
       try {
         const { client } = lease;
-        this.#admit(item);
+        this.#admit(item, call);
         const noted = this.#noted(client, context);
         const options = {
           ...callOptions(client, context, { timeoutMs, words }),
@@ -217,8 +217,8 @@ export class Relay {
     }
   }
 
-  #admit(item: RelayedItem): void {
-    const refused = this.#options.admit?.(item);
+  #admit(item: RelayedItem, call: Call): void {
+    const refused = this.#options.admit?.(item, call);
     if (refused !== undefined) throw new UpstreamError(ErrorCode.InvalidParams, refused);
   }
 

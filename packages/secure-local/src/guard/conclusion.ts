@@ -1,6 +1,7 @@
 // Turns how a request ended into its answer and what the audit record says of it.
 import { type Answer, type Call, ReadyResult, RpcError } from "@secure-local/mcp/server";
 import { type CleanLimits, cleanText, HiddenTextError } from "./cleaning/clean-text.js";
+import type { UpstreamHop } from "../audit/audit-event.js";
 import type { Ending } from "./deadline.js";
 import { type PendingExceptions, type GuardedRequest, hideException, type RequestEnd } from "./audit-recorder.js";
 import { giveUp, timedOut } from "./refusal.js";
@@ -15,16 +16,32 @@ export interface Conclusion {
   readonly result: RequestEnd;
 }
 
-interface Times {
-  readonly durationMs: number;
-  readonly timeoutMs: number;
+/** What became of a call on its way to a server of the policy. */
+export interface ServerWay {
+  /** Absent where it reached none. */
+  readonly upstream?: UpstreamHop | undefined;
+  /** Why the server did not answer, for the record alone. */
+  readonly failure?: string | undefined;
+  /** Why nothing was sent to it, though the call was let in. */
+  readonly held?: { readonly rule: string; readonly reason: string } | undefined;
 }
 
-export function conclude(
-  { call, subject, terms }: GuardedRequest,
-  ending: Ending,
-  at: Times & { readonly faults: PendingExceptions; readonly outside: boolean },
-): Conclusion {
+interface Circumstances {
+  readonly durationMs: number;
+  readonly timeoutMs: number;
+  readonly faults: PendingExceptions;
+  readonly outside: boolean;
+  readonly held: ServerWay["held"];
+}
+
+export function conclude(request: GuardedRequest, ending: Ending, at: Circumstances): Conclusion {
+  const { told, result } = concluded(request, ending, at);
+  if (at.held === undefined || result.outcome !== "error") return { told, result };
+  const { rule, reason: withheld } = at.held;
+  return { told, result: { ...result, outcome: "denied", detail: { ...result.detail, rule, withheld } } };
+}
+
+function concluded({ call, subject, terms }: GuardedRequest, ending: Ending, at: Circumstances): Conclusion {
   const { durationMs, timeoutMs, faults } = at;
   if (call.ended) return cancelled(call, durationMs);
   if (ending.timedOut === true) {

@@ -12,10 +12,10 @@ import {
 import { redactValue } from "../audit/redact.js";
 import { cleanValue } from "./cleaning/clean-result.js";
 import { RateLimits, SlidingWindow } from "./rate-limits.js";
-import type { AuditEvent, AuditSink, UpstreamHop } from "../audit/audit-event.js";
+import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
-import { cleanAnswer, cleanError, conclude, type Conclusion } from "./conclusion.js";
+import { cleanAnswer, cleanError, conclude, type Conclusion, type ServerWay } from "./conclusion.js";
 import {
   Approvals,
   type ApprovalsOptions,
@@ -150,10 +150,8 @@ export interface GuardOptions {
   readonly outside?: (tool: string) => boolean;
   /** The server of the policy whose thing this is. Default: there are none. */
   readonly serverOf?: (subject: Pick<Subject, "kind" | "name">) => string | undefined;
-  /** The way a call took to that server, once it is over. Default: unknown. */
-  readonly upstreamOf?: (call: Call) => UpstreamHop | undefined;
-  /** Why that server did not answer, for the record alone. Default: unknown. */
-  readonly failureOf?: (call: Call) => string | undefined;
+  /** What became of a call on its way to that server, once it is over. Default: unknown. */
+  readonly wayOf?: (call: Call) => ServerWay;
   /** What goes through something, with the arguments of a call where they are known. Default: nothing. */
   readonly flow?: FlowOf;
   /** Told of every request, before anything is decided about it. */
@@ -188,8 +186,7 @@ export class Guard {
   readonly #readBy: NonNullable<GuardOptions["readBy"]>;
   readonly #outside: (tool: string) => boolean;
   readonly #serverOf: NonNullable<GuardOptions["serverOf"]>;
-  readonly #upstreamOf: GuardOptions["upstreamOf"];
-  readonly #failureOf: GuardOptions["failureOf"];
+  readonly #wayOf: NonNullable<GuardOptions["wayOf"]>;
   readonly #met: GuardOptions["met"];
   readonly #taints: Taints;
   readonly #memory: CallerMemory | undefined;
@@ -215,8 +212,7 @@ export class Guard {
     this.#readBy = options.readBy ?? (() => undefined);
     this.#outside = options.outside ?? (() => false);
     this.#serverOf = options.serverOf ?? (() => undefined);
-    this.#upstreamOf = options.upstreamOf;
-    this.#failureOf = options.failureOf;
+    this.#wayOf = options.wayOf ?? (() => ({}));
     this.#memory = options.memory;
     this.#taints = new Taints(this.#now, options);
     this.#met = options.met;
@@ -459,17 +455,15 @@ export class Guard {
     // Nothing more is done for it.
     if (this.#acting) this.#underway.delete(call.signal);
     if (underway?.sendingOver !== undefined) this.#sending.delete(underway);
-    const { told, result } = this.#conclude(guarded, ending, Math.max(0, this.#now() - started - deadline.heldMs));
+    const way = guarded.server === undefined ? {} : this.#wayOf(call);
+    const durationMs = Math.max(0, this.#now() - started - deadline.heldMs);
+    const { told, result } = this.#conclude(guarded, ending, { durationMs, held: way.held });
     const noted = this.#taints.noteRead(guarded, result, underway?.hasRead);
     this.#endSending();
     // What nobody else knows of could be sent out by a call that another process gets.
     if (noted !== undefined && !(await noted) && this.#withholds(terms)) return this.#withhold(guarded, result);
     try {
-      const there =
-        guarded.server === undefined
-          ? undefined
-          : { upstream: this.#upstreamOf?.(call), failure: this.#failureOf?.(call) };
-      await this.#trail.result(guarded, there === undefined ? result : { ...result, ...there });
+      await this.#trail.result(guarded, { ...result, upstream: way.upstream, failure: way.failure });
     } catch (error) {
       return answerOf(giveUp(subject, `${WITHHELD} ${logAdvice(error)}`));
     }
@@ -529,7 +523,11 @@ export class Guard {
     return answerOf(told instanceof RpcError ? cleanError(told, terms.cleaning) : cleanAnswer(told, terms.cleaning));
   }
 
-  #conclude(guarded: GuardedRequest, ending: Ending, durationMs: number): Conclusion {
+  #conclude(
+    guarded: GuardedRequest,
+    ending: Ending,
+    { durationMs, held }: Pick<ServerWay, "held"> & { readonly durationMs: number },
+  ): Conclusion {
     const { call, subject, terms } = guarded;
     const timeoutMs = timeLimitsOf(call, terms.time(subject));
     if (durationMs > timeoutMs * SLOW_SHARE) {
@@ -537,7 +535,7 @@ export class Guard {
       this.#log.send(call, "notice", data);
     }
     const outside = subject.kind === "tool" && this.#outside(subject.name);
-    const conclusion = conclude(guarded, ending, { durationMs, timeoutMs, outside, faults: this.#faults });
+    const conclusion = conclude(guarded, ending, { durationMs, timeoutMs, outside, held, faults: this.#faults });
     const { outcome, detail } = conclusion.result;
     // What an allowed tool was refused on the way, such as a file or a host.
     if (outcome === "denied")

@@ -12,7 +12,8 @@ import type {
   RelayFailure,
 } from "@secure-local/mcp/gateway";
 import type { Call, Server } from "@secure-local/mcp/server";
-import type { AuditEvent, UpstreamHop } from "../audit/audit-event.js";
+import type { AuditEvent } from "../audit/audit-event.js";
+import type { ServerWay } from "../guard/conclusion.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Finding, Peer } from "@secure-local/inspection/finding";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
@@ -142,6 +143,8 @@ export class MountedServers {
   readonly #hops = new WeakMap<Call, RelayedRequest>();
   /** What a server's failure was in full, until the record of its call is written. */
   readonly #failures = new WeakMap<Call, string>();
+  /** Why nothing was sent to a server for a call, until the record of it is written. */
+  readonly #held = new WeakMap<Call, ServerWay["held"]>();
   /** Those that a person stopped, until they are started again. */
   readonly #stopped = new Set<string>();
   #mounts: Mounts | undefined;
@@ -178,17 +181,12 @@ export class MountedServers {
     return found && this.#judge(policy, found.standing, { ...found.item, shown: subject.name }, byName);
   }
 
-  /** The way a call took to its server; undefined for one that reached none. */
-  upstreamOf(call: Call): UpstreamHop | undefined {
-    const hop = this.#hops.get(call);
-    if (hop === undefined) return undefined;
+  /** What became of a call on its way to its server, for the record of it: its caller is told less. */
+  wayOf(call: Call): ServerWay {
+    const [hop, failure, held] = [this.#hops.get(call), this.#failures.get(call), this.#held.get(call)];
+    if (hop === undefined) return { failure, held };
     const { revision, transport, ids, sentAt, tookMs: ms } = hop;
-    return { revision, transport, ids: [...ids], sent: new Date(sentAt).toISOString(), ms };
-  }
-
-  /** Why a server did not answer a call, for the record of it alone: its caller is told less. */
-  failureOf(call: Call): string | undefined {
-    return this.#failures.get(call);
+    return { upstream: { revision, transport, ids: [...ids], sent: new Date(sentAt).toISOString(), ms }, failure, held };
   }
 
   #find({
@@ -219,7 +217,7 @@ export class MountedServers {
     if (denied !== undefined) return denied;
     const withheld = this.#withheldReason(standing, item);
     if (withheld === undefined) return decision;
-    const rule = { text: `approval of the server ${grant.name}` };
+    const rule = { text: approvalRule(grant.name) };
     return { allowed: false, rule, reason: `The ${kind} ${shown} is withheld: ${withheld}.` };
   }
 
@@ -412,7 +410,7 @@ export class MountedServers {
       checkOutput: true,
       before: this.#options.before,
       beforeRead: this.#options.beforeRead,
-      admit: (item) => this.#refusal(name, item),
+      admit: (item, call) => this.#refusal(name, item, call),
       words: (this.#parts as Parts).serverWords(grant, {
         record: this.#options.record,
         mayAsk: this.#options.mayAsk,
@@ -559,10 +557,12 @@ export class MountedServers {
   }
 
   /** For what the policy was asked about already: whether the server, as it is, may be spoken to about it. */
-  #refusal(server: string, item: RelayedItem): string | undefined {
+  #refusal(server: string, item: RelayedItem, call: Call | undefined): string | undefined {
     const standing = this.#standing.get(server);
     const reason = standing === undefined ? "its server is not mounted any more" : this.#withheldReason(standing, item);
-    return reason === undefined ? undefined : `Denied. The ${item.kind} ${item.shown} is withheld: ${reason}.`;
+    if (reason === undefined) return undefined;
+    if (call !== undefined) this.#held.set(call, { rule: approvalRule(server), reason });
+    return `Denied. The ${item.kind} ${item.shown} is withheld: ${reason}.`;
   }
 
   #failed({ call, server, error }: RelayFailure): void {
@@ -582,6 +582,8 @@ export function deniedByEntry(grant: ServerGrant, own: string): Decision | undef
   return { allowed: false, rule, reason: `The entry of the server ${grant.name} denies its tool "${own}".` };
 }
 
+/** What decides about whatever a server offers in another way than was approved. */
+const approvalRule = (server: string): string => `approval of the server ${server}`;
 const LOGIN = "give its entry login: oauth, or a header with a secret that the server takes";
 const STOPPED = "a person stopped its server";
 

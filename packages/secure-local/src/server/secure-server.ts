@@ -193,13 +193,12 @@ export class SecureServer {
   /** What the guard asks about what there is. */
   #offered(): Pick<
     GuardOptions,
-    "exists" | "objection" | "readBy" | "outside" | "flow" | "serverOf" | "upstreamOf" | "failureOf" | "met"
+    "exists" | "objection" | "readBy" | "outside" | "flow" | "serverOf" | "wayOf" | "met"
   > {
     return {
       met: (call) => this.#clients.note(call),
       serverOf: ({ kind, name }) => this.#servers.ownerOf(kind, name),
-      upstreamOf: (call) => this.#servers.upstreamOf(call),
-      failureOf: (call) => this.#servers.failureOf(call),
+      wayOf: (call) => this.#servers.wayOf(call),
       exists: ({ kind, name }) => this.#offer.exists(kind, name),
       objection: (under, subject, byName) =>
         this.#servers.decision(under, subject, byName) ??
