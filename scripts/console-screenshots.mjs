@@ -140,6 +140,14 @@ async function shoot(address) {
       .waitFor();
     await page.screenshot({ path: join(PICTURES, `console-${screen}.png`) });
     console.log(`console-${screen}.png`);
+    if (process.env.NARROW) {
+      await page.setViewportSize({ width: 390, height: 800 });
+      await page.emulateMedia({ colorScheme: "dark" });
+      await page.screenshot({ path: join(PICTURES, `narrow-${screen}.png`), fullPage: true });
+      await page.setViewportSize(SIZE);
+      await page.screenshot({ path: join(PICTURES, `dark-${screen}.png`), fullPage: true });
+      await page.emulateMedia({ colorScheme: "light" });
+    }
   }
   await browser.close();
 }

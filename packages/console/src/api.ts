@@ -131,8 +131,23 @@ export interface RunningClient {
   readonly since: number;
   readonly last: number;
   readonly requests: number;
+  /** What its token allows, and when it ends, in milliseconds since 1970; absent where nothing says so. */
+  readonly scopes?: readonly string[] | undefined;
+  readonly expiresAt?: number | undefined;
   /** What it has used of its limits in the last minute. */
-  readonly limits: readonly { readonly name: string; readonly used: number; readonly limit: number }[];
+  readonly limits: readonly ClientLimit[];
+}
+
+/** A limit of so many calls in any minute. */
+export interface ClientLimit {
+  readonly name: string;
+  readonly used: number;
+  readonly limit: number;
+  /** What sets it. This and the times are absent from what an older version says. */
+  readonly rule?: string | undefined;
+  /** Milliseconds until the first place is free again, and until all are. */
+  readonly firstMs?: number | undefined;
+  readonly allMs?: number | undefined;
 }
 
 /** A process with what it uses; those that belong to one of our servers stand below it. */
@@ -155,6 +170,21 @@ export interface PolicyServer {
   readonly remedy: string;
   /** Whether a person logs in to it. */
   readonly hasLogin?: boolean;
+}
+
+/** What an examination of a server found: those of `doctor` that need attention. */
+export interface ServerTest {
+  readonly server: string;
+  readonly revisions: readonly string[];
+  readonly startMs: number;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly findings: readonly {
+    readonly verdict: string;
+    readonly id: string;
+    readonly title: string;
+    readonly detail: string;
+    readonly advice: string;
+  }[];
 }
 
 export interface RunningPlugin {
@@ -243,6 +273,14 @@ export interface Totals {
   readonly byClient: readonly Count[];
   readonly byName: readonly Count[];
   readonly byRule: readonly Count[];
+  /** The busiest clients and tools over the parts of the time; where they were asked for. */
+  readonly lanes?: { readonly client: readonly Lane[]; readonly name: readonly Lane[] } | undefined;
+}
+
+/** One client or tool over a time, by the parts of it. */
+export interface Lane {
+  readonly name: string;
+  readonly parts: readonly { readonly ok: number; readonly failed: number; readonly denied: number }[];
 }
 
 export interface Bucket {
@@ -269,7 +307,10 @@ export interface CallFilter {
   readonly text?: string | undefined;
   readonly name?: string | undefined;
   readonly client?: string | undefined;
-  readonly outcome?: Outcome | "refused" | undefined;
+  /** `refused`: denied or failed; `failed`: did not do what was asked for. */
+  readonly outcome?: Outcome | "refused" | "failed" | undefined;
+  /** Those a person was asked about. */
+  readonly asked?: boolean | undefined;
   readonly rule?: string | undefined;
   readonly line?: number | undefined;
   readonly log?: number | undefined;
@@ -310,6 +351,8 @@ export interface Verification {
   readonly records: number;
   readonly files: number;
   readonly checkpoints?: number | undefined;
+  /** Which of the records they signed, counted from 1, the newest of them. */
+  readonly signed?: readonly number[] | undefined;
   readonly badFile?: string | undefined;
   readonly firstBadLine?: number | undefined;
   readonly reason?: string | undefined;

@@ -1,13 +1,19 @@
 // A long list of calls: only the rows in view exist, and runs of equal calls are one row with their number.
-import { useSignal } from "@preact/signals";
+import { type Signal, signal, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import type { CallRow } from "./api.js";
-import { Brief, Moment, State, took } from "./parts.js";
+import { Brief, Moment, Reached, State, took } from "./parts.js";
 
-/** Pixels of a row, and rows kept above and below the view. */
-const ROW = 32;
+/** Pixels of a row in one line, and of one that is folded into three; rows kept above and below the view. */
+const ROW = 28;
+const FOLDED_ROW = 74;
 const MARGIN = 10;
+
+const NARROW = matchMedia("(max-width: 760px)");
+/** Whether a row takes three lines: all of it is to be read without a way to the side. */
+export const narrow: Signal<boolean> = signal(NARROW.matches);
+NARROW.addEventListener("change", ({ matches }) => (narrow.value = matches));
 
 interface Fold {
   readonly row: CallRow;
@@ -27,12 +33,13 @@ export function CallsTable({ rows, chosen, choose, onEnd }: CallsTableProps): JS
   const top = useSignal(0);
   const height = useSignal(600);
   const folds = useMemo(() => folded(rows), [rows]);
-  const first = Math.max(0, Math.floor(top.value / ROW) - MARGIN);
-  const last = Math.min(folds.length, Math.ceil((top.value + height.value) / ROW) + MARGIN);
+  const row = narrow.value ? FOLDED_ROW : ROW;
+  const first = Math.max(0, Math.floor(top.value / row) - MARGIN);
+  const last = Math.min(folds.length, Math.ceil((top.value + height.value) / row) + MARGIN);
   const scrolled = ({ currentTarget }: { readonly currentTarget: HTMLElement }): void => {
     top.value = currentTarget.scrollTop;
     height.value = currentTarget.clientHeight;
-    if (currentTarget.scrollTop + currentTarget.clientHeight > folds.length * ROW - 200) onEnd?.();
+    if (currentTarget.scrollTop + currentTarget.clientHeight > folds.length * row - 200) onEnd?.();
   };
   const move = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
@@ -53,44 +60,70 @@ export function CallsTable({ rows, chosen, choose, onEnd }: CallsTableProps): JS
       onKeyDown={move}
     >
       <div class="calls-head" role="row">
-        {["Time", "Tool", "Object", "Client", "Outcome", "Took"].map((name) => (
+        {["Time", "Tool", "Object", "Client", "Rule", "Outcome", "Took"].map((name) => (
           <span key={name} role="columnheader">
             {name}
           </span>
         ))}
       </div>
-      <div class="calls-body" role="rowgroup" style={{ height: `${folds.length * ROW}px` }}>
-        {folds.slice(first, last).map(({ row, times }, index) => (
-          <div
-            key={row.n}
-            role="row"
-            aria-rowindex={first + index + 1}
-            class={`call${row.n === chosen ? " chosen" : ""} call-${row.outcome}`}
-            style={{ top: `${(first + index) * ROW}px` }}
-            onClick={() => choose(row.n)}
-          >
-            <span role="cell">
-              <Moment at={row.at} />
-            </span>
-            <span role="cell">
-              <button type="button" class="link" onClick={() => choose(row.n)}>
-                <Brief text={row.name === "" ? row.method : row.name} />
-              </button>
-              {times > 1 && <span class="times">×{times}</span>}
-            </span>
-            <span role="cell">
-              <Brief text={row.object} />
-            </span>
-            <span role="cell">
-              <Brief text={row.client} />
-            </span>
-            <span role="cell">
-              <State of={row.outcome} />
-            </span>
-            <span role="cell">{took(row)}</span>
-          </div>
+      <div class="calls-body" role="rowgroup" style={{ height: `${folds.length * row}px` }}>
+        {folds.slice(first, last).map((fold, index) => (
+          <Row
+            key={fold.row.n}
+            of={fold}
+            index={first + index}
+            top={(first + index) * row}
+            isChosen={fold.row.n === chosen}
+            choose={choose}
+          />
         ))}
       </div>
+    </div>
+  );
+}
+
+interface RowProps {
+  readonly of: Fold;
+  readonly index: number;
+  readonly top: number;
+  readonly isChosen: boolean;
+  readonly choose: (n: number) => void;
+}
+
+function Row({ of: { row, times }, index, top, isChosen, choose }: RowProps): JSX.Element {
+  const { n, at, name, method, object, client, rule, line, outcome } = row;
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 1}
+      class={`call${isChosen ? " chosen" : ""} call-${outcome}`}
+      style={{ top: `${top}px` }}
+      onClick={() => choose(n)}
+    >
+      <span role="cell">
+        <Moment at={at} />
+      </span>
+      <span role="cell">
+        <button type="button" class="link" onClick={() => choose(n)}>
+          <Brief text={name === "" ? method : name} />
+        </button>
+        {times > 1 && <span class="times">×{times}</span>}
+      </span>
+      <span role="cell">
+        <Reached text={object} />
+      </span>
+      <span role="cell">
+        <Brief text={client} />
+      </span>
+      <span role="cell">
+        <Brief text={line === undefined ? rule : `${line}: ${rule}`} />
+      </span>
+      <span role="cell">
+        <State of={outcome} />
+      </span>
+      <span role="cell" class="number">
+        {took(row)}
+      </span>
     </div>
   );
 }

@@ -1,7 +1,52 @@
 // The pictures: bars and times over a time, the steps of a call, the chain of a log, and what a policy reaches. Plain SVG, with the numbers as text beside.
 import type { JSX } from "preact";
-import type { Bucket, Verification } from "./api.js";
-import { clock, duration, visible } from "./parts.js";
+import { useSignal } from "@preact/signals";
+import type { Bucket, Lane, Verification } from "./api.js";
+import { Brief, clock, duration, visible } from "./parts.js";
+
+/** Parts of a picture that the keyboard goes through: Tab leads to one of them, the arrow keys from there, Enter chooses. */
+function useRoving(
+  count: number,
+  rows: number,
+): {
+  readonly move: (event: KeyboardEvent) => void;
+  readonly item: (index: number, label: string, choose: () => void) => JSX.IntrinsicElements["g"];
+} {
+  const at = useSignal(0);
+  const columns = Math.max(1, count / rows);
+  const current = Math.min(at.value, count - 1);
+  const move = (event: KeyboardEvent): void => {
+    const steps: Readonly<Record<string, number>> = {
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      ArrowDown: columns,
+      ArrowUp: -columns,
+    };
+    const next = current + (steps[event.key] ?? 0);
+    if (next === current || next < 0 || next >= count) return;
+    event.preventDefault();
+    at.value = next;
+    const parts = (event.currentTarget as Element).querySelectorAll<SVGElement>("[role=button]");
+    parts[next]?.focus();
+  };
+  const item = (index: number, label: string, choose: () => void): JSX.IntrinsicElements["g"] => ({
+    role: "button",
+    tabIndex: index === current ? 0 : -1,
+    "aria-label": label,
+    onClick: () => {
+      at.value = index;
+      choose();
+    },
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key === "Enter" || event.key === " ") choose();
+    },
+  });
+  return { move, item };
+}
+
+function countsText({ ok, failed, denied }: Pick<Bucket, "ok" | "failed" | "denied">): string {
+  return `${ok} well, ${failed} failed, ${denied} denied`;
+}
 
 const WIDTH = 600;
 const HEIGHT = 90;
@@ -19,13 +64,15 @@ export function Bars({ buckets, label, choose }: BarsProps): JSX.Element {
   const width = WIDTH / Math.max(1, buckets.length);
   const scale = (count: number): number => (count / most) * (HEIGHT - 4);
   const span = (buckets[1]?.at ?? 0) - (buckets[0]?.at ?? 0);
+  const roving = useRoving(buckets.length, 1);
   return (
     <figure class="bars">
       <svg
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        role="img"
-        aria-label={`${label}; at most ${most} in one bar`}
+        role="group"
+        aria-label={`${label}; at most ${most} in one bar; arrow keys lead from bar to bar`}
         preserveAspectRatio="none"
+        onKeyDown={roving.move}
       >
         {buckets.map(({ at, ok, failed, denied }, index) => {
           const parts = [
@@ -33,9 +80,9 @@ export function Bars({ buckets, label, choose }: BarsProps): JSX.Element {
             ["failed", failed, ok],
             ["denied", denied, ok + failed],
           ] as const;
-          const title = `${clock(at)}: ${ok} well, ${failed} failed, ${denied} denied`;
+          const title = `${clock(at)}: ${countsText({ ok, failed, denied })}`;
           return (
-            <g key={at} class="bar" onClick={() => choose?.(at, at + span)}>
+            <g key={at} class="bar" {...roving.item(index, title, () => choose?.(at, at + span))}>
               <title>{title}</title>
               <rect class="bar-back" x={index * width} y={0} width={width} height={HEIGHT} />
               {parts.map(([kind, count, below]) => (
@@ -109,37 +156,121 @@ export function Latency({ buckets }: { readonly buckets: readonly Bucket[] }): J
   );
 }
 
-/** Links of a chain that are drawn; of more files the first ones are left out. */
-const MAX_LINKS = 12;
+/** Pixels of a lane, of a part in it, and the strengths in which a part is drawn. */
+const LANE = 18;
+const STRENGTHS = 4;
 
-/** A log as a chain: one link for each file, with its signed checkpoints below, broken where a record does not verify. */
-export function Chain({ of }: { readonly of: Verification }): JSX.Element {
-  const links = Math.min(MAX_LINKS, Math.max(1, of.files));
-  const marks = Math.min(of.checkpoints ?? 0, links * 4);
-  const left = of.files > links ? `${of.files - links} files before; ` : "";
-  const signed = of.checkpoints === undefined ? "" : `; ${of.checkpoints} signed checkpoints`;
-  const words = of.ok
-    ? `${of.records} records, every one follows the one before${signed}`
-    : `broken: ${of.reason ?? ""}`;
+interface LanesProps {
+  readonly title: string;
+  readonly of: readonly Lane[];
+  readonly buckets: readonly Bucket[];
+  /** What stands for an empty name. */
+  readonly none: string;
+  readonly choose: (name: string, from: number, to: number) => void;
+}
+
+/** Who called, or what was called, over a time: a line for each, the stronger the more calls, and in colour where some were refused or failed. */
+export function Lanes({ title, of, buckets, none, choose }: LanesProps): JSX.Element {
+  const columns = buckets.length;
+  const width = WIDTH / Math.max(1, columns);
+  const span = (buckets[1]?.at ?? 0) - (buckets[0]?.at ?? 0);
+  const sums = of.map(({ parts }) => parts.map(({ ok, failed, denied }) => ok + failed + denied));
+  const most = Math.max(1, ...sums.flat());
+  // On a scale of powers, so that one call is seen beside a thousand.
+  const strength = (count: number): number => Math.ceil((Math.log1p(count) / Math.log1p(most)) * STRENGTHS);
+  const roving = useRoving(of.length * columns, of.length);
   return (
-    <svg class="chain" viewBox={`0 0 ${links * 44 + 30} 40`} role="img" aria-label={visible(`${left}${words}`)}>
-      {Array.from({ length: links }, (_, index) => {
-        const broken = !of.ok && index === links - 1;
-        return (
-          <g key={index} class={broken ? "link-broken" : "link-whole"}>
-            <rect x={index * 44 + 4} y={6} width={32} height={16} rx={8} />
-            {index > 0 && <line x1={index * 44 - 8} x2={index * 44 + 4} y1={14} y2={14} />}
-            {broken && <path d={`M${index * 44 + 14} 2 l6 10 l-6 6 l6 10`} />}
-          </g>
-        );
-      })}
-      {Array.from({ length: marks }, (_, index) => (
-        <circle key={index} class="chain-signed" cx={8 + ((index + 0.5) * (links * 44 - 8)) / marks} cy={32} r={3} />
-      ))}
-      <text x={links * 44 + 8} y={19} class={of.ok ? "chain-good" : "chain-bad"}>
-        {of.ok ? "✓" : "✗"}
-      </text>
-    </svg>
+    <figure class="lanes">
+      <figcaption>{title}</figcaption>
+      <ol aria-hidden="true">
+        {of.map(({ name }) => (
+          <li key={name}>
+            <Brief text={name === "" ? none : name} />
+          </li>
+        ))}
+      </ol>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${of.length * LANE}`}
+        style={{ height: `${of.length * LANE}px` }}
+        role="group"
+        aria-label={`${title} over the time; arrow keys lead from part to part`}
+        preserveAspectRatio="none"
+        onKeyDown={roving.move}
+      >
+        {of.flatMap(({ name, parts }, lane) =>
+          parts.map((part, index) => {
+            const at = buckets[index]?.at ?? 0;
+            const label = `${visible(name === "" ? none : name)}, ${clock(at)}: ${countsText(part)}`;
+            const kind = part.denied > 0 ? "denied" : part.failed > 0 ? "failed" : "ok";
+            const count = sums[lane]?.[index] ?? 0;
+            return (
+              <g
+                key={`${lane} ${index}`}
+                class="bar"
+                {...roving.item(lane * columns + index, label, () => choose(name, at, at + span))}
+              >
+                <title>{label}</title>
+                <rect class="bar-back" x={index * width} y={lane * LANE} width={width} height={LANE} />
+                {count > 0 && (
+                  <rect
+                    class={`bar-${kind} strength-${strength(count)}`}
+                    x={index * width + 0.5}
+                    y={lane * LANE + 2}
+                    width={Math.max(1, width - 1)}
+                    height={LANE - 4}
+                  />
+                )}
+              </g>
+            );
+          }),
+        )}
+      </svg>
+    </figure>
+  );
+}
+
+/** A log as a line of its records, with a mark where each signed checkpoint stands, broken where a record does not verify. */
+export function Chain({ of }: { readonly of: Verification }): JSX.Element {
+  const { ok, records, checkpoints, signed = [], reason = "", files } = of;
+  // What stands behind a break is not known: the last eighth of the line is for that.
+  const end = ok ? WIDTH - 20 : (WIDTH * 7) / 8;
+  const x = (record: number): number => 4 + (record / Math.max(1, records)) * (end - 8);
+  const last = signed.at(-1);
+  const covered = last === undefined ? "" : `, the last one at record ${last}`;
+  const words = ok
+    ? `${records} records, every one follows the one before`
+    : `broken after ${records} records: ${reason}`;
+  const about = checkpoints === undefined ? "" : `; ${checkpoints} signed checkpoints${covered}`;
+  return (
+    <figure class="chain-picture">
+      <svg class="chain" viewBox={`0 0 ${WIDTH} 30`} role="img" aria-label={visible(`${words}${about}`)}>
+        <line class="chain-good" x1={4} x2={end - 4} y1={12} y2={12} />
+        {last !== undefined && <line class="chain-covered" x1={4} x2={x(last)} y1={12} y2={12} />}
+        {signed.map((record) => (
+          <path key={record} class="chain-signed" d={`M${x(record)} 5 v14`}>
+            <title>{`signed checkpoint at record ${record}`}</title>
+          </path>
+        ))}
+        {ok ? (
+          <path class="chain-end" d={`M${end} 12 l4 5 l9 -11`} />
+        ) : (
+          <>
+            <path class="chain-break" d={`M${end} 3 l6 9 l-6 5 l6 9`} />
+            <line class="chain-lost" x1={end + 12} x2={WIDTH - 4} y1={12} y2={12} />
+          </>
+        )}
+      </svg>
+      <figcaption>
+        <span>record 1</span>
+        <span>
+          {files > 1 && `${files} files; `}
+          {signed.length > 0 ? `${signed.length} signed checkpoints drawn` : "no signed checkpoint"}
+        </span>
+        <span>
+          {ok ? "record" : "broken after"} {records}
+        </span>
+      </figcaption>
+    </figure>
   );
 }
 

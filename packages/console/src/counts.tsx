@@ -13,19 +13,42 @@ interface CallFactsProps {
 }
 
 export function CallFacts({ of: sums, before = [], label = "Calls" }: CallFactsProps): JSX.Element {
+  const { from: since, to: until } = sums;
+  const numbered = (count: number, kind: Query, isBad = false): JSX.Element => (
+    <Numbered of={count} calls={{ ...kind, since: Math.floor(since), until: Math.ceil(until) }} isBad={isBad} />
+  );
   return (
     <Facts
       of={[
         ...before,
-        [label, sums.calls],
+        [label, numbered(sums.calls, {})],
         ["In the last minute", sums.lastMinute],
-        ["Denied", sums.denied],
-        ["Failed", sums.failed],
-        ["You were asked", sums.asked],
+        ["Denied", numbered(sums.denied, { outcome: "denied" }, true)],
+        ["Failed", numbered(sums.failed, { outcome: "failed" }, true)],
+        ["You were asked", numbered(sums.asked, { asked: "yes" })],
         ["Median", duration(sums.p50)],
         ["99 of 100 took at most", duration(sums.p99)],
       ]}
     />
+  );
+}
+
+type Query = Readonly<Record<string, string | number | undefined>>;
+
+interface NumberedProps {
+  readonly of: number;
+  /** The filter that finds the calls which were counted. */
+  readonly calls: Query;
+  readonly isBad?: boolean;
+}
+
+/** A number of calls that leads to them; of none there is nothing to see. */
+function Numbered({ of, calls, isBad = false }: NumberedProps): JSX.Element {
+  if (of === 0) return <>0</>;
+  return (
+    <button type="button" class={isBad ? "link bad" : "link"} onClick={() => go("calls", calls)}>
+      {of}
+    </button>
   );
 }
 
@@ -41,34 +64,46 @@ interface CountsProps {
 
 export function Counts({ title, field, of, since, none = "(none)" }: CountsProps): JSX.Element {
   return (
-    <table>
-      <caption>{title}</caption>
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Calls</th>
-          <th scope="col">Denied</th>
-          <th scope="col">Failed</th>
-          <th scope="col">Last</th>
-        </tr>
-      </thead>
-      <tbody>
-        {of.map(({ name, calls, denied, failed, last }) => (
-          <tr key={name}>
-            <th scope="row">
-              <button type="button" class="link" onClick={() => go("calls", { [field]: name || undefined, since })}>
-                <Brief text={name === "" ? none : name} />
-              </button>
+    <div class="wide">
+      <table>
+        <caption>{title}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col" class="number">
+              Calls
             </th>
-            <td>{calls}</td>
-            <td class={denied > 0 ? "bad" : ""}>{denied}</td>
-            <td class={failed > 0 ? "bad" : ""}>{failed}</td>
-            <td>
-              <Moment at={last} />
-            </td>
+            <th scope="col" class="number">
+              Denied
+            </th>
+            <th scope="col" class="number">
+              Failed
+            </th>
+            <th scope="col">Last</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {of.map(({ name, calls, denied, failed, last }) => (
+            <tr key={name}>
+              <th scope="row">
+                <button type="button" class="link" onClick={() => go("calls", { [field]: name || undefined, since })}>
+                  <Brief text={name === "" ? none : name} />
+                </button>
+              </th>
+              <td class="number">{calls}</td>
+              <td class="number">
+                <Numbered of={denied} calls={{ [field]: name || undefined, outcome: "denied", since }} isBad />
+              </td>
+              <td class="number">
+                <Numbered of={failed} calls={{ [field]: name || undefined, outcome: "failed", since }} isBad />
+              </td>
+              <td>
+                <Moment at={last} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -1,5 +1,5 @@
 // What the page knows now, kept current by one stream that goes on where it was interrupted.
-import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { type Signal, signal } from "@preact/signals";
 import type {
   CallRow,
   LogState,
@@ -20,7 +20,8 @@ const LAST_RETRY_MS = 5_000;
 
 /** `lost`: the console does not answer; `out`: this page has to sign in again. */
 export const link: Signal<"opening" | "live" | "lost" | "out"> = signal("opening");
-export const rows: Signal<ReadonlyMap<number, CallRow>> = signal(new Map());
+/** The newest first. */
+export const newest: Signal<readonly CallRow[]> = signal([]);
 export const waiting: Signal<readonly WaitingCall[]> = signal([]);
 /** Questions that are over, the newest first. */
 export const settled: Signal<readonly SettledCall[]> = signal([]);
@@ -32,11 +33,6 @@ export const verified: Signal<VerifiedLogs | undefined> = signal(undefined);
 export const version: Signal<string> = signal("");
 /** Milliseconds since 1970, once a second: countdowns and ages follow it. */
 export const now: Signal<number> = signal(Date.now());
-
-/** The newest first. */
-export const newest: ReadonlySignal<readonly CallRow[]> = computed(() =>
-  [...rows.value.values()].sort((a, b) => b.n - a.n),
-);
 
 let cursor: number | undefined;
 let started: number | undefined;
@@ -78,7 +74,7 @@ function take(line: StreamLine): void {
   switch (line.kind) {
     case "hello":
       // Another process counts its rows anew.
-      if (started !== undefined && started !== line.started) rows.value = new Map();
+      if (started !== undefined && started !== line.started) newest.value = [];
       started = line.started;
       version.value = line.version;
       return;
@@ -105,12 +101,27 @@ function take(line: StreamLine): void {
   }
 }
 
+/** Done many times a second, with thousands of rows there: only what is new is sorted, and nothing is looked for from the beginning. */
 function takeRows(changed: readonly CallRow[]): void {
-  const next = new Map(rows.value);
-  for (const row of changed) next.set(row.n, row);
-  if (next.size > MAX_ROWS) {
-    const numbers = [...next.keys()].sort((a, b) => a - b);
-    for (const n of numbers.slice(0, next.size - MAX_ROWS)) next.delete(n);
+  const first = newest.peek()[0]?.n ?? 0;
+  const fresh = changed.filter(({ n }) => n > first).sort((a, b) => b.n - a.n);
+  const next = [...fresh, ...newest.peek()].slice(0, MAX_ROWS);
+  for (const row of changed) {
+    if (row.n > first) continue;
+    const at = placeOf(next, row.n);
+    // One that is older than all of them is fetched where somebody scrolls to it.
+    if (next[at]?.n === row.n) next[at] = row;
   }
-  rows.value = next;
+  newest.value = next;
+}
+
+/** Where a row stands, or would stand, among rows of which the newest is first. */
+function placeOf(rows: readonly CallRow[], n: number): number {
+  let [from, to] = [0, rows.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((rows[middle]?.n ?? 0) > n) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }

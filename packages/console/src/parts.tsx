@@ -41,6 +41,22 @@ export function Brief({ text }: { readonly text: string }): JSX.Element {
   );
 }
 
+/** Characters of the end that stay when there is no room: of a path they say the most. */
+const END = 16;
+
+/** What a call reached for, in a line: where it is too long, its middle is left out. */
+export function Reached({ text }: { readonly text: string }): JSX.Element {
+  // Of a pair of halves none may be alone.
+  const characters = [...text.slice(0, BRIEF + 1)];
+  if (text.length > BRIEF || characters.length <= 2 * END) return <Brief text={text} />;
+  return (
+    <span class="reached shown" dir="ltr">
+      <span>{seen(characters.slice(0, -END).join(""))}</span>
+      <span>{seen(characters.slice(-END).join(""))}</span>
+    </span>
+  );
+}
+
 /** The same as plain text, for titles, pictures and labels. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);

@@ -1,13 +1,32 @@
-// Approvals: each call that waits, whole, with what differs from the last approved one, and its answers.
+// Approvals: each call that waits, whole, with what differs from the last approved one, and its answers; below, those that were answered.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
-import { newest } from "../live.js";
-import { Empty } from "../parts.js";
+import type { CallRow } from "../api.js";
+import { settled } from "../live.js";
+import { Empty, Fault } from "../parts.js";
 import { CallsTable } from "../calls-table.js";
 import { Questions } from "../questions.js";
+import { get } from "../request.js";
 import { go } from "../router.js";
 
+/** Milliseconds after an answer in which its call ends, as most do. */
+const ENDING_MS = 1_500;
+
 export function Approvals(): JSX.Element {
-  const asked = newest.value.filter((row) => row.asked && row.outcome !== "waiting");
+  const asked = useSignal<readonly CallRow[]>([]);
+  const fault = useSignal<unknown>(undefined);
+  const answered = settled.value[0]?.id;
+  useEffect(() => {
+    const look = (): void =>
+      void get<CallRow[]>("/api/calls", { asked: "yes" }).then(
+        (read) => (asked.value = read.filter(({ outcome }) => outcome !== "waiting")),
+        (error: unknown) => (fault.value = error),
+      );
+    look();
+    const timer = setTimeout(look, ENDING_MS);
+    return () => clearTimeout(timer);
+  }, [answered]);
   return (
     <>
       <section aria-labelledby="approvals-title">
@@ -20,10 +39,11 @@ export function Approvals(): JSX.Element {
           }
         />
       </section>
-      {asked.length > 0 && (
+      <Fault error={fault.value} />
+      {asked.value.length > 0 && (
         <section aria-labelledby="approvals-past">
           <h2 id="approvals-past">Answered</h2>
-          <CallsTable rows={asked} choose={(n) => go("calls", { n })} />
+          <CallsTable rows={asked.value} choose={(n) => go("calls", { n })} />
         </section>
       )}
     </>

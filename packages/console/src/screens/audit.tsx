@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Totals, Verification } from "../api.js";
-import { Bars, Chain } from "../charts.js";
+import { Bars, Chain, Lanes } from "../charts.js";
 import { CallFacts, Counts } from "../counts.js";
 import { logs, now, verified } from "../live.js";
 import { Action, Command, Empty, Fault, Moment, Shown, State } from "../parts.js";
@@ -25,7 +25,7 @@ export function Audit(): JSX.Element {
   const isBad = isChanged();
   useEffect(() => {
     const until = now.peek();
-    get<Totals>("/api/totals", { since: until - span.value, until }).then(
+    get<Totals>("/api/totals", { since: until - span.value, until, lanes: "yes" }).then(
       (read) => (totals.value = read),
       (error: unknown) => (fault.value = error),
     );
@@ -82,10 +82,22 @@ export function Audit(): JSX.Element {
               label="calls; choose a bar to see them"
               choose={(from, until) => go("calls", { since: Math.floor(from), until: Math.ceil(until) })}
             />
+            {(["client", "name"] as const).map((field) => (
+              <Lanes
+                key={field}
+                title={field === "client" ? "By client" : "By tool"}
+                of={sums.lanes?.[field] ?? []}
+                buckets={sums.buckets}
+                none="(none)"
+                choose={(name, from, until) =>
+                  go("calls", { [field]: name, since: Math.floor(from), until: Math.ceil(until) })
+                }
+              />
+            ))}
             <div class="counts">
-              <Counts title="By client" key="client" field="client" of={sums.byClient} since={since} />
-              <Counts title="By tool" key="name" field="name" of={sums.byName} since={since} />
-              <Counts title="By rule" key="rule" field="rule" of={sums.byRule} since={since} />
+              <Counts title="Clients" key="client" field="client" of={sums.byClient} since={since} />
+              <Counts title="Tools" key="name" field="name" of={sums.byName} since={since} />
+              <Counts title="Rules" key="rule" field="rule" of={sums.byRule} since={since} />
             </div>
           </>
         )}
@@ -165,7 +177,7 @@ function Verified({ of }: { readonly of: Verification }): JSX.Element {
         <p>
           {reason ??
             `${records} records in ${files === 1 ? "one file" : `${files} files`}: none changed, missing or added up to the last one.`}
-          {checkpoints !== undefined && ` ${checkpoints} signed checkpoints agree.`}
+          {checkpoints !== undefined && checkpoints > 0 && ` ${checkpoints} signed checkpoints agree.`}
         </p>
       ) : (
         <p class="bad" role="alert">

@@ -1,10 +1,10 @@
 // Calls, live and past: filters, and one call opened with everything that is known of it.
 import { useSignal, useSignalEffect } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import type { CallDetail, CallRow, Hop } from "../api.js";
 import { Steps } from "../charts.js";
-import { CallsTable } from "../calls-table.js";
+import { CallsTable, narrow } from "../calls-table.js";
 import { newest } from "../live.js";
 import { Action, Brief, duration, Empty, Facts, Fault, Moment, Shown, State, took } from "../parts.js";
 import { addressOf, ask, get } from "../request.js";
@@ -13,8 +13,36 @@ import { go, place } from "../router.js";
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-const OUTCOMES = ["", "refused", "denied", "error", "timeout", "cancelled", "waiting", "running", "lost", "ok"];
-const NAMES = ["text", "name", "client", "outcome", "rule", "line", "log", "since", "until"];
+const OUTCOMES = [
+  "",
+  "refused",
+  "denied",
+  "failed",
+  "error",
+  "timeout",
+  "cancelled",
+  "waiting",
+  "running",
+  "lost",
+  "ok",
+];
+const OUTCOME_WORDS: Readonly<Record<string, string>> = {
+  "": "all",
+  refused: "denied or failed",
+  failed: "failed in any way",
+};
+const NAMES = ["text", "name", "client", "outcome", "asked", "rule", "line", "log", "last", "since", "until"];
+const BETWEEN = "between";
+const LAST = [
+  ["", "any time"],
+  ["300000", "last 5 minutes"],
+  ["3600000", "last hour"],
+  ["86400000", "last day"],
+  ["604800000", "last week"],
+  [BETWEEN, "from … until"],
+] as const;
+/** Milliseconds between two looks for new calls that fit: the process looks through all that it keeps. */
+const AGAIN_MS = 2_000;
 
 export function Calls(): JSX.Element {
   const query = Object.fromEntries(NAMES.map((name) => [name, place.value.query.get(name) ?? undefined])) as Query;
@@ -24,17 +52,31 @@ export function Calls(): JSX.Element {
   const found = useSignal<readonly CallRow[]>([]);
   const fault = useSignal<unknown>(undefined);
   const ended = useSignal(false);
-  const load = async (before?: number): Promise<void> => {
+  const { last, since, ...others } = query;
+  const between = useSignal(false);
+  const isBetween = between.value || since !== undefined || query["until"] !== undefined;
+  const load = async (before?: number, again = false): Promise<void> => {
     try {
-      const rows = await get<CallRow[]>("/api/calls", { ...query, before });
-      found.value = before === undefined ? rows : [...found.value, ...rows];
-      ended.value = rows.length === 0;
+      const from = last === undefined ? since : Date.now() - Number(last);
+      const rows = await get<CallRow[]>("/api/calls", { ...others, since: from, before });
+      found.value = before === undefined ? (again ? joined(rows, found.value) : rows) : [...found.value, ...rows];
+      if (!again) ended.value = rows.length === 0;
       fault.value = undefined;
     } catch (error) {
       fault.value = error;
     }
   };
-  useEffect(() => void load(), [key]);
+  useEffect(() => {
+    void load();
+    if (!filtered || query["until"] !== undefined) return undefined;
+    let seen = newest.peek();
+    const look = (): void => {
+      if (newest.peek() !== seen) void load(undefined, true);
+      seen = newest.peek();
+    };
+    const timer = setInterval(look, AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [key]);
   const rows = filtered ? found.value : joined(newest.value, found.value);
   const set = (name: string, value: string): void => go("calls", { ...query, [name]: value });
   const more = (): void => {
@@ -63,17 +105,56 @@ export function Calls(): JSX.Element {
             >
               {OUTCOMES.map((outcome) => (
                 <option key={outcome} value={outcome}>
-                  {outcome === "" ? "all" : outcome === "refused" ? "denied or failed" : outcome}
+                  {OUTCOME_WORDS[outcome] ?? outcome}
                 </option>
               ))}
             </select>
           </label>
+          <label>
+            Time
+            <select
+              value={isBetween ? BETWEEN : (last ?? "")}
+              onChange={({ currentTarget: { value } }) => {
+                between.value = value === BETWEEN;
+                if (value !== BETWEEN) go("calls", { ...others, last: value, until: undefined });
+              }}
+            >
+              {LAST.map(([ms, words]) => (
+                <option key={ms} value={ms}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          </label>
+          {isBetween &&
+            (["since", "until"] as const).map((name) => (
+              <label key={name}>
+                {name === "since" ? "From" : "Until"}
+                <input
+                  type="datetime-local"
+                  step={1}
+                  value={localTime(query[name])}
+                  onChange={({ currentTarget: { value } }) =>
+                    go("calls", { ...query, last: undefined, [name]: value === "" ? undefined : Date.parse(value) })
+                  }
+                />
+              </label>
+            ))}
           {filtered && (
-            <button type="button" onClick={() => go("calls")}>
+            <button
+              type="button"
+              onClick={() => {
+                between.value = false;
+                go("calls");
+              }}
+            >
               Show all
             </button>
           )}
-          <Action label="Export these" act={() => exportCalls(query)} />
+          <Action
+            label="Export these"
+            act={() => exportCalls({ ...others, since: last === undefined ? since : Date.now() - Number(last) })}
+          />
         </form>
         <Chosen query={query} />
         <Fault error={fault.value} />
@@ -98,21 +179,27 @@ export function Calls(): JSX.Element {
 
 /** Filters that have no field of their own. */
 function Chosen({ query }: { readonly query: Query }): JSX.Element | null {
-  const since = Number(query["since"]);
   const words = [
     query["name"] === undefined ? "" : `tool ${query["name"]}`,
     query["client"] === undefined ? "" : `client ${query["client"]}`,
     query["rule"] === undefined ? "" : `rule ${query["rule"]}`,
     query["line"] === undefined ? "" : `line ${query["line"]} of the policy`,
     query["log"] === undefined ? "" : "one server",
-    Number.isFinite(since) ? `since ${new Date(since).toLocaleString()}` : "",
-    query["until"] === undefined ? "" : `until ${new Date(Number(query["until"])).toLocaleString()}`,
+    query["asked"] === undefined ? "" : "calls that you were asked about",
   ].filter((word) => word !== "");
   return words.length === 0 ? null : (
     <p class="chosen-filters">
       Only <Shown text={words.join(", ")} />
     </p>
   );
+}
+
+/** A moment as such a field has it: in the reader's own zone, without saying so. */
+function localTime(ms: string | undefined): string {
+  const at = Number(ms);
+  if (ms === undefined || !Number.isFinite(at)) return "";
+  const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
+  return Number.isFinite(local.getTime()) ? local.toISOString().slice(0, 19) : "";
 }
 
 function joined(live: readonly CallRow[], older: readonly CallRow[]): readonly CallRow[] {
@@ -144,8 +231,13 @@ export function CallPanel({ n, close }: { readonly n: number; readonly close: ()
     );
   });
   const call = detail.value;
+  const panel = useRef<HTMLElement>(null);
+  // Where it stands below the list nobody would see that it was opened.
+  useEffect(() => {
+    if (narrow.peek()) panel.current?.scrollIntoView({ block: "start" });
+  }, []);
   return (
-    <aside class="panel" aria-label="The call">
+    <aside ref={panel} class="panel" aria-label="The call">
       <button type="button" class="close" onClick={close}>
         Close
       </button>
@@ -203,37 +295,39 @@ function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
 /** Both hops of a call that went on to a server behind us. */
 function Hops({ of }: { readonly of: readonly Hop[] }): JSX.Element {
   return (
-    <table class="hops">
-      <caption>Hops</caption>
-      <thead>
-        <tr>
-          <th scope="col">From, to</th>
-          <th scope="col">Revision</th>
-          <th scope="col">Ids</th>
-          <th scope="col">Sent</th>
-          <th scope="col">Took</th>
-        </tr>
-      </thead>
-      <tbody>
-        {of.map(({ from, to, revision, transport, ids, sent, ms }, index) => (
-          <tr key={index}>
-            <th scope="row">
-              <Brief text={from === "" ? "a client" : from} /> → <Brief text={to} />
-            </th>
-            <td>
-              <Brief text={`${revision} ${transport}`} />
-            </td>
-            <td>
-              <Brief text={ids} />
-            </td>
-            <td>
-              <Brief text={sent.slice(11)} />
-            </td>
-            <td>{duration(ms)}</td>
+    <div class="wide">
+      <table class="hops">
+        <caption>Hops</caption>
+        <thead>
+          <tr>
+            <th scope="col">From, to</th>
+            <th scope="col">Revision</th>
+            <th scope="col">Ids</th>
+            <th scope="col">Sent</th>
+            <th scope="col">Took</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {of.map(({ from, to, revision, transport, ids, sent, ms }, index) => (
+            <tr key={index}>
+              <th scope="row">
+                <Brief text={from === "" ? "a client" : from} /> → <Brief text={to} />
+              </th>
+              <td>
+                <Brief text={`${revision} ${transport}`} />
+              </td>
+              <td>
+                <Brief text={ids} />
+              </td>
+              <td>
+                <Brief text={sent.slice(11)} />
+              </td>
+              <td>{duration(ms)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

@@ -5,8 +5,9 @@ import type { JSX } from "preact";
 import type { RunningClient, Totals } from "../api.js";
 import { now, servers } from "../live.js";
 import { Counts } from "../counts.js";
-import { Brief, Command, Empty, Fault, Moment } from "../parts.js";
+import { Brief, Command, Empty, Facts, Fault, Moment } from "../parts.js";
 import { get } from "../request.js";
+import { go } from "../router.js";
 
 const WEEK_MS = 604_800_000;
 
@@ -56,46 +57,53 @@ function Connected(): JSX.Element {
   return (
     <section aria-labelledby="clients-connected">
       <h2 id="clients-connected">Connected</h2>
-      {heard.length === 0 ? (
-        <p class="calm">
+      {heard.length === 0 && (
+        <Empty
+          next={
+            running.length === 0 ? (
+              <>
+                Connect a client: <Command>mcp-secure-local serve</Command> prints what to paste.
+              </>
+            ) : (
+              "Ask your AI client to use a tool: it appears here with its first request."
+            )
+          }
+        >
           {running.length === 0 ? "No server of yours runs at the moment." : "Nobody has called what runs now."}
-        </p>
-      ) : (
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Client</th>
-              <th scope="col">Revision</th>
-              <th scope="col">Token</th>
-              <th scope="col">Process</th>
-              <th scope="col">Requests</th>
-              <th scope="col">Last</th>
-              <th scope="col">Limits used in the last minute</th>
-            </tr>
-          </thead>
-          <tbody>
-            {heard.map(({ pid, transport, client }, index) => (
-              <tr key={index}>
-                <th scope="row">
-                  <Brief text={client.name === "" ? NAMELESS : client.name} />
-                </th>
-                <td>
-                  <Brief text={client.revision} />
-                </td>
-                <td>{client.principal === "" ? tokenless(transport) : <Brief text={client.principal} />}</td>
-                <td>{pid}</td>
-                <td>{client.requests}</td>
-                <td>
-                  <Moment at={client.last} />
-                </td>
-                <td>
-                  <Limits of={client.limits} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        </Empty>
       )}
+      {heard.map(({ pid, transport, client }, index) => (
+        <article key={index} class="process">
+          <h3>
+            <Brief text={client.name === "" ? NAMELESS : client.name} />
+          </h3>
+          <Facts
+            of={[
+              ["Revision", client.revision],
+              ["Transport", transport],
+              ["Token", client.principal === "" ? tokenless(transport) : client.principal],
+              ["Scopes", client.scopes?.length === 0 ? "none" : client.scopes?.join(" ")],
+              ["Token ends", client.expiresAt === undefined ? "" : <Moment key="ends" at={client.expiresAt} />],
+              ["Process", pid],
+              ["Since", <Moment key="since" at={client.since} />],
+              ["Last request", <Moment key="last" at={client.last} />],
+              ["Requests", client.requests],
+            ]}
+          />
+          <Limits of={client.limits} />
+          <button
+            type="button"
+            class="link"
+            onClick={() =>
+              go("calls", {
+                client: ["", "owner"].includes(client.principal) ? client.name : `${client.principal}: ${client.name}`,
+              })
+            }
+          >
+            Its calls
+          </button>
+        </article>
+      ))}
     </section>
   );
 }
@@ -106,14 +114,46 @@ function tokenless(transport: "stdio" | "http"): string {
 
 /** What is almost used up is coloured. */
 function Limits({ of }: { readonly of: RunningClient["limits"] }): JSX.Element {
-  if (of.length === 0) return <>none</>;
+  if (of.length === 0) return <p class="calm">It has used none of its limits in the last minute.</p>;
   return (
-    <ul class="limits">
-      {of.map(({ name, used, limit }) => (
-        <li key={name} class={used * 10 >= limit * 9 ? "bad" : ""}>
-          <Brief text={name} />: {used} of {limit}
-        </li>
-      ))}
-    </ul>
+    <div class="wide">
+      <table class="limits">
+        <caption>Limits used in the last minute</caption>
+        <thead>
+          <tr>
+            <th scope="col">Calls of</th>
+            <th scope="col" class="number">
+              Used
+            </th>
+            <th scope="col" class="number">
+              Left
+            </th>
+            <th scope="col">A place is free again</th>
+            <th scope="col">Set by</th>
+          </tr>
+        </thead>
+        <tbody>
+          {of.map(({ name, used, limit, rule = "", firstMs, allMs }) => (
+            <tr key={name} class={used * 10 >= limit * 9 ? "bad" : ""}>
+              <th scope="row">
+                <Brief text={name} />
+              </th>
+              <td class="number">
+                {used} of {limit}
+              </td>
+              <td class="number">{Math.max(0, limit - used)}</td>
+              <td>{firstMs === undefined ? "" : `in ${seconds(firstMs)}, all in ${seconds(allMs ?? firstMs)}`}</td>
+              <td>
+                <Brief text={rule} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
+}
+
+function seconds(ms: number): string {
+  return `${Math.ceil(ms / 1_000)} s`;
 }

@@ -251,15 +251,7 @@ function Difference({ of: { at, before, now }, findings }: DifferenceProps): JSX
           ) : before === now ? (
             <Marked text={now} findings={findings} />
           ) : (
-            is.map(({ text, differs }, index) =>
-              differs ? (
-                <ins key={index}>
-                  <Shown text={text} />
-                </ins>
-              ) : (
-                <Shown key={index} text={text} />
-              ),
-            )
+            <Pieces of={is} marks={marksIn(now, findings)} />
           )}
         </p>
       )}
@@ -268,7 +260,24 @@ function Difference({ of: { at, before, now }, findings }: DifferenceProps): JSX
   );
 }
 
-/** A text with the words marked that the inspection found; those it had to write in another way stand below it alone. */
+/** A part of a text that the inspection found. */
+interface Mark {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Where in a text what was found stands; what it had to write in another way stands below the text alone. */
+function marksIn(text: string, findings: readonly DefinitionFinding[]): Mark[] {
+  // A few letters become two when they are made small: then places would not be those of the text.
+  const low = text.toLowerCase().length === text.length ? text.toLowerCase() : text;
+  return findings
+    .map(({ excerpt }) => excerpt.replace(/…$/, ""))
+    .map((words) => ({ start: words === "" ? -1 : low.indexOf(words.toLowerCase()), length: words.length }))
+    .filter(({ start }) => start >= 0)
+    .map(({ start, length }) => ({ start, end: start + length }))
+    .sort((a, b) => a.start - b.start);
+}
+
 function Marked({
   text,
   findings,
@@ -276,31 +285,45 @@ function Marked({
   readonly text: string;
   readonly findings: readonly DefinitionFinding[];
 }): JSX.Element {
-  const pieces: JSX.Element[] = [];
+  return <>{marked(text, 0, marksIn(text, findings))}</>;
+}
+
+interface PiecesProps {
+  readonly of: readonly { readonly text: string; readonly differs: boolean }[];
+  readonly marks: readonly Mark[];
+}
+
+/** A text by its pieces, those that are new drawn so, and within them what was found. */
+function Pieces({ of, marks }: PiecesProps): JSX.Element {
   let from = 0;
-  // A few letters become two when they are made small: then places would not be those of the text.
-  const low = text.toLowerCase().length === text.length ? text.toLowerCase() : text;
-  const places = findings
-    .map(({ excerpt }) => excerpt.replace(/…$/, ""))
-    .map((words) => ({ start: words === "" ? -1 : low.indexOf(words.toLowerCase()), length: words.length }))
-    .filter(({ start }) => start >= 0)
-    .sort((a, b) => a.start - b.start);
-  for (const { start, length } of places) {
-    if (start < from) continue;
-    pieces.push(
-      <Shown key={from} text={text.slice(from, start)} />,
-      <mark key={`${start} found`}>
-        <Shown text={text.slice(start, start + length)} />
-      </mark>,
-    );
-    from = start + length;
-  }
   return (
     <>
-      {pieces}
-      <Shown text={text.slice(from)} />
+      {of.map(({ text, differs }, index) => {
+        const inside = marked(text, from, marks);
+        from += text.length;
+        return differs ? <ins key={index}>{inside}</ins> : <span key={index}>{inside}</span>;
+      })}
     </>
   );
+}
+
+/** A piece that begins at `from` in its whole text, with what is marked there. */
+function marked(text: string, from: number, marks: readonly Mark[]): JSX.Element[] {
+  const pieces: JSX.Element[] = [];
+  let at = 0;
+  for (const { start, end } of marks) {
+    const [first, last] = [Math.max(at, start - from), Math.min(text.length, end - from)];
+    if (first >= last) continue;
+    if (first > at) pieces.push(<Shown key={at} text={text.slice(at, first)} />);
+    pieces.push(
+      <mark key={`${first} found`}>
+        <Shown text={text.slice(first, last)} />
+      </mark>,
+    );
+    at = last;
+  }
+  if (at < text.length) pieces.push(<Shown key={at} text={text.slice(at)} />);
+  return pieces;
 }
 
 /** Places that are as they were. They are many: drawn when they are asked for. */

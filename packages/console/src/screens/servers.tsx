@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
-import type { PolicyServer, RunningPlugin, RunningServer, UsedResources } from "../api.js";
+import type { PolicyServer, RunningPlugin, RunningServer, ServerTest, UsedResources } from "../api.js";
 import { servers } from "../live.js";
 import { Action, Brief, Command, Empty, Facts, Fault, megabytes, Moment, Shown, State } from "../parts.js";
 import { get, post } from "../request.js";
@@ -155,6 +155,15 @@ function Mounted({
   policy,
 }: MountedProps): JSX.Element {
   const page = useSignal<string | undefined>(undefined);
+  const test = useSignal<ServerTest | "running" | undefined>(undefined);
+  const examine = async (): Promise<void> => {
+    test.value = "running";
+    try {
+      test.value = await post<ServerTest>("/api/test", { policy, server: name });
+    } finally {
+      if (test.peek() === "running") test.value = undefined;
+    }
+  };
   const act = (path: string) => async (): Promise<void> => void (await post(path, { policy, server: name }));
   const logIn = async (): Promise<void> => {
     page.value = (await post<{ page?: string }>("/api/login", { policy, server: name })).page;
@@ -173,14 +182,20 @@ function Mounted({
           <Shown text={remedy} />
         </p>
       )}
-      {idle && <p class="note">It starts by itself with its next call.</p>}
-      <Facts of={[["Tools", tools]]} />
+      <p class="note">
+        {tools === 1 ? "One tool" : `${tools} tools`}
+        {idle && "; it starts by itself with its next call"}.{" "}
+        <button type="button" class="link" onClick={() => go("calls", { text: name })}>
+          Its calls
+        </button>
+      </p>
       {policy !== undefined && (
         <div class="answers">
           {runs && !idle && (
             <Action label={stopped ? `Start ${name}` : `Start ${name} anew`} act={act("/api/restart")} />
           )}
           {runs && !stopped && <Action label={`Stop ${name}`} act={act("/api/stop")} />}
+          {runs && <Action label={`Test ${name}`} act={examine} />}
           {state === "needs login" && <Action label={`Log in to ${name}`} kind="good" act={logIn} />}
           {hasLogin && state === "ready" && <Action label={`Log out of ${name}`} act={act("/api/logout")} />}
           {remedy !== "" && state === "withheld" && (
@@ -195,11 +210,45 @@ function Mounted({
           Your browser shows the page where you log in. If it does not, open <Shown text={page.value} />
         </p>
       )}
+      {test.value === "running" && (
+        <p class="note" role="status">
+          It is started once more and asked what clients ask. This may take a minute. <progress aria-label="Testing" />
+        </p>
+      )}
+      {test.value !== undefined && test.value !== "running" && <Examined of={test.value} />}
       {policy !== undefined && <Output policy={policy} server={name} />}
-      <button type="button" class="link" onClick={() => go("calls", { text: name })}>
-        Its calls
-      </button>
     </article>
+  );
+}
+
+const VERDICTS: Readonly<Record<string, string>> = { fail: "breaks clients", warn: "breaks the letter", note: "note" };
+
+/** What `servers test` found: only what needs attention, and how many checks were well. */
+function Examined({ of: { server, revisions, startMs, counts, findings } }: { readonly of: ServerTest }): JSX.Element {
+  const { fail = 0, warn = 0, ok = 0 } = counts;
+  return (
+    <div role="status">
+      <p>
+        <Brief text={server === "" ? "It" : server} />{" "}
+        <State of={fail > 0 ? "failed" : "ok"} word={fail > 0 ? "breaks clients" : warn > 0 ? "works" : "is well"} />:{" "}
+        {ok} checks well, {findings.length} to read. It speaks <Brief text={revisions.join(" and ")} />, and answered
+        first after {startMs} ms.
+      </p>
+      <ul class="findings">
+        {findings.map(({ verdict, id, title, detail, advice }) => (
+          <li key={id}>
+            <State of={verdict === "fail" ? "failed" : "waiting"} word={VERDICTS[verdict] ?? verdict} />{" "}
+            <Shown text={`A healthy server ${title} (${id})`} />
+            <Shown text={detail} block />
+            {advice !== "" && (
+              <p class="note">
+                <Shown text={advice} />
+              </p>
+            )}
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

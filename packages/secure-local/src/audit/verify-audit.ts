@@ -32,6 +32,8 @@ interface AuditReport {
   readonly files?: number;
   /** Signed checkpoints that agree with the log; undefined when none were asked for. */
   readonly checkpoints?: number;
+  /** Which of the records those signed, counted from 1, the newest of them; where they were asked for. */
+  readonly signed?: readonly number[];
   /** The full file with the first bad line; absent when that is the log itself. */
   readonly badFile?: string;
   /** Number of the first bad line in its file, counted from 1. */
@@ -54,9 +56,13 @@ export interface VerifyOptions {
   readonly named?: boolean;
   /** Find out what the full files are, too. */
   readonly full?: boolean;
+  /** Name the records that checkpoints signed. */
+  readonly signed?: boolean;
 }
 
 const NEWLINE = 10;
+/** Checkpoints that are named: more than anybody tells apart in a picture. */
+const MAX_SIGNED = 100;
 const NONE: ReadonlyMap<number, string> = new Map();
 const TRUNCATED = '"kind":"log.truncated"';
 
@@ -77,7 +83,15 @@ export async function verifyAudit(file: string, options: VerifyOptions = {}): Pr
   const { content: journal, fault } = lookAtJournal(file);
   if (fault !== undefined) return { ok: false, records: 0, reason: fault };
   const round = newestRound(journal);
-  const walk = new Walk(file, head, { checkpoints, witnesses, archived, place, round, full: options.full === true });
+  const walk = new Walk(file, head, {
+    checkpoints,
+    witnesses,
+    archived,
+    place,
+    round,
+    full: options.full === true,
+    signed: options.signed === true,
+  });
   const archives = archivesOf(file);
   // A server that was killed while it put a file away has not begun the next one; and a log that its head file, a checkpoint or
   // the word of what was archived remembers was taken away.
@@ -141,6 +155,7 @@ class Walk {
   #line = 0;
   #files = 0;
   #agreed = 0;
+  readonly #signed: number[] | undefined;
   #torn = 0;
 
   constructor(
@@ -153,6 +168,7 @@ class Walk {
       readonly place: ArchivedFile | undefined;
       readonly round: readonly RecordLink[];
       readonly full: boolean;
+      readonly signed: boolean;
     },
   ) {
     this.#log = log;
@@ -165,6 +181,7 @@ class Walk {
     this.#place = others.place;
     this.#round = new Map(others.round.map(({ seq, hash }) => [seq, hash]));
     this.#full = others.full ? [] : undefined;
+    this.#signed = others.signed ? [] : undefined;
   }
 
   /** Undefined when the file is in order. */
@@ -211,7 +228,7 @@ class Walk {
       ...(this.#before === undefined ? {} : { continues: this.#before }),
       ...(this.#place === undefined ? {} : { archive: this.#place.seq }),
       ...(this.#full === undefined ? {} : { full: { files: this.#full, chain: this.#before?.chain ?? this.#chain } }),
-      ...(this.#checkpoints === undefined ? {} : { checkpoints: this.#agreed }),
+      ...this.#agreement,
       ...(this.#torn > 0 ? { tornTail: this.#torn } : {}),
       ...(inJournal > 0 ? { inJournal } : {}),
     };
@@ -259,10 +276,21 @@ class Walk {
     const journalled = this.#round.get(next.seq);
     if (journalled !== undefined && journalled !== next.hash)
       return "the log or its journal was rewritten: the journal has another record";
-    if (signed !== undefined) this.#agreed += 1;
+    if (signed !== undefined) this.#agree(next.seq);
     this.#last = next;
     this.#line += 1;
     return undefined;
+  }
+
+  #agree(seq: number): void {
+    this.#agreed += 1;
+    this.#signed?.push(seq - (this.#before?.seq ?? 0));
+    if (this.#signed !== undefined && this.#signed.length > MAX_SIGNED) this.#signed.shift();
+  }
+
+  get #agreement(): Pick<AuditReport, "checkpoints" | "signed"> {
+    if (this.#checkpoints === undefined) return {};
+    return { checkpoints: this.#agreed, ...(this.#signed === undefined ? {} : { signed: this.#signed }) };
   }
 
   get #count(): { readonly files?: number } {
@@ -272,8 +300,7 @@ class Walk {
   #bad(reason: string): AuditReport {
     const file = this.#file === this.#log ? {} : { badFile: this.#file };
     const records = this.#last.seq - (this.#before?.seq ?? 0);
-    const checkpoints = this.#checkpoints === undefined ? {} : { checkpoints: this.#agreed };
-    return { ok: false, records, ...checkpoints, ...this.#count, ...file, firstBadLine: this.#line + 1, reason };
+    return { ok: false, records, ...this.#agreement, ...this.#count, ...file, firstBadLine: this.#line + 1, reason };
   }
 }
 

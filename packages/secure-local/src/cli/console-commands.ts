@@ -3,7 +3,13 @@ import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { resolve } from "node:path";
-import type { Explanation, OfferedDefinitions, ShownDefinitions, Verification } from "@secure-local/console/api";
+import type {
+  Explanation,
+  OfferedDefinitions,
+  ServerTest,
+  ShownDefinitions,
+  Verification,
+} from "@secure-local/console/api";
 import { membersOf, recordOf, textOf } from "../audit/call-records.js";
 import { verifyAudit } from "../audit/verify-audit.js";
 import type { ConsoleCommands, NamedOffer, TriedCall } from "../console/console-api.js";
@@ -43,6 +49,7 @@ export function consoleCommands(line: CommandLine): ConsoleCommands {
     serverLog,
     logIn,
     logOut,
+    test,
     approve,
     refuse,
     reach: async () =>
@@ -187,7 +194,8 @@ const NO_CHECKPOINT =
 async function verification(file: string, options: Awaited<ReturnType<typeof verifyOptions>>): Promise<Verification> {
   const command = `mcp-secure-local audit verify ${file}`;
   try {
-    const { files = 1, tornTail, inJournal, continues, ...report } = await verifyAudit(file, options);
+    const looked = await verifyAudit(file, { ...options, signed: true });
+    const { files = 1, tornTail, inJournal, continues, ...report } = looked;
     const notes = [
       ...(continues === undefined ? [] : [`continues from ${continuesText(continues)}`]),
       ...(tornTail === undefined ? [] : [`an unfinished last line of ${tornTail} bytes, which the next start repairs`]),
@@ -339,6 +347,39 @@ async function logOut(policy: string, server: string): Promise<void> {
   const { code, stderr } = await runOurselves(["servers", "logout", server, "--policy", policy]);
   if (code !== ExitCode.Ok)
     throw new ConsoleFault(409, `${server} is not logged out: ${reasonIn(stderr)}`, "Look at its entry in the policy.");
+}
+
+/** The examination starts the server once more, and asks it what `doctor` asks: the one that serves is left alone. */
+async function test(policy: string, server: string): Promise<ServerTest> {
+  const { stdout, stderr } = await runOurselves(["servers", "test", server, "--json", "--policy", policy]);
+  const found = recordOf(stdout);
+  if (!Array.isArray(found?.["findings"]))
+    throw new ConsoleFault(
+      409,
+      `${server} could not be examined: ${saidIn(stderr)}`,
+      `mcp-secure-local servers test ${server} shows more.`,
+    );
+  const { name, version } = membersOf(found["server"]);
+  const findings = (found["findings"] as unknown[]).map(membersOf).map((each) => ({
+    verdict: textOf(each["verdict"]),
+    id: textOf(each["id"]),
+    title: textOf(each["title"]),
+    detail: textOf(each["detail"]),
+    advice: textOf(each["advice"]),
+  }));
+  return {
+    server: `${textOf(name)} ${textOf(version)}`.trim(),
+    revisions: Array.isArray(found["revisions"]) ? found["revisions"].map(textOf) : [],
+    startMs: Number(found["startMs"] ?? 0),
+    counts: membersOf(found["counts"]) as ServerTest["counts"],
+    findings: findings.filter(({ verdict }) => verdict !== "ok" && verdict !== "skipped"),
+  };
+}
+
+/** What an error of `--json` says; otherwise what was said last. */
+function saidIn(stderr: string): string {
+  const { message } = membersOf(recordOf(stderr.trim().split("\n").at(-1) ?? "")?.["error"]);
+  return typeof message === "string" ? cleanText(message).slice(0, MAX_REASON) : reasonIn(stderr);
 }
 
 interface Ran {

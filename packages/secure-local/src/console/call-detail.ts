@@ -25,6 +25,9 @@ const STEPS: Readonly<Record<string, string>> = {
   denied: "refused",
 };
 
+/** Milliseconds from which on the time before a call was sent on is a step of its own. */
+const READY_MS = 20;
+
 export function callDetail({ row, file, texts, policyLine, approvedBefore }: CallSources): CallDetail {
   const records = texts.map((text) => recordOf(text) ?? {});
   const args = membersOf(records[0])["arguments"];
@@ -51,9 +54,7 @@ function reasonOf({ outcome, rule, line }: CallRow, records: readonly LogRecord[
   }
   if (outcome === "denied" && rule !== "")
     return `Refused by the rule "${escapeUnseen(rule)}"${line === undefined ? "" : `, line ${line} of the policy`}.`;
-  return outcome === "error"
-    ? "The answer was an error; what it said is in no record. So ends a failed tool, and one that was withheld while its server started."
-    : "";
+  return outcome === "error" ? "The answer was an error; what it said is in no record. So ends a failed tool." : "";
 }
 
 /** In the order of time, the hop to a server behind us among them. */
@@ -71,7 +72,12 @@ function stepsOf({ server }: CallRow, records: readonly LogRecord[]): CallDetail
   const took = typeof ms === "number" ? { took: ms } : {};
   const hop = { label: `sent to the server ${server}`, ms: Date.parse(textOf(sent)) - first, ...took };
   const after = steps.findIndex((step, index) => index > 0 && step.ms > hop.ms);
-  return steps.toSpliced(after < 0 ? Math.max(1, steps.length - 1) : after, 0, hop);
+  const at = after < 0 ? Math.max(1, steps.length - 1) : after;
+  const before = steps[at - 1]?.ms ?? 0;
+  const waited = hop.ms - before;
+  // One that runs already is there at once; one that is started takes most of the call.
+  const start = { label: `the server ${server} gets ready`, ms: before, took: waited };
+  return steps.toSpliced(at, 0, ...(waited >= READY_MS ? [start] : []), hop);
 }
 
 function hopsOf({ client, server, ms }: CallRow, records: readonly LogRecord[]): Hop[] {

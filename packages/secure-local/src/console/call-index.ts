@@ -1,5 +1,5 @@
 // Joins the records of all audit logs into calls, and counts them: every list and every number of the console is of these.
-import type { Bucket, CallFilter, CallRow, Count, Outcome, Totals } from "@secure-local/console/api";
+import type { Bucket, CallFilter, CallRow, Count, Lane, Outcome, Totals } from "@secure-local/console/api";
 import { CallJoiner, callerOf, type LogRecord, membersOf, objectOf, ruleOf, textOf } from "../audit/call-records.js";
 
 /** Where a record stands. The file is named by its inode: a full one is given another name. */
@@ -150,16 +150,15 @@ export class CallIndex {
     return found;
   }
 
-  /** Counts over a time, in equal parts. */
-  totals(
-    filter: CallFilter,
-    { from, to, parts }: { readonly from: number; readonly to: number; readonly parts: number },
-  ): Totals {
+  /** Counts over a time, in equal parts. `lanes`: also of the busiest clients and tools. */
+  totals(filter: CallFilter, { from, to, parts, lanes = false }: Span): Totals {
     const sum = new Sum(from, to, parts);
-    for (const { row } of this.#entries.values()) {
-      if (row.at >= from && row.at < to && fits(row, filter)) sum.add(row);
-    }
-    return sum.totals();
+    const rows = function* (entries: Iterable<Entry>): Iterable<CallRow> {
+      for (const { row } of entries) if (row.at >= from && row.at < to && fits(row, filter)) yield row;
+    };
+    for (const row of rows(this.#entries.values())) sum.add(row);
+    const totals = sum.totals();
+    return lanes ? { ...totals, lanes: lanesOf(totals, rows(this.#entries.values())) } : totals;
   }
 
   /** Calls that each line of the policy of this hash decided; records have the beginning of the hash. */
@@ -236,6 +235,37 @@ export class CallIndex {
   }
 }
 
+/** A time in equal parts. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+  readonly parts: number;
+  readonly lanes?: boolean;
+}
+
+/** Clients and tools that are drawn: of more the busiest. */
+const MAX_LANES = 8;
+
+/** Made in a second pass, when it is known which are the busiest: names are strangers', and there may be very many. */
+function lanesOf({ from, to, buckets, byClient, byName }: Totals, rows: Iterable<CallRow>): Totals["lanes"] {
+  const of = (counts: readonly Count[]): Map<string, { ok: number; failed: number; denied: number }[]> =>
+    new Map(counts.slice(0, MAX_LANES).map(({ name }) => [name, buckets.map(() => ({ ok: 0, failed: 0, denied: 0 }))]));
+  const [client, name] = [of(byClient), of(byName)];
+  for (const row of rows) {
+    const part = Math.floor(((row.at - from) / (to - from)) * buckets.length);
+    const kind = kindOf(row.outcome);
+    for (const lane of [client.get(row.client), name.get(nameOf(row))])
+      if (lane?.[part] !== undefined) lane[part][kind] += 1;
+  }
+  const told = (lanes: typeof client): Lane[] => [...lanes].map(([each, parts]) => ({ name: each, parts }));
+  return { client: told(client), name: told(name) };
+}
+
+/** What a call is counted under: a request that names nothing, under its method. */
+function nameOf({ name, method }: CallRow): string {
+  return name === "" ? method : name;
+}
+
 /** Counts rows over a time. */
 class Sum {
   readonly #from: number;
@@ -276,7 +306,7 @@ class Sum {
     if (row.at >= this.#to - MINUTE_MS) this.#lastMinute += 1;
     if (row.ms !== undefined) this.#timesOf[share]?.push(row.ms);
     count(this.#client, row.client, { kind, at: row.at });
-    count(this.#name, row.name === "" ? row.method : row.name, { kind, at: row.at });
+    count(this.#name, nameOf(row), { kind, at: row.at });
     count(this.#rule, row.rule, { kind, at: row.at });
   }
 
@@ -329,11 +359,11 @@ function most(counts: Counts): Count[] {
 
 /** Whether a row is looked for. */
 export function fits(row: CallRow, filter: CallFilter): boolean {
-  const { text: wanted, name, client, outcome, rule, line, log, since, until } = filter;
+  const { text: wanted, name, client, outcome, asked, rule, line, log, since, until } = filter;
   if (since !== undefined && row.at < since) return false;
   if (until !== undefined && row.at >= until) return false;
-  if (outcome === "refused" ? kindOf(row.outcome) === "ok" : outcome !== undefined && row.outcome !== outcome)
-    return false;
+  if (outcome !== undefined && !isOf(row.outcome, outcome)) return false;
+  if (asked === true && !row.asked) return false;
   if (line !== undefined && row.line !== line) return false;
   if (log !== undefined && row.log !== log) return false;
   if (name !== undefined && row.name !== name) return false;
@@ -344,6 +374,11 @@ export function fits(row: CallRow, filter: CallFilter): boolean {
   return [row.name, row.object, row.client, row.rule, row.method, row.server].some((each) =>
     each.toLowerCase().includes(low),
   );
+}
+
+function isOf(outcome: Outcome, wanted: NonNullable<CallFilter["outcome"]>): boolean {
+  const kind = kindOf(outcome);
+  return wanted === "refused" ? kind !== "ok" : wanted === "failed" ? kind === "failed" : outcome === wanted;
 }
 
 const OUTCOMES: ReadonlySet<string> = new Set(["ok", "error", "denied", "timeout", "cancelled"]);

@@ -5,10 +5,10 @@ import type {
   CallDetail,
   CallFilter,
   Explanation,
-  Outcome,
   PolicyState,
   ShownDefinitions,
   StreamLine,
+  ServerTest,
   Trial,
   Verification,
 } from "@secure-local/console/api";
@@ -44,6 +44,8 @@ export interface ConsoleCommands {
   logIn(policy: string, server: string, afterwards: () => void): Promise<string | undefined>;
   /** Deletes the tokens of a server. @throws ConsoleFault */
   logOut(policy: string, server: string): Promise<void>;
+  /** Examines a server of a policy as `doctor` does, through the wall, by a process of its own. @throws ConsoleFault */
+  test(policy: string, server: string): Promise<ServerTest>;
   /** What the policy lets be reached, by kind. */
   reach(): Promise<Readonly<Record<string, readonly string[]>>>;
 }
@@ -95,7 +97,7 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     "GET /api/totals": async ({ query }) => {
       const to = numberIn(query, "until") ?? Date.now();
       const from = numberIn(query, "since") ?? to - HOUR_MS;
-      return { json: state.calls.totals(filterOf(query), { from, to, parts: PARTS }) };
+      return { json: state.calls.totals(filterOf(query), { from, to, parts: PARTS, lanes: query.has("lanes") }) };
     },
     "GET /api/export": async ({ query }) => ({ file: "audit-export.jsonl", lines: exported(state, filterOf(query)) }),
     "POST /api/answer": async ({ body }) => ({ json: await answer(state, body) }),
@@ -149,6 +151,10 @@ function serverRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<
       // It takes its new tokens at its next start.
       const afterwards = (): void => void state.control({ ask: "restart", policy, server });
       return { json: { page: await commands.logIn(policy, server, afterwards) } };
+    },
+    "POST /api/test": async ({ body }) => {
+      const { policy, server } = runningServer(state, textIn(body, "policy"), textIn(body, "server"));
+      return { json: await commands.test(policy, server) };
     },
     "POST /api/logout": async ({ body }) => {
       const { policy, server } = runningServer(state, textIn(body, "policy"), textIn(body, "server"));
@@ -351,7 +357,8 @@ function filterOf(query: URLSearchParams): CallFilter {
     name: text("name"),
     client: text("client"),
     rule: text("rule"),
-    outcome: text("outcome") as Outcome | "refused" | undefined,
+    outcome: text("outcome") as CallFilter["outcome"],
+    asked: query.has("asked") || undefined,
     line: numberIn(query, "line"),
     log: numberIn(query, "log"),
     since: numberIn(query, "since"),

@@ -11,7 +11,7 @@ import {
 } from "@secure-local/mcp/server";
 import { redactValue } from "../audit/redact.js";
 import { cleanValue } from "./cleaning/clean-result.js";
-import { RateLimits, SlidingWindow } from "./rate-limits.js";
+import { RateLimits, type RateRule, SlidingWindow, type TakenPlaces } from "./rate-limits.js";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
@@ -131,11 +131,9 @@ interface Act {
 type ActedFor = Pick<AuditEvent, "id" | "connection" | "principal" | "policy">;
 
 /** A limit of the policy, and how much of it was used in the last minute. */
-export interface UsedLimit {
+export interface UsedLimit extends TakenPlaces, RateRule {
   /** A tool, `requests` of any kind or `completions`. */
   readonly name: string;
-  readonly used: number;
-  readonly limit: number;
 }
 
 export interface GuardOptions {
@@ -239,10 +237,9 @@ export class Guard {
   /** What a caller has used of its limits in the last minute: of all its requests, and of each tool it called. */
   limits(principal: string | undefined): UsedLimit[] {
     const { rates } = this.#terms;
-    const limitOf = (name: string): number => (name === "completions" ? rates.completions : rates.requests);
     return [
-      ...[...this.#requests.used(principal)].map(([name, used]) => ({ name, used, limit: limitOf(name) })),
-      ...[...this.#tools.used(principal)].map(([name, used]) => ({ name, used, limit: rates.tool(name) })),
+      ...[...this.#requests.used(principal)].map(([name, taken]) => ({ name, ...taken, ...rates.other(name) })),
+      ...[...this.#tools.used(principal)].map(([name, taken]) => ({ name, ...taken, ...rates.ruleOf(name) })),
     ];
   }
 

@@ -13,13 +13,42 @@ export interface Rates {
   readonly requests: number;
   readonly completions: number;
   tool(name: string): number;
+  /** The limit of a tool with the key of the policy that sets it. */
+  ruleOf(tool: string): RateRule;
+  /** That of `requests` of any kind, or of `completions`. */
+  other(name: string): RateRule;
+}
+
+/** How many a minute, and by what. */
+export interface RateRule {
+  readonly limit: number;
+  readonly rule: string;
 }
 
 export function ratesOf(policy: Policy): Rates {
   const { rateLimits } = policy.tools;
   let requests = OTHER_REQUESTS + rateLimits.default;
   for (const rate of rateLimits.byName.values()) requests += rate;
-  return { requests, completions: COMPLETIONS, tool: (name) => forTool(rateLimits, name) };
+  return {
+    requests,
+    completions: COMPLETIONS,
+    tool: (name) => forTool(rateLimits, name),
+    ruleOf: (tool) => ({
+      limit: forTool(rateLimits, tool),
+      rule: `tools.rate_limits.${rateLimits.byName.has(tool) ? tool : "default"}`,
+    }),
+    other: (name) =>
+      name === "completions"
+        ? { limit: COMPLETIONS, rule: "fixed" }
+        : { limit: requests, rule: `all of tools.rate_limits, and ${OTHER_REQUESTS} for lists and reads` },
+  };
+}
+
+/** Places that are taken, and how many milliseconds it is until the first of them is free again, and until all are. */
+export interface TakenPlaces {
+  readonly used: number;
+  readonly firstMs: number;
+  readonly allMs: number;
 }
 
 /** Takes places in the windows. Counts survive a change of policy: a reload must not hand out a fresh minute. */
@@ -41,10 +70,12 @@ export class RateLimits {
   }
 
   /** The places of a caller that are taken now, by name; those that are free again are left out. */
-  used(caller: string | undefined): ReadonlyMap<string, number> {
+  used(caller: string | undefined): ReadonlyMap<string, TakenPlaces> {
     const now = this.#now();
     const windows = [...(this.#callers.get(caller ?? "") ?? [])];
-    return new Map(windows.map(([name, window]) => [name, window.used(now)] as const).filter(([, used]) => used > 0));
+    return new Map(
+      windows.map(([name, window]) => [name, window.taken(now)] as const).filter(([, { used }]) => used > 0),
+    );
   }
 
   /** Undefined when no window is free: then nobody new is served until one is. */
@@ -98,13 +129,17 @@ export class SlidingWindow {
 
   /** Whether nothing that happened still counts. */
   idle(now: number): boolean {
-    return this.used(now) === 0;
+    this.#advance(Math.floor(now / SLOT_MS));
+    return this.#total === 0;
   }
 
-  /** Events of the last 60 seconds. */
-  used(now: number): number {
-    this.#advance(Math.floor(now / SLOT_MS));
-    return this.#total;
+  /** Events of the last 60 seconds, and until when they count. */
+  taken(now: number): TakenPlaces {
+    if (this.idle(now)) return { used: 0, firstMs: 0, allMs: 0 };
+    const used = this.#total;
+    let last = this.#newest;
+    while (this.#counts[last % RING] === 0) last -= 1;
+    return { used, firstMs: this.#wait(used, now), allMs: freeAfter(last, now) };
   }
 
   /** Forgets the slots that are more than a minute old. A clock that went back finds the newest slot again. */
@@ -123,8 +158,13 @@ export class SlidingWindow {
     let surplus = this.#total - limit;
     for (let slot = this.#newest - SLOTS; slot <= this.#newest; slot += 1) {
       surplus -= slot < 0 ? 0 : this.#counts[slot % RING]!;
-      if (surplus < 0) return Math.max(1, Math.ceil((slot + RING) * SLOT_MS - now));
+      if (surplus < 0) return freeAfter(slot, now);
     }
     return WINDOW_MS;
   }
+}
+
+/** Milliseconds until what happened in a slot does not count any more. */
+function freeAfter(slot: number, now: number): number {
+  return Math.max(1, Math.ceil((slot + RING) * SLOT_MS - now));
 }

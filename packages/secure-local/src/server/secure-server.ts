@@ -487,6 +487,9 @@ interface HeardClient {
   readonly since: number;
   readonly last: number;
   readonly requests: number;
+  /** What its token allows, and when it ends, in milliseconds since 1970; absent where there is none, or it does not say. */
+  readonly scopes?: readonly string[] | undefined;
+  readonly expiresAt?: number | undefined;
 }
 
 /** Clients remembered: of more, those that were not heard of for the longest give way. */
@@ -497,8 +500,9 @@ const MAX_NAME = 100;
 class ClientRegister {
   readonly #clients = new Map<string, { -readonly [Key in keyof HeardClient]: HeardClient[Key] }>();
 
-  note({ caller, carrier }: Call): void {
+  note({ caller, carrier, identity }: Call): void {
     const { client, codec } = caller;
+    const { scopes, expiresAt } = identity ?? {};
     const { principal = "" } = carrier;
     const name = client === undefined ? "" : `${client.name} ${client.version}`.slice(0, MAX_NAME);
     const revision = codec.revision.date;
@@ -508,10 +512,12 @@ class ClientRegister {
     if (known !== undefined) {
       known.last = now;
       known.requests += 1;
+      // A token is exchanged for a new one within a session.
+      [known.scopes, known.expiresAt] = [scopes, expiresAt];
       return;
     }
     if (this.#clients.size >= MAX_CLIENTS) this.#forgetOne();
-    this.#clients.set(key, { name, principal, revision, since: now, last: now, requests: 1 });
+    this.#clients.set(key, { name, principal, revision, since: now, last: now, requests: 1, scopes, expiresAt });
   }
 
   /** The one that was heard of last, first. */

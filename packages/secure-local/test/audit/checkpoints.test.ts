@@ -49,6 +49,11 @@ describe("checkpoints", () => {
     const report = await verify(file, checkpoints);
     expect(report).toMatchObject({ ok: true, records: 23 });
     expect(report.checkpoints).toBeGreaterThanOrEqual(2);
+    expect(report).not.toHaveProperty("signed");
+    const publicKey = fs.readFileSync(publicKeyPath(keyFile()), "utf8");
+    const { signed = [] } = await verifyAudit(file, { checkpoints: { file: checkpoints, publicKey }, signed: true });
+    expect([signed.length, signed.at(-1)]).toEqual([report.checkpoints, 23]);
+    expect(signed).toEqual([...signed].sort((a, b) => a - b));
     await write("agree", 4);
     expect(await verify(file, checkpoints)).toMatchObject({ ok: true, records: 27 });
     expect(fs.statSync(keyFile()).mode & 0o777).toBe(0o600);

@@ -7,6 +7,7 @@ import type {
   CallRow,
   OfferedDefinitions,
   RunningServer,
+  ServerTest,
   StreamLine,
   UsedResources,
 } from "@secure-local/console/api";
@@ -103,8 +104,14 @@ describe.skipIf(process.platform !== "linux")("behind a policy", () => {
     const [client] = serversOf(lines)[0]?.clients ?? [];
     expect(client).toMatchObject({ name: "test 1.0", principal: "", revision: "2025-11-25" });
     expect(client?.limits).toEqual(
-      expect.arrayContaining([{ name: "notes__read", used: 1, limit: expect.any(Number) as number }]),
+      expect.arrayContaining([
+        expect.objectContaining({ name: "notes__read", used: 1, limit: 60, rule: "tools.rate_limits.default" }),
+      ]),
     );
+    for (const { firstMs = 0, allMs = 0 } of client?.limits ?? []) {
+      expect(firstMs).toBeGreaterThan(0);
+      expect([firstMs <= allMs, allMs <= 60_250]).toEqual([true, true]);
+    }
   });
 
   it("shows what a server wrote last, its hidden characters written out, and reads no other file", async () => {
@@ -138,6 +145,32 @@ describe.skipIf(process.platform !== "linux")("behind a policy", () => {
     expect(JSON.stringify(await call("notes__read"))).toContain('"read"');
     for (const act of ["stop", "restart", "login", "logout"])
       expect((await watched.post(`/api/${act}`, about("nobody"))).status).toBe(409);
+  });
+
+  it("examines a server as doctor does, beside the one that serves, and no other", { timeout: 240_000 }, async () => {
+    const { status, text } = await watched.post("/api/test", about("notes"));
+    expect(status).toBe(200);
+    const found = JSON.parse(text) as ServerTest;
+    expect(found).toMatchObject({ server: "notes 1", revisions: ["2025-06-18"] });
+    expect(found.counts["ok"]).toBeGreaterThan(5);
+    for (const { verdict, title } of found.findings) expect([verdict, title]).not.toContain("ok");
+    expect((await watched.post("/api/test", about("nobody"))).status).toBe(409);
+    expect((await watched.post("/api/test", { policy: "/etc/passwd", server: "notes" })).status).toBe(409);
+  });
+
+  it("says why a call was withheld whose server turned out at its start to be another", async () => {
+    const words = join(watched.notes, "description.txt");
+    await watched.post("/api/restart", about("notes"));
+    writeFileSync(words, "Reads another thing.");
+    expect(JSON.stringify(await call("notes__read"))).toContain("withheld");
+    writeFileSync(words, "Reads.");
+    const lines = await watched.stream((seen) =>
+      rowsOf(seen).some(({ rule, outcome }) => outcome === "denied" && rule === "approval of the server notes"),
+    );
+    const { n } = rowsOf(lines).findLast(({ rule }) => rule === "approval of the server notes") as CallRow;
+    const { reason } = (await answerOf(`/api/call?n=${n}`)) as CallDetail;
+    expect(reason).toMatch(/changed|not as it was approved/);
+    await watched.post("/api/restart", about("notes"));
   });
 
   it("looks at plugins, and approves one, without starting any in the console's own process", async () => {

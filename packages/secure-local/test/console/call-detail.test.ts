@@ -48,6 +48,20 @@ it("puts the hop to a server between the steps of its call, wherever a person wa
   ]);
 });
 
+it("has the start of a server as a step of its own, where the call waited for that", () => {
+  const upstream = { revision: "2025-06-18", transport: "stdio", ids: [1], sent: at(6_000), ms: 20 };
+  const records = [
+    { kind: "call.intent", time: at(0), id: 3 },
+    { kind: "call.result", time: at(6_025), upstream },
+  ];
+  expect(detailOf(records).steps.map(({ label, ms, took }) => [label, ms, took])).toEqual([
+    ["asked for and let in", 0, undefined],
+    ["the server far gets ready", 0, 6_000],
+    ["sent to the server far", 6_000, 20],
+    ["ended", 6_025, undefined],
+  ]);
+});
+
 it("has one hop of a call that reached no server, and none of its steps from there", () => {
   const { steps, hops } = detailOf([{ kind: "denied", time: at(0), id: 3 }]);
   expect([steps.length, hops.length]).toEqual([1, 1]);

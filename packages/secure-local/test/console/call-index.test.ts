@@ -178,11 +178,22 @@ describe("calls", () => {
         });
         const at = Date.parse(TIME);
         const rows = index.list({ name }, { limit: 99 });
-        const sums = index.totals({ name }, { from: at - 1, to: at + 1, parts: 4 });
+        const sums = index.totals({ name }, { from: at - 1, to: at + 1, parts: 4, lanes: true });
         const inBars = sums.buckets.reduce((sum, { ok, failed, denied }) => sum + ok + failed + denied, 0);
         expect([sums.calls, inBars]).toEqual([rows.length, rows.length]);
         expect(sums.denied).toBe(rows.filter(({ outcome }) => outcome === "denied").length);
         expect(sums.byName.reduce((sum, { calls: count }) => sum + count, 0)).toBe(rows.length);
+        // Each number of a screen leads to the calls that it counts.
+        for (const outcome of ["denied", "failed"] as const)
+          expect(index.list({ name, outcome }, { limit: 99 }).length).toBe(sums[outcome]);
+        expect(index.list({ name, asked: true }, { limit: 99 }).length).toBe(sums.asked);
+        for (const [field, counts] of [["client", sums.byClient] as const, ["name", sums.byName] as const]) {
+          const drawn = (sums.lanes?.[field] ?? []).map(({ name: each, parts }) => [
+            each,
+            parts.reduce((sum, { ok, failed, denied }) => sum + ok + failed + denied, 0),
+          ]);
+          expect(drawn).toEqual(counts.map(({ name: each, calls: count }) => [each, count]));
+        }
       }),
     );
   });

@@ -1,4 +1,4 @@
-// The page in a real browser: every screen with data and without, hostile text, both colours, three widths, the keyboard alone.
+// The page in a real browser: every screen with data and without, hostile text, both colours, four widths, the keyboard alone.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -218,14 +218,17 @@ export async function axe(page: Page): Promise<string[]> {
   return result.value ?? [result.description ?? "axe did not run"];
 }
 
-/** In light and dark and three widths: nothing is wider than the page, and axe finds nothing. */
+/** In light and dark and four widths: nothing is wider than the page, and axe finds nothing. */
 async function looksWell(page: Page, screen: string): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const)
-    for (const width of [1440, 1024, 390]) {
+    for (const width of [1440, 1024, 400, 390]) {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme });
       const tooWide = "Math.max(0, document.documentElement.scrollWidth - innerWidth - 1)";
       expect(await page.evaluate(tooWide), `${screen} at ${width}`).toBe(0);
+      const toTheSide =
+        "[...document.querySelectorAll('.calls')].every((each) => each.scrollWidth <= each.clientWidth + 1)";
+      expect(await page.evaluate(toTheSide), `a list of calls on ${screen} at ${width}`).toBe(true);
       // Colours differ by the scheme, not by the width: every one of the six is looked at with SOAK=1.
       const looked = SOAK || (width === 1440 && (colorScheme === "light" || DARK.includes(screen)));
       if (looked) expect(await axe(page), `${screen}, ${colorScheme}, ${width}`).toEqual([]);
@@ -252,7 +255,7 @@ export function pageCases(browser: () => Browser): void {
     );
 
     it(
-      "shows hostile text of servers, models and clients as text, whatever it is, in light and dark and three widths",
+      "shows hostile text of servers, models and clients as text, whatever it is, in light and dark and four widths",
       { timeout: LONG },
       async () => {
         const watched = await started({

@@ -132,6 +132,21 @@ export function taskCases(browser: () => Browser): void {
       await person.sees("default deny");
     });
 
+    task("goes from a number to the calls that it counts", 2, async () => {
+      await person.screen("Now");
+      await person.click(person.page.locator(".facts div", { hasText: "Denied" }).getByRole("button"));
+      await person.page.locator(".call", { hasText: "/etc/passwd" }).waitFor();
+      for (const state of await person.page.locator(".call .state").allInnerTexts()) expect(state).toBe("denied");
+    });
+
+    task("sees what the rules of the last hour were, and what they decided", 2, async () => {
+      await person.screen("Calls");
+      await person.page.getByLabel("Time").selectOption("last hour");
+      person.steps += 1;
+      await person.page.locator(".call", { hasText: "tools.allowed: calculate" }).waitFor();
+      await person.page.locator(".call", { hasText: "default deny" }).waitFor();
+    });
+
     task("finds which definition changed, and refuses it", 3, async () => {
       await person.screen("Definitions");
       await person.sees("Nothing has been compared yet");

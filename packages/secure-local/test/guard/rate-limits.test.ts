@@ -21,11 +21,14 @@ describe("RateLimits", () => {
     for (let i = 0; i < 2; i += 1) limits.take("a", "y", 5);
     limits.take("b", "x", 5);
     expect([...limits.used("a")]).toEqual([
-      ["x", 1],
-      ["y", 2],
+      ["x", { used: 1, firstMs: 30_250, allMs: 30_250 }],
+      ["y", { used: 2, firstMs: 60_250, allMs: 60_250 }],
     ]);
+    now = 50_000;
+    limits.take("a", "y", 5);
+    expect(limits.used("a").get("y")).toEqual({ used: 3, firstMs: 40_250, allMs: 60_250 });
     now = 60_500;
-    expect([...limits.used("a")]).toEqual([["y", 2]]);
+    expect([...limits.used("a").keys()]).toEqual(["y"]);
     expect([...limits.used("nobody")]).toEqual([]);
   });
 
