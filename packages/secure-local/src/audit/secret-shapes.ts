@@ -272,17 +272,40 @@ export function secretsVersion(): number {
 }
 
 /** Where the values of known secrets stand in a text, and what is written in their place, in their order. */
-export function knownPlaces(
-  text: string,
-): readonly { readonly index: number; readonly length: number; readonly label: string }[] {
+export function knownPlaces(text: string): readonly Place[] {
   if (followsFiles) renewSecretsOnce();
   if (pattern === undefined) return [];
-  const plain = [...text.matchAll(pattern)].map(({ 0: value, index }) => ({
-    index,
-    length: value.length,
-    label: `[secret ${names.get(value) ?? ""}]`,
-  }));
-  return [...plain, ...escapedSecrets().in(text)].sort((a, b) => a.index - b.index);
+  return [...plainPlaces(text, pattern), ...escapedSecrets().in(text)].sort((a, b) => a.index - b.index);
+}
+
+interface Place {
+  readonly index: number;
+  readonly length: number;
+  readonly label: string;
+}
+
+/** Where values stand as they are, also such that begin within another one. */
+function plainPlaces(text: string, values: RegExp): Place[] {
+  const places: Place[] = [];
+  values.lastIndex = 0;
+  for (let found = values.exec(text); found !== null; found = values.exec(text)) {
+    const [value] = found;
+    places.push({ index: found.index, length: value.length, label: `[secret ${names.get(value) ?? ""}]` });
+    values.lastIndex = found.index + 1;
+  }
+  return places;
+}
+
+/** The text without what stands at these places, which are in order: a label for each run of places that overlap. */
+function withoutPlaces(text: string, places: readonly Place[]): string {
+  let [out, position] = ["", 0];
+  for (const { index, length, label } of places) {
+    const end = index + length;
+    if (end <= position) continue;
+    out += index < position ? "" : text.slice(position, index) + label;
+    position = end;
+  }
+  return out + text.slice(position);
 }
 
 function escapedSecrets(): EscapedValues {
@@ -296,7 +319,7 @@ export function replaceKnown(text: string): string {
   if (followsFiles) renewSecretsOnce();
   if (pattern === undefined) return text;
   pattern.lastIndex = 0;
-  const replaced = pattern.test(text) ? text.replace(pattern, (value) => `[secret ${names.get(value) ?? ""}]`) : text;
+  const replaced = pattern.test(text) ? withoutPlaces(text, plainPlaces(text, pattern)) : text;
   return escapedSecrets().replace(replaced);
 }
 

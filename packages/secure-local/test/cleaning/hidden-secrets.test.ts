@@ -132,6 +132,27 @@ describe("a secret", () => {
   });
 });
 
+describe("two values that overlap", () => {
+  // The end of one is the beginning of the other, by any number of characters; in one text, and over two blocks.
+  const [LEFT, RIGHT] = ["left-Kq83hfmvw1", "hfmvw1-right-P0"];
+  const BOTH = `${LEFT}-right-P0`;
+  rememberSecret("left", LEFT);
+  rememberSecret("right", RIGHT);
+
+  it("leave nothing of either in one text", () => {
+    expect(cleanText(`a ${BOTH} z`)).toBe("a [secret left] z");
+  });
+
+  it("leave nothing of either in texts of blocks, wherever the cut goes through both", () => {
+    for (let at = BOTH.indexOf(RIGHT) + 1; at < LEFT.length; at++) {
+      const texts = [BOTH.slice(0, at), BOTH.slice(at)].map((text) => ({ type: "text", text }));
+      const { content } = cleanResult({ content: texts }) as { content: { text: string }[] };
+      const rest = content.map(({ text }) => text.replaceAll(/\[secret (?:left|right)\]/g, "")).join("");
+      expect(rest, `cut at ${at}`).toBe("");
+    }
+  });
+});
+
 it("a text has no more bytes than it may when what stands for a secret is longer than it", () => {
   rememberSecret("name-that-is-longer-than-it", "sh0rt-1x");
   for (let times = 20; times < 30; times += 1) {

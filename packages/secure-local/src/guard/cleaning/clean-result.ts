@@ -181,7 +181,8 @@ function withoutSpread(result: unknown, texts: readonly string[]): unknown {
 function withoutCuts(text: string, cuts: readonly Cut[]): string {
   let [out, position] = ["", 0];
   for (const { from, to, instead } of cuts) {
-    if (from < position) continue;
+    // Values may overlap: what the one before has covered is gone, the rest of this one goes as well.
+    if (to <= position) continue;
     out += text.slice(position, from) + instead;
     position = to;
   }
