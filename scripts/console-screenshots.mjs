@@ -1,19 +1,24 @@
 #!/usr/bin/env node
 // Takes the pictures of docs/console.md: a real server, a real client's calls, a plugin that changed, a real browser.
-// Run it after a change of the page: `npm run build && node scripts/console-screenshots.mjs [FOLDER]`. Needs Chromium (CHROMIUM=PATH).
+// Run it after a change of the page: `npm run build && node scripts/console-screenshots.mjs [FOLDER [--every]]`. Needs Chromium (CHROMIUM=PATH).
+// With --every each screen is also taken in the dark and narrow, to look at.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 import { approvePlugins, approveServers } from "./lib/approve-servers.mjs";
 import { root } from "./lib/run-command.mjs";
+import { smallPng } from "./lib/small-png.mjs";
 
 const COMMAND = join(root, "packages/secure-local/dist/mcp-secure-local.cjs");
 const PICTURES = process.argv[2] ?? join(root, "docs/images");
+const EVERY = process.argv.includes("--every");
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+/** Plugins and servers are started for some of the pictures, on a machine that may have other work. */
+const PATIENCE_MS = 180_000;
 const SIZE = { width: 1200, height: 720 };
 const CLIENTS = ["claude-code", "cursor"];
 
@@ -120,9 +125,20 @@ async function call(first, second) {
   void second("write_file", { path: place("notes/ideas.md"), content: "- a console" });
 }
 
+/** The same screen in the dark, and as narrow as a phone, whole: to be looked at, not for the page. */
+async function shootOthers(page, screen) {
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.screenshot({ path: join(PICTURES, `dark-${screen}.png`), fullPage: true });
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.screenshot({ path: join(PICTURES, `narrow-${screen}.png`), fullPage: true });
+  await page.setViewportSize(SIZE);
+  await page.emulateMedia({ colorScheme: "light" });
+}
+
 async function shoot(address) {
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
   const page = await browser.newPage({ viewport: SIZE, timezoneId: "UTC", locale: "en-GB" });
+  page.setDefaultTimeout(PATIENCE_MS);
   await page.goto(address);
   await page.getByRole("status").filter({ hasText: "live" }).waitFor();
   await page.locator(".question").nth(1).waitFor();
@@ -138,16 +154,10 @@ async function shoot(address) {
       .locator({ calls: ".steps", audit: ".verified", definitions: ".offering" }[screen] ?? "h2")
       .first()
       .waitFor();
-    await page.screenshot({ path: join(PICTURES, `console-${screen}.png`) });
-    console.log(`console-${screen}.png`);
-    if (process.env.NARROW) {
-      await page.setViewportSize({ width: 390, height: 800 });
-      await page.emulateMedia({ colorScheme: "dark" });
-      await page.screenshot({ path: join(PICTURES, `narrow-${screen}.png`), fullPage: true });
-      await page.setViewportSize(SIZE);
-      await page.screenshot({ path: join(PICTURES, `dark-${screen}.png`), fullPage: true });
-      await page.emulateMedia({ colorScheme: "light" });
-    }
+    const file = join(PICTURES, `console-${screen}.png`);
+    writeFileSync(file, smallPng(await page.screenshot()));
+    console.log(`${basename(file)}: ${Math.round(statSync(file).size / 1024)} KB`);
+    if (EVERY) await shootOthers(page, screen);
   }
   await browser.close();
 }

@@ -322,7 +322,8 @@ export interface CallFilter {
 export type StreamLine =
   | { readonly kind: "hello"; readonly version: string; readonly started: number }
   | { readonly kind: "logs"; readonly logs: readonly LogState[]; readonly verified?: VerifiedLogs | undefined }
-  | { readonly kind: "calls"; readonly cursor: number; readonly rows: readonly CallRow[] }
+  /** `anew`: what was told before is not what these go on from. */
+  | { readonly kind: "calls"; readonly cursor: number; readonly rows: readonly CallRow[]; readonly anew?: boolean }
   | { readonly kind: "waiting"; readonly calls: readonly WaitingCall[]; readonly settled: readonly SettledCall[] }
   | { readonly kind: "servers"; readonly servers: readonly RunningServer[] }
   | { readonly kind: "totals"; readonly totals: Totals }

@@ -1,7 +1,7 @@
 // Counts of calls: the facts over a time, and the table by client, tool or rule. Every screen that counts shows these.
 import type { ComponentChildren, JSX } from "preact";
 import type { Count, Totals } from "./api.js";
-import { Brief, duration, Facts, Moment } from "./parts.js";
+import { Brief, duration, Facts, Moment, Wide } from "./parts.js";
 import { go } from "./router.js";
 
 interface CallFactsProps {
@@ -64,7 +64,7 @@ interface CountsProps {
 
 export function Counts({ title, field, of, since, none = "(none)" }: CountsProps): JSX.Element {
   return (
-    <div class="wide">
+    <Wide label={title}>
       <table>
         <caption>{title}</caption>
         <thead>
@@ -104,6 +104,6 @@ export function Counts({ title, field, of, since, none = "(none)" }: CountsProps
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }

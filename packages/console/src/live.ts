@@ -84,6 +84,7 @@ function take(line: StreamLine): void {
       return;
     case "calls":
       cursor = line.cursor;
+      if (line.anew === true) newest.value = [];
       takeRows(line.rows);
       return;
     case "waiting":

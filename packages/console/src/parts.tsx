@@ -95,7 +95,8 @@ export function Moment({ at }: { readonly at: number }): JSX.Element {
   if (!(at > 0 && at <= LAST_MOMENT)) return <>at a time that is not known</>;
   return (
     <time dateTime={new Date(at).toISOString()} title={DAY_AND_TIME.format(at)}>
-      {now.value - at < 86_400_000 ? TIME.format(at) : DAY_AND_TIME.format(at)}
+      {/* Without following the clock: hundreds of moments would be drawn anew each second. */}
+      {now.peek() - at < 86_400_000 ? TIME.format(at) : DAY_AND_TIME.format(at)}
     </time>
   );
 }
@@ -199,6 +200,21 @@ export function Action({ label, act, kind = "plain", disabled = false, held = fa
       </button>
       <Fault error={fault.value} />
     </span>
+  );
+}
+
+/** A table that may be wider than a narrow page: then it is moved to the side, by the keyboard too. */
+export function Wide({
+  label,
+  children,
+}: {
+  readonly label: string;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class="wide" role="group" aria-label={label} tabIndex={0}>
+      {children}
+    </div>
   );
 }
 

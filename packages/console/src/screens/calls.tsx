@@ -6,7 +6,7 @@ import type { CallDetail, CallRow, Hop } from "../api.js";
 import { Steps } from "../charts.js";
 import { CallsTable, narrow } from "../calls-table.js";
 import { newest } from "../live.js";
-import { Action, Brief, duration, Empty, Facts, Fault, Moment, Shown, State, took } from "../parts.js";
+import { Action, Brief, duration, Empty, Facts, Fault, Moment, Shown, State, took, Wide } from "../parts.js";
 import { addressOf, ask, get } from "../request.js";
 import { Difference } from "../difference.js";
 import { go, place } from "../router.js";
@@ -295,7 +295,7 @@ function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
 /** Both hops of a call that went on to a server behind us. */
 function Hops({ of }: { readonly of: readonly Hop[] }): JSX.Element {
   return (
-    <div class="wide">
+    <Wide label="Hops">
       <table class="hops">
         <caption>Hops</caption>
         <thead>
@@ -327,7 +327,7 @@ function Hops({ of }: { readonly of: readonly Hop[] }): JSX.Element {
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }
 

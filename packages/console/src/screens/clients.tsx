@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import type { RunningClient, Totals } from "../api.js";
 import { now, servers } from "../live.js";
 import { Counts } from "../counts.js";
-import { Brief, Command, Empty, Facts, Fault, Moment } from "../parts.js";
+import { Brief, Command, Empty, Facts, Fault, Moment, Wide } from "../parts.js";
 import { get } from "../request.js";
 import { go } from "../router.js";
 
@@ -116,7 +116,7 @@ function tokenless(transport: "stdio" | "http"): string {
 function Limits({ of }: { readonly of: RunningClient["limits"] }): JSX.Element {
   if (of.length === 0) return <p class="calm">It has used none of its limits in the last minute.</p>;
   return (
-    <div class="wide">
+    <Wide label="Limits used in the last minute">
       <table class="limits">
         <caption>Limits used in the last minute</caption>
         <thead>
@@ -150,7 +150,7 @@ function Limits({ of }: { readonly of: RunningClient["limits"] }): JSX.Element {
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }
 

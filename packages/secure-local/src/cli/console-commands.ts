@@ -349,9 +349,14 @@ async function logOut(policy: string, server: string): Promise<void> {
     throw new ConsoleFault(409, `${server} is not logged out: ${reasonIn(stderr)}`, "Look at its entry in the policy.");
 }
 
+/** Milliseconds an examination may take: it starts a server several times, and waits for what it does not answer. */
+const TEST_MS = 10 * 60_000;
+
 /** The examination starts the server once more, and asks it what `doctor` asks: the one that serves is left alone. */
 async function test(policy: string, server: string): Promise<ServerTest> {
-  const { stdout, stderr } = await runOurselves(["servers", "test", server, "--json", "--policy", policy]);
+  const { stdout, stderr } = await runOurselves(["servers", "test", server, "--json", "--policy", policy], {
+    patienceMs: TEST_MS,
+  });
   const found = recordOf(stdout);
   if (!Array.isArray(found?.["findings"]))
     throw new ConsoleFault(

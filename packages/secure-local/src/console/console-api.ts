@@ -63,6 +63,8 @@ export interface NamedOffer extends Pick<ShownDefinitions, "policy" | "kind" | "
 
 /** Rows a page gets at once. */
 const PAGE = 500;
+/** Rows a page that opens gets of itself: more than its first screen shows. The list of calls asks for the rest. */
+const FIRST = 100;
 /** Calls a changed policy is tried on. */
 const TRIED = 1_000;
 /** Parts of a time that are drawn as bars. */
@@ -241,13 +243,16 @@ async function* streamOf(
       yield line({ kind: "logs", logs: state.logs, verified: state.verified });
     }
     if (cursor !== calls.cursor) {
-      const rows = calls.changedAfter(cursor) ?? calls.list({}, { limit: PAGE }).reverse();
+      const changed = calls.changedAfter(cursor);
+      const rows = changed ?? calls.list({}, { limit: FIRST }).reverse();
       const before = cursor;
       cursor = calls.cursor;
       // A page that is cut off among these lines goes on before all of them: what it has already changes nothing.
       for (let from = 0; from < rows.length; from += PAGE)
         yield line({
           kind: "calls",
+          // What a page has from before would stand behind a gap.
+          anew: changed === undefined && from === 0,
           cursor: from + PAGE < rows.length ? before : cursor,
           rows: rows.slice(from, from + PAGE),
         });

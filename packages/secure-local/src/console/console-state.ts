@@ -12,7 +12,8 @@ import type {
 import type { ApprovalsInbox, PendingQuestion } from "../control/approvals-inbox.js";
 import { controlServer, runningServers } from "../control/control-client.js";
 import { digestOfText } from "../control/control-messages.js";
-import { CallIndex } from "./call-index.js";
+import type { LogRecord } from "../audit/call-records.js";
+import { CallIndex, type RecordPlace } from "./call-index.js";
 import { LogReader } from "./log-reader.js";
 import { LogWatch } from "./log-watch.js";
 
@@ -23,8 +24,15 @@ const QUESTIONS_MS = 100;
  * than these would have the page draw more often than anybody reads.
  */
 const LOOK_MS = 50;
-/** Milliseconds between two looks at the processes, which start and end at a person's pace, and at logs nobody tells of. */
-const SERVERS_MS = 1_000;
+/**
+ * Milliseconds between two looks at the processes and at logs nobody tells of. Each look costs a process that serves as much as ten
+ * calls. So what changes is looked at when something tells of it: a socket that came or went, or a record.
+ */
+const SERVERS_MS = 4_000;
+/** Milliseconds between two such looks that records ask for. */
+const TOLD_MS = 1_000;
+/** Milliseconds between two searches for logs that have begun: dozens of names are tried. */
+const FIND_MS = 200;
 /** Logs read at once: of 32 servers that write beside each other, and those of other policies. */
 const MAX_LOGS = 128;
 /** Questions that are over, shown beside those that are open: what a person may have had before their eyes a moment ago. */
@@ -54,6 +62,11 @@ export class ConsoleState {
   /** The look at the logs that is due; it keeps the pace. */
   #due: NodeJS.Timeout | undefined;
   #lookedAt = 0;
+  #foundAt = -Infinity;
+  /** Whether a record told that a process is not as it was. */
+  #told = false;
+  #toldLook: NodeJS.Timeout | undefined;
+  #askedAt = 0;
   #closed = false;
   #version = 0;
   #faults = "";
@@ -79,6 +92,7 @@ export class ConsoleState {
     this.#closed = true;
     for (const timer of this.#timers) clearInterval(timer);
     clearTimeout(this.#due);
+    clearTimeout(this.#toldLook);
     this.#watch.close();
     this.#options.inbox.close();
     await Promise.all([...this.#readers.values()].map((reader) => reader.close()));
@@ -201,18 +215,38 @@ export class ConsoleState {
     if (faults !== this.#faults) this.#version += 1;
     if (faults !== this.#faults || this.calls.cursor !== before) this.#wake();
     this.#faults = faults;
+    if (this.#told) this.#lookSoon();
+  }
+
+  /** Records may tell of processes hundreds of times a second. */
+  #lookSoon(): void {
+    this.#told = false;
+    if (this.#toldLook !== undefined || this.#closed) return;
+    const pause = Math.max(0, this.#askedAt + TOLD_MS - performance.now());
+    this.#toldLook = setTimeout(() => {
+      this.#toldLook = undefined;
+      void this.#lookAtServers();
+    }, pause);
+  }
+
+  #take(record: LogRecord, place: RecordPlace): void {
+    this.calls.add(record, place);
+    this.#told ||= tellsOfProcesses(record, this.#servers);
   }
 
   #findLogs(): void {
+    const isDue = performance.now() - this.#foundAt >= FIND_MS;
+    if (isDue) this.#beginLogs();
+    this.#watch.follow(this.#readers.keys());
+  }
+
+  #beginLogs(): void {
+    this.#foundAt = performance.now();
     const named = [this.#options.auditFile, ...this.#servers.map(({ auditFile }) => auditFile)];
     for (const file of new Set(named.flatMap((each) => [each, ...existingLogs(each)]))) {
       if (this.#readers.has(file) || this.#readers.size >= MAX_LOGS) continue;
-      this.#readers.set(
-        file,
-        new LogReader(file, this.#readers.size, (record, place) => this.calls.add(record, place)),
-      );
+      this.#readers.set(file, new LogReader(file, this.#readers.size, (record, place) => this.#take(record, place)));
     }
-    this.#watch.follow(this.#readers.keys());
   }
 
   #lookAtQuestions(): void {
@@ -245,12 +279,15 @@ export class ConsoleState {
   }
 
   async #lookAtServersOnce(): Promise<void> {
+    this.#askedAt = performance.now();
     const running = await runningServers(this.#options.controlFolder);
     const gone = this.#servers
       .filter(({ pid, since }) => !running.some((server) => server.pid === pid && server.since === since))
       .map((server): RunningServer => ({ ...server, state: "gone" }));
     for (const server of gone) this.#lose(server, running);
     this.#servers = [...running, ...gone.slice(0, MAX_GONE)];
+    // Theirs may be logs that nobody has looked for yet.
+    this.#foundAt = -Infinity;
     this.#version += 1;
     this.#wake();
   }
@@ -265,6 +302,14 @@ export class ConsoleState {
   #wake(): void {
     for (const waiter of [...this.#waiters]) waiter();
   }
+}
+
+/** Whether a process is likely to say something else of itself now. */
+function tellsOfProcesses({ kind, server, outcome }: LogRecord, running: readonly RunningServer[]): boolean {
+  if (typeof kind === "string" && /^(?:start|stop)$|^(?:server|plugins?|policy|lock)\./.test(kind)) return true;
+  if (kind !== "call.result" || typeof server !== "string") return false;
+  const known = running.flatMap(({ servers = [] }) => servers).filter(({ name }) => name === server);
+  return outcome !== "ok" || known.some(({ state }) => state !== "ready");
 }
 
 /** What became of a question, as the rest of a sentence that begins with it. */

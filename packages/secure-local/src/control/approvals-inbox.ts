@@ -53,6 +53,8 @@ export class ApprovalsInbox {
   readonly #deaf = new Set<string>();
   readonly #settled = new Map<string, SettledQuestion & { readonly at: number }>();
   #waiting: PendingQuestion[] = [];
+  /** Whether a server has ended since the last look. */
+  #left = false;
   #arrived: (() => void) | undefined;
 
   /**
@@ -64,9 +66,10 @@ export class ApprovalsInbox {
     this.#by = by;
   }
 
-  /** Connects to servers that have begun since the last look. @returns whether there are any */
+  /** Connects to servers that have begun since the last look. @returns whether any has, or one has ended since */
   look(): boolean {
-    let found = false;
+    let found = this.#left;
+    this.#left = false;
     const names = socketsIn(this.#folder);
     for (const name of this.#deaf) if (!names.includes(name)) this.#deaf.delete(name);
     for (const name of names) {
@@ -116,6 +119,7 @@ export class ApprovalsInbox {
     server.on("error", (error) => removeDeadSocket(path, error));
     server.on("close", () => {
       this.#servers.delete(name);
+      this.#left = true;
       for (const [id, { servers }] of this.#open) {
         if (servers.size > 1) servers.delete(server);
         else this.#over(server, { id, reason: "its server is gone", counted: false });

@@ -94,6 +94,7 @@ describe.skipIf(process.platform !== "linux")("behind a policy", () => {
     expect(detail.hops[1]?.ms).toBeLessThanOrEqual(detail.hops[0]?.ms ?? 0);
     expect(detail.steps.map(({ label }) => label)).toEqual([
       "asked for and let in",
+      "the server notes gets ready",
       "sent to the server notes",
       "ended",
     ]);

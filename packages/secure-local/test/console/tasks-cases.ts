@@ -141,7 +141,7 @@ export function taskCases(browser: () => Browser): void {
 
     task("sees what the rules of the last hour were, and what they decided", 2, async () => {
       await person.screen("Calls");
-      await person.page.getByLabel("Time").selectOption("last hour");
+      await person.page.getByRole("combobox", { name: "Time" }).selectOption("last hour");
       person.steps += 1;
       await person.page.locator(".call", { hasText: "tools.allowed: calculate" }).waitFor();
       await person.page.locator(".call", { hasText: "default deny" }).waitFor();
