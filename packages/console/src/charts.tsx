@@ -264,7 +264,7 @@ export function Chain({ of }: { readonly of: Verification }): JSX.Element {
         <span>record 1</span>
         <span>
           {files > 1 && `${files} files; `}
-          {signed.length > 0 ? `${signed.length} signed checkpoints drawn` : "no signed checkpoint"}
+          {signed.length > 0 ? `${checkpoints ?? 0} signed checkpoints` : "no signed checkpoint"}
         </span>
         <span>
           {ok ? "record" : "broken after"} {records}
@@ -314,38 +314,52 @@ export function Reach({ of }: { readonly of: Readonly<Record<string, readonly st
   let y = 4;
   let last = "";
   return (
-    <svg
-      class="reach"
-      viewBox={`0 0 700 ${height}`}
-      role="img"
-      aria-label={kinds.map(([kind, names]) => `${kind}: ${names.join(", ")}`).join("; ")}
-    >
-      <rect class="reach-self" x={4} y={height / 2 - 20} width={120} height={40} rx={6} />
-      <text x={64} y={height / 2 + 4} text-anchor="middle">
-        AI client
-      </text>
-      {lines.map(([kind, name], index) => {
-        if (kind !== last) y += 8;
-        const first = kind !== last;
-        last = kind;
-        y += 22;
-        const middle = y - 8;
-        const never = kind === "files never";
-        return (
-          <g key={index} class={never ? "reach-never" : "reach-may"}>
-            <path d={`M124 ${height / 2} C 180 ${height / 2}, 180 ${middle}, 230 ${middle}`} />
-            {first && (
-              <text class="reach-kind" x={236} y={y - 4}>
-                {kind}
+    <>
+      <dl class="reach-list">
+        {kinds.map(([kind, names]) => (
+          <div key={kind}>
+            <dt>{kind}</dt>
+            {names.map((name) => (
+              <dd key={name}>
+                <Brief text={name} />
+              </dd>
+            ))}
+          </div>
+        ))}
+      </dl>
+      <svg
+        class="reach"
+        viewBox={`0 0 800 ${height}`}
+        role="img"
+        aria-label={kinds.map(([kind, names]) => `${kind}: ${names.join(", ")}`).join("; ")}
+      >
+        <rect class="reach-self" x={4} y={height / 2 - 20} width={120} height={40} rx={6} />
+        <text x={64} y={height / 2 + 4} text-anchor="middle">
+          AI client
+        </text>
+        {lines.map(([kind, name], index) => {
+          if (kind !== last) y += 8;
+          const first = kind !== last;
+          last = kind;
+          y += 22;
+          const middle = y - 8;
+          const never = kind === "files never";
+          return (
+            <g key={index} class={never ? "reach-never" : "reach-may"}>
+              <path d={`M124 ${height / 2} C 180 ${height / 2}, 180 ${middle}, 230 ${middle}`} />
+              {first && (
+                <text class="reach-kind" x={236} y={y - 4}>
+                  {kind}
+                </text>
+              )}
+              <text x={400} y={y - 4}>
+                {visible(name.length > 48 ? `${name.slice(0, 47)}…` : name)}
+                <title>{visible(name)}</title>
               </text>
-            )}
-            <text x={400} y={y - 4}>
-              {visible(name.length > 48 ? `${name.slice(0, 47)}…` : name)}
-              <title>{visible(name)}</title>
-            </text>
-          </g>
-        );
-      })}
-    </svg>
+            </g>
+          );
+        })}
+      </svg>
+    </>
   );
 }

@@ -176,7 +176,7 @@ function Verified({ of }: { readonly of: Verification }): JSX.Element {
       {ok ? (
         <p>
           {reason ??
-            `${records} records in ${files === 1 ? "one file" : `${files} files`}: none changed, missing or added up to the last one.`}
+            `${records === 1 ? "One record" : `${records} records`} in ${files === 1 ? "one file" : `${files} files`}: none changed, missing or added up to the last one.`}
           {checkpoints !== undefined && checkpoints > 0 && ` ${checkpoints} signed checkpoints agree.`}
         </p>
       ) : (

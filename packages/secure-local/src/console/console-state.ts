@@ -146,7 +146,10 @@ export class ConsoleState {
       const reader = this.#readers.get(each.file);
       if (reader === undefined || !each.ok) return each;
       if (reader.changed !== undefined) return { ...each, ok: false, reason: reader.changed };
-      const known = `the ${reader.records} records that this console has read are all there`;
+      const known =
+        reader.records === 1
+          ? "the record that this console has read is there"
+          : `the ${reader.records} records that this console has read are all there`;
       return { ...each, notes: [...each.notes, ...(reader.records > 0 ? [known] : [])] };
     });
     this.#verified = { at: Date.now(), found: compared };

@@ -98,7 +98,9 @@ it.skipIf(process.platform === "win32")("knows a server from its first moment on
   vi.advanceTimersByTime(100);
   await expectServer(state, "running");
   await control?.close();
-  vi.advanceTimersByTime(1_000);
+  // Until it is known that nobody is at the socket any more; then the next look for questions tells.
+  await wait(50);
+  vi.advanceTimersByTime(100);
   await expectServer(state, "gone");
   await state.close();
 });
