@@ -11,7 +11,7 @@ import {
 } from "@secure-local/mcp/server";
 import { redactValue } from "../audit/redact.js";
 import { cleanValue } from "./cleaning/clean-result.js";
-import { RateLimits, SlidingWindow } from "./rate-limits.js";
+import { RateLimits, type RateRule, SlidingWindow, type TakenPlaces } from "./rate-limits.js";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";

@@ -186,7 +186,11 @@ export class MountedServers {
     const [hop, failure, held] = [this.#hops.get(call), this.#failures.get(call), this.#held.get(call)];
     if (hop === undefined) return { failure, held };
     const { revision, transport, ids, sentAt, tookMs: ms } = hop;
-    return { upstream: { revision, transport, ids: [...ids], sent: new Date(sentAt).toISOString(), ms }, failure, held };
+    return {
+      upstream: { revision, transport, ids: [...ids], sent: new Date(sentAt).toISOString(), ms },
+      failure,
+      held,
+    };
   }
 
   #find({

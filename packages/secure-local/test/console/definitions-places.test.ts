@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Offer } from "@secure-local/mcp/gateway";
 import { OFFER } from "../../../../scorecard/support/server-changes.mjs";
 import { offeredDefinitions } from "../../src/cli/offered-definitions.js";
-import { inspectOffering } from "../../src/inspection/inspect.js";
+import { inspectOffering } from "@secure-local/inspection/inspect";
 import { relocked } from "../../src/server/plugin-lock.js";
 import { changesOf } from "../../src/server/plugin-reviews.js";
 import { serverItems, serverOffering } from "../../src/server/server-items.js";
