@@ -356,12 +356,30 @@ function hashOf(real: string): string | undefined {
   const as = [dev, ino, size, mtimeNs, ctimeNs].join(" ");
   const known = HASHES.get(real);
   if (known?.as === as) return known.hash;
-  const bytes = boundedBytes(real);
-  if (bytes === undefined) return undefined;
-  const hash = createHash("sha256").update(bytes).digest("hex");
+  const hash = boundedHash(real);
+  if (hash === undefined) return undefined;
   if (HASHES.size >= MOST_HASHES) HASHES.clear();
   HASHES.set(real, { as, hash });
   return hash;
+}
+
+/** A piece stays in the processor's cache; a whole runtime in memory costs more than its hash. */
+const PIECE_BYTES = 256 * 1024;
+
+function boundedHash(path: string): string | undefined {
+  const file = fs.openSync(path, "r");
+  try {
+    const hash = createHash("sha256");
+    const piece = Buffer.allocUnsafe(PIECE_BYTES);
+    let bytes = 0;
+    for (let read; (read = fs.readSync(file, piece)) > 0; hash.update(piece.subarray(0, read))) {
+      bytes += read;
+      if (bytes > MAX_HASHED_BYTES) return undefined;
+    }
+    return hash.digest("hex");
+  } finally {
+    fs.closeSync(file);
+  }
 }
 
 function boundedBytes(path: string): Uint8Array | undefined {
