@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { sampled } from "../../../mcp/test/support/soak.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { hasTerminals, interrupted } from "./ctrl-c.js";
 
@@ -44,7 +45,7 @@ describe.runIf(hasTerminals)("Ctrl-C in a terminal", () => {
     ],
   ];
 
-  it.each(cases)("ends %s, and the program it started", { timeout: 90_000 }, async (name, typed, progress) => {
+  it.each(sampled(cases, 3))("ends %s, and the program it started", { timeout: 90_000 }, async (name, typed, progress) => {
     const home = temporaryFolder();
     const pidFile = join(home, "pid");
     const command = [HANGING, pidFile];
