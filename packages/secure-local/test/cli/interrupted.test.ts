@@ -45,19 +45,22 @@ describe.runIf(hasTerminals)("Ctrl-C in a terminal", () => {
     ],
   ];
 
-  it.each(sampled(cases, 3))("ends %s, and the program it started", { timeout: 90_000 }, async (name, typed, progress) => {
-    const home = temporaryFolder();
-    const pidFile = join(home, "pid");
-    const command = [HANGING, pidFile];
-    writeFileSync(
-      join(home, "mcp.json"),
-      JSON.stringify({ mcpServers: { slow: { command: process.execPath, args: command } } }),
-    );
-    const plugin = join(home, "plugin.mjs");
-    writeFileSync(plugin, `process.argv[2] = ${JSON.stringify(pidFile)}; await import(${JSON.stringify(HANGING)});`);
-    writeFileSync(
-      join(home, "policy.yaml"),
-      `version: "1.0"
+  it.each(sampled(cases, 3))(
+    "ends %s, and the program it started",
+    { timeout: 90_000 },
+    async (name, typed, progress) => {
+      const home = temporaryFolder();
+      const pidFile = join(home, "pid");
+      const command = [HANGING, pidFile];
+      writeFileSync(
+        join(home, "mcp.json"),
+        JSON.stringify({ mcpServers: { slow: { command: process.execPath, args: command } } }),
+      );
+      const plugin = join(home, "plugin.mjs");
+      writeFileSync(plugin, `process.argv[2] = ${JSON.stringify(pidFile)}; await import(${JSON.stringify(HANGING)});`);
+      writeFileSync(
+        join(home, "policy.yaml"),
+        `version: "1.0"
 sandbox: none
 ${
   name === "plugins list"
@@ -65,19 +68,20 @@ ${
     : `servers: { slow: { command: [${[process.execPath, ...command].join(", ")}] } }`
 }
 `,
-    );
-    const lines = [
-      { format: "mcp-recording", version: 1, target: "slow", startedAt: "2026-01-01T00:00:00.000Z" },
-      { at: 1, from: "client", message: { jsonrpc: "2.0", id: 1, method: "ping" } },
-      { at: 2, from: "server", message: { jsonrpc: "2.0", id: 1, result: {} } },
-    ];
-    writeFileSync(join(home, "session.jsonl"), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
-    const args = typed(["--", process.execPath, ...command], home);
-    const [code, shown] = await interrupted({ args, home }, (text) => hasText(pidFile) && progress.test(text));
-    expect({ code, shown }).toMatchObject({ code: 130, shown: expect.stringContaining("interrupted") as string });
-    expect(shown).not.toMatch(/\n\s+at .*:\d+|node:internal/);
-    // Whoever is ended by a signal may be a moment longer in the table of processes.
-    const pid = Number(readFileSync(pidFile, "utf8"));
-    await expect.poll(() => runs(pid), { timeout: 30_000 }).toBe(false);
-  });
+      );
+      const lines = [
+        { format: "mcp-recording", version: 1, target: "slow", startedAt: "2026-01-01T00:00:00.000Z" },
+        { at: 1, from: "client", message: { jsonrpc: "2.0", id: 1, method: "ping" } },
+        { at: 2, from: "server", message: { jsonrpc: "2.0", id: 1, result: {} } },
+      ];
+      writeFileSync(join(home, "session.jsonl"), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+      const args = typed(["--", process.execPath, ...command], home);
+      const [code, shown] = await interrupted({ args, home }, (text) => hasText(pidFile) && progress.test(text));
+      expect({ code, shown }).toMatchObject({ code: 130, shown: expect.stringContaining("interrupted") as string });
+      expect(shown).not.toMatch(/\n\s+at .*:\d+|node:internal/);
+      // Whoever is ended by a signal may be a moment longer in the table of processes.
+      const pid = Number(readFileSync(pidFile, "utf8"));
+      await expect.poll(() => runs(pid), { timeout: 30_000 }).toBe(false);
+    },
+  );
 });
