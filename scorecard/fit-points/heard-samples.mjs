@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
-const REPLACED = "./intents/read-intents.js";
+const REPLACED = "../intents/read-intents.js";
 const pathOf = (name) => fileURLToPath(new URL(name, import.meta.url));
 
 /** The inspection, with intents that keep what they hear. Nothing is written. */
