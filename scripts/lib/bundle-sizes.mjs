@@ -34,6 +34,16 @@ const PROGRAMS = {
       server.tool("hello", { run: () => "hello" });
       export default { fetch: toFetch(server) };`,
   },
+  // All of a server but JSON Schema in place, resource templates and tasks: questions, sessions, subscriptions, HTTP+SSE are in it.
+  "lean fetch server": {
+    most: 56,
+    absent: ["ConnectError", "unresolved-reference", "working"],
+    code: `import { LeanServer } from "@secure-local/mcp/server";
+      import { toFetch } from "@secure-local/mcp/fetch";
+      const server = new LeanServer({ name: "a", version: "1" });
+      server.tool("hello", { run: () => "hello" });
+      export default { fetch: toFetch(server) };`,
+  },
 };
 
 async function byEsbuild(entry, outdir) {

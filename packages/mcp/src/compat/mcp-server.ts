@@ -11,7 +11,8 @@ import type { CallToolResult, ToolAnnotations } from "../protocol/features/tools
 import { Context } from "../server/context.js";
 import type { PromptReturn } from "../server/prompts.js";
 import type { ReadReturn } from "../server/resources.js";
-import { type Server as CoreServer, coreOf } from "../server/server.js";
+import { coreOf } from "../server/lean-server.js";
+import type { Server as CoreServer } from "../server/server.js";
 import { isStandardSchema } from "../schema/standard-schema.js";
 import { asRpcError } from "./sdk-values.js";
 import type { Extra } from "./extra.js";

@@ -217,7 +217,8 @@ export type {
   Variables,
   VariablesOf,
 } from "../server/resources.js";
-export type { CustomHandler, Server, ServerOptions } from "../server/server.js";
+export type { CustomHandler, LeanServer, ServerOptions } from "../server/lean-server.js";
+export type { Server } from "../server/server.js";
 export type { ServeOptions, Serving } from "../server/conversation.js";
 export type { EndedSession } from "../server/session.js";
 export type { TaskStoreLimits } from "../server/tasks/task-manager.js";

@@ -7,7 +7,8 @@ import { watchNumbers } from "../jsonrpc/exact-numbers.js";
 import type { Implementation } from "../protocol/capabilities.js";
 import type { ServerCore } from "../server/core.js";
 import type { ListHints } from "../server/lists.js";
-import { coreOf, Server, type ServerOptions } from "../server/server.js";
+import { coreOf, type ServerOptions } from "../server/lean-server.js";
+import { Server } from "../server/server.js";
 import { Connections, type MountState, type OpenUpstream, type Sharing } from "./connections.js";
 import { type BeforeCall, type BeforeRead, Mount } from "./mount.js";
 import type { Admit, RelayedRequest, RelayedWords } from "./relay.js";
@@ -276,7 +277,7 @@ class MountedUpstream implements Mounted {
       admit: options.admit,
       words: options.words,
       relayed: options.relayed,
-      enableTasks: () => tasks.enable(),
+      enableTasks: () => tasks?.enable(),
       warn: this.#warn,
     });
   }

@@ -2,7 +2,6 @@
 
 import { SchemaError, visible } from "./json-schema/run.js";
 import type { Fault, JsonSchema, Outcome, Schema } from "./schema.js";
-import { zodJson } from "./zod-json.js";
 
 /** A schema of any library that follows Standard Schema v1. Some are objects, some are functions. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -98,8 +97,6 @@ function exportJsonSchema(schema: StandardSchema, side: "input" | "output"): Jso
   const converter =
     vendor === "zod" ? "as z.toJSONSchema(schema) makes it" : "as a converter such as @valibot/to-json-schema makes it";
   const advice = `give that beside it as "${side}JsonSchema", ${converter}`;
-  // zod/mini, and zod before 4.2.
-  if (jsonSchema === undefined && vendor === "zod" && "_zod" in schema) return zodJson(schema, side);
   if (jsonSchema === undefined) {
     throw new SchemaError("no-json-schema", "#", `this ${vendor} schema cannot export JSON Schema; ${advice}`);
   }

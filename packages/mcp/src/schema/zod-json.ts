@@ -1,5 +1,6 @@
 // JSON Schema of zod schemas that cannot export their own: zod 3, zod/mini, and zod 4 before 4.2.
 import type { JsonSchema } from "./schema.js";
+import type { StandardSchema } from "./standard-schema.js";
 
 /** Deeper than any form a model fills in; a recursive schema is cut here and accepts everything below. */
 const MOST_DEPTH = 24;
@@ -20,6 +21,12 @@ interface Node {
 /** The JSON Schema of a value before (`input`) or after (`output`) its defaults. `{}` for what JSON Schema cannot say. */
 export function zodJson(schema: unknown, side: "input" | "output"): JsonSchema {
   return describe(schema, side, 0);
+}
+
+/** The JSON Schema of a schema of zod/mini, or of zod 4 before 4.2, which cannot export their own; undefined for any other. */
+export function zodExport(schema: StandardSchema, side: "input" | "output"): JsonSchema | undefined {
+  const { jsonSchema, vendor } = schema["~standard"];
+  return jsonSchema === undefined && vendor === "zod" && "_zod" in schema ? zodJson(schema, side) : undefined;
 }
 
 /** Whether a member with this schema may be left out of its object. */

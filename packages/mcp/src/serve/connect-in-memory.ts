@@ -6,7 +6,7 @@ import type { ClientCapabilities, Implementation } from "../protocol/capabilitie
 import { META } from "../protocol/meta.js";
 import { NEWEST, revision as revisionOf } from "../protocol/revisions/all.js";
 import type { Revision } from "../protocol/revisions/revision.js";
-import type { Server } from "../server/server.js";
+import type { LeanServer } from "../server/lean-server.js";
 import type { Serving } from "../server/conversation.js";
 import { memoryTransports } from "../transport/memory.js";
 import { serve } from "./serve.js";
@@ -50,7 +50,7 @@ const CLIENT: Implementation = { name: "memory-peer", version: "1.0.0" };
  * Serves `server` to a peer in memory, in any revision. In the handshake era the session is open when the promise
  * resolves; in the stateless era every request gets its envelope. Throws UNKNOWN_REVISION.
  */
-export async function connectInMemory(server: Server, options: MemoryPeerOptions = {}): Promise<MemoryPeer> {
+export async function connectInMemory(server: LeanServer, options: MemoryPeerOptions = {}): Promise<MemoryPeer> {
   const spoken = options.revision === undefined ? NEWEST : revisionOf(options.revision);
   if (spoken === undefined) throw new LocalError("UNKNOWN_REVISION", `There is no revision "${options.revision}"`);
   const [ours, theirs] = memoryTransports(options.principal);

@@ -5,7 +5,7 @@ import type { HttpAuthorizer, Transport } from "../jsonrpc/transport.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { SERVE } from "../jsonrpc/brand.js";
-import type { Server } from "../server/server.js";
+import type { LeanServer } from "../server/lean-server.js";
 import type { Served } from "../server/conversation.js";
 import { type FetchLike, fetchRequester } from "../http/client/fetch-requester.js";
 import { type HttpClientLimits, type HttpRequester, shownUrl } from "../http/client/http-caller.js";
@@ -35,7 +35,7 @@ export interface ConnectOptions extends ClientOptions {
 }
 
 /** A URL, a server in this program, a factory of transports (a new one for each call), or a dialer with a fallback. */
-export type ConnectTarget = string | URL | Server | Dialer | (() => Transport);
+export type ConnectTarget = string | URL | LeanServer | Dialer | (() => Transport);
 
 /**
  * Connects to whatever server there is, in the newest revision both sides speak. Rejects with a `ConnectError` whose
@@ -72,13 +72,13 @@ export function httpDialer(url: string | URL, options: HttpConnectOptions): Dial
 }
 
 /** A transport to a server in this program. */
-export function memoryTransport(server: Server): Transport {
+export function memoryTransport(server: LeanServer): Transport {
   const [ours, theirs] = memoryTransports();
   (server as unknown as Served)[SERVE](theirs);
   return ours;
 }
 
 /** Whether it is a server of this copy of the package or of another. */
-export function isServer(target: unknown): target is Server {
+export function isServer(target: unknown): target is LeanServer {
   return typeof target === "object" && target !== null && SERVE in target;
 }

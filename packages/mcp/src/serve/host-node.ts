@@ -8,7 +8,7 @@ import type { ServerStatus } from "../host/managed-server.js";
 import type { ChildCommand } from "../node/child-transport.js";
 import { readConfigFile, readEnvFile } from "../node/host-files.js";
 import { nodeRequester, type NodeRequesterOptions } from "../node/http-requester.js";
-import type { Server } from "../server/server.js";
+import type { LeanServer } from "../server/lean-server.js";
 import { commandDialer } from "./connect-node.js";
 import { reachable, webDialer, type WebHostOptions } from "./host.js";
 
@@ -41,7 +41,7 @@ export class Host extends HostCore {
   }
 
   /** Adds a server; one of this program too. See `HostCore.add`. */
-  override add(name: string, target: HostTarget | Server, options?: AddOptions): Promise<ServerStatus> {
+  override add(name: string, target: HostTarget | LeanServer, options?: AddOptions): Promise<ServerStatus> {
     return super.add(name, reachable(target), options);
   }
 

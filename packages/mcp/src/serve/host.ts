@@ -5,7 +5,7 @@ import type { AddOptions, HostOptions } from "../host/options.js";
 import { type CommandTarget, type HostTarget, isCommand, type UrlTarget } from "../host/launch.js";
 import type { ServerStatus } from "../host/managed-server.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import type { Server } from "../server/server.js";
+import type { LeanServer } from "../server/lean-server.js";
 import { type HttpConnectOptions, httpDialer, isServer, memoryTransport } from "./connect.js";
 
 /** Options of a host that starts no programs. */
@@ -24,12 +24,12 @@ export class Host extends HostCore {
   }
 
   /** Adds a server; one of this program too. See `HostCore.add`. */
-  override add(name: string, target: HostTarget | Server, options?: AddOptions): Promise<ServerStatus> {
+  override add(name: string, target: HostTarget | LeanServer, options?: AddOptions): Promise<ServerStatus> {
     return super.add(name, reachable(target), options);
   }
 }
 
-export function reachable(target: HostTarget | Server): HostTarget {
+export function reachable(target: HostTarget | LeanServer): HostTarget {
   return isServer(target) ? () => memoryTransport(target) : target;
 }
 

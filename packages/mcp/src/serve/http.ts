@@ -1,8 +1,9 @@
 // Serves a server over HTTP on node:http: Streamable HTTP in every revision, and HTTP+SSE where it is wanted.
+import { makeGuests } from "../http/server/guest-sessions.js";
 import type { ServerOptions as TlsOptions } from "node:https";
 import { HttpListener, type HttpTraffic } from "../node/http-listener.js";
 import { onShutdown } from "../node/process-signals.js";
-import type { Server } from "../server/server.js";
+import type { LeanServer } from "../server/lean-server.js";
 import { loopbackHosts } from "../http/server/http-site.js";
 import { DEFAULT_HTTP_LIMITS } from "../http/server/http-limits.js";
 import { withLimits } from "../jsonrpc/limits.js";
@@ -51,7 +52,7 @@ export interface HttpServing {
  * on any other one name the hosts in `allowedHosts`. Rejects when the address cannot be listened on, and with BAD_SHARE when what is
  * shared is not fit for it.
  */
-export async function serveHttp(server: Server, options: ServeHttpOptions = {}): Promise<HttpServing> {
+export async function serveHttp(server: LeanServer, options: ServeHttpOptions = {}): Promise<HttpServing> {
   const { port = 0, host = "127.0.0.1", socketPath, tls } = options;
   const listener = new HttpListener(withLimits(DEFAULT_HTTP_LIMITS, options.limits), tls);
   const scheme = tls === undefined ? "http" : "https";
@@ -62,7 +63,7 @@ export async function serveHttp(server: Server, options: ServeHttpOptions = {}):
   let member: ClusterMember | undefined;
   try {
     member = (await options.share?.join()) as ClusterMember | undefined;
-    endpoint = httpEndpoint(server, options, { hosts: own, origins }, member);
+    endpoint = httpEndpoint(server, options, { hosts: own, origins, guests: makeGuests }, member);
     await member?.open(endpoint.local);
   } catch (error) {
     await member?.leave();

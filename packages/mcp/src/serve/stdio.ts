@@ -2,7 +2,7 @@
 import { guardStdout } from "../node/standard-streams.js";
 import { onShutdown } from "../node/process-signals.js";
 import { type StdioOptions, stdioTransport } from "../node/stdio-server.js";
-import { coreOf, type Server } from "../server/server.js";
+import { coreOf, type LeanServer } from "../server/lean-server.js";
 import type { ServeOptions, Serving } from "../server/conversation.js";
 import { serve } from "./serve.js";
 
@@ -17,7 +17,7 @@ export interface ServeStdioOptions extends ServeOptions, StdioOptions {
  * Serving ends with the end of input, the parent's death, SIGTERM or SIGINT; then nothing keeps the process alive: tasks
  * that still run are ended too, unless `signals` is false and so the program sees to its end itself (`server.endTasks()`).
  */
-export async function serveStdio(server: Server, options: ServeStdioOptions = {}): Promise<Serving> {
+export async function serveStdio(server: LeanServer, options: ServeStdioOptions = {}): Promise<Serving> {
   const release = guardStdout();
   const serving = serve(server, stdioTransport({ limits: coreOf(server).limits, ...options }), options);
   const forget = options.signals === false ? undefined : onShutdown(() => serving.close());

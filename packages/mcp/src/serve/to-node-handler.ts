@@ -2,7 +2,7 @@
 import type { Identity } from "../jsonrpc/transport.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { type NodeRequest, type NodeResponse, NodeExchange } from "../node/node-exchange.js";
-import type { Server } from "../server/server.js";
+import type { LeanServer } from "../server/lean-server.js";
 import type { Authenticate, Entrance } from "../http/server/http-site.js";
 import { httpEndpoint, type HttpOptions } from "../http/server/http-endpoint.js";
 
@@ -40,7 +40,7 @@ export interface NodeHandler {
  *
  * @throws {LocalError} BAD_OPTIONS where two options say who is asking, BAD_PATH for a prefix that is no path.
  */
-export function toNodeHandler(server: Server, options: NodeHandlerOptions = {}): NodeHandler {
+export function toNodeHandler(server: LeanServer, options: NodeHandlerOptions = {}): NodeHandler {
   const { pathPrefix = "", identity, ...rest } = options;
   if (pathPrefix !== "" && !/^\/[!-~]*[^/?#]$/.test(pathPrefix)) {
     throw new LocalError("BAD_PATH", `pathPrefix "${pathPrefix}" is no path: write it as "/api"`);

@@ -28,8 +28,7 @@ import type { Connection } from "../jsonrpc/connection.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { AskError } from "./ask.js";
 import { type ListHints, type ServerLists, serverLists } from "./lists.js";
-import { ServerTasks, type VisibleTask } from "./tasks/server-tasks.js";
-import type { TaskStore } from "./tasks/task-store.js";
+import type { ServerTasks, VisibleTask } from "./tasks/server-tasks.js";
 import { COMPLETE } from "../protocol/features/completion.js";
 import { DISCOVER, INITIALIZE, PING } from "../protocol/features/lifecycle.js";
 import { interactive } from "../protocol/features/input-required.js";
@@ -73,8 +72,6 @@ interface CoreOptions {
   readonly onSessionEnd: ((ended: EndedSession) => void) | undefined;
   readonly visible?: Visibility | undefined;
   readonly unlisted?: Unlisted | undefined;
-  /** Where tasks are kept. Default: in memory. */
-  readonly store?: TaskStore | undefined;
   readonly replays?: boolean;
 }
 
@@ -103,9 +100,11 @@ export class ServerCore implements AskServices {
   readonly reader: ResourceReader;
   readonly toolCaller: ToolCaller;
   readonly promptFiller: PromptFiller;
-  readonly tasks: ServerTasks;
+  /** Undefined: no tool runs as a task. */
+  tasks: ServerTasks | undefined;
   /** Serves the requests of every conversation. */
   readonly dispatcher: Dispatcher;
+  readonly #handlers: Map<string, Handler>;
   readonly #declared: CapabilityOptions;
   /** Tools that were reported once for a resource in a result. */
   readonly #renumberedCodes = new Set<number>();
@@ -137,8 +136,14 @@ export class ServerCore implements AskServices {
     this.reader = new ResourceReader(this.resources, this.templates, this);
     this.toolCaller = new ToolCaller(this.tools, this, { report: this.failed, embeds: this.#embeds });
     this.promptFiller = new PromptFiller(this.prompts, this);
-    this.tasks = new ServerTasks(this, options.store);
-    this.dispatcher = this.#dispatcher(serverHandlers(this, serverLists(this), this.tasks));
+    this.#handlers = serverHandlers(this, serverLists(this));
+    this.dispatcher = this.#dispatcher(this.#handlers);
+  }
+
+  /** Lets tools run as tasks from now on. */
+  serveTasks(tasks: ServerTasks): void {
+    this.tasks = tasks;
+    for (const [method, handler] of tasks.handlers()) this.#handlers.set(method, handler);
   }
 
   /** Joins the other processes of this server. Throws JOINED where it has joined others already. */
@@ -149,7 +154,7 @@ export class ServerCore implements AskServices {
     this.#cluster = cluster;
     this.seal.cluster = cluster;
     this.parking.cluster = cluster;
-    this.tasks.join(cluster);
+    this.tasks?.join(cluster);
   }
 
   /** Passes on what another process told. */
@@ -160,7 +165,7 @@ export class ServerCore implements AskServices {
       case "resource":
         return this.subscribers.resourceUpdated(news.uri);
       case "task":
-        return this.tasks.heard(news.record, news.questions);
+        return this.tasks?.heard(news.record, news.questions);
       case "log":
         return this.#log(news.level, news.message);
       case "all":
@@ -429,8 +434,6 @@ class Subscribers {
   }
 }
 
-// Serves `subscriptions/listen`: one long request that is acknowledged first and answered only at its end.
-
 const LISTS: readonly [keyof SubscriptionFilter, ListKind][] = [
   ["toolsListChanged", "tools"],
   ["promptsListChanged", "prompts"],
@@ -439,17 +442,17 @@ const LISTS: readonly [keyof SubscriptionFilter, ListKind][] = [
 
 type ListenCall = CallOf<SubscriptionsListenRequestParams>;
 
-/** Opens the subscription. The answer comes when the server ends it; a client that ends it gets none. */
-function listen(core: ServerCore, tasks: ServerTasks, call: ListenCall): Promise<Answer> {
+/** Serves `subscriptions/listen`: acknowledged first. The answer comes when the server ends it; a client that ends it gets none. */
+function listen(core: ServerCore, call: ListenCall): Promise<Answer> {
   if (call.carrier.answersOnly === true) {
     const what =
       "Method not found: subscriptions/listen: its answer is a stream, and this endpoint or your Accept takes only JSON";
     throw new RpcError(ErrorCode.MethodNotFound, what);
   }
   const { taskIds } = call.params.notifications;
-  if (taskIds === undefined || !core.advertises("tasks")) return open(core, call);
+  if (taskIds === undefined || core.tasks === undefined || !core.advertises("tasks")) return open(core, call);
   const asked = [...new Set(taskIds)].slice(0, core.limits.subscribedUris);
-  return tasks
+  return core.tasks
     .visible(call, asked)
     .then((visible) => (call.cancellation === undefined ? open(core, call, visible) : {}));
 }
@@ -510,7 +513,7 @@ function honour(core: ServerCore, call: ListenCall): SubscriptionFilter {
 const DONE: JsonObject = Object.freeze({});
 
 /** Builds the table. What it closes over is made once. */
-function serverHandlers(core: ServerCore, lists: ServerLists, tasks: ServerTasks): ReadonlyMap<string, Handler> {
+function serverHandlers(core: ServerCore, lists: ServerLists): Map<string, Handler> {
   return new Map([
     handling(INITIALIZE, (call) => initialize(core, call)),
     handling(PING, () => DONE),
@@ -526,16 +529,17 @@ function serverHandlers(core: ServerCore, lists: ServerLists, tasks: ServerTasks
     handling(interactive(GET_PROMPT), (call) => core.promptFiller.get(call)),
     handling(COMPLETE, (call) => completeArgument(core, call)),
     handling(SET_LEVEL, setLevel),
-    handling(LISTEN, (call) => listen(core, tasks, call)),
-    ...tasks.handlers(),
+    handling(LISTEN, (call) => listen(core, call)),
   ]);
 }
 
 function initialize(core: ServerCore, call: Call): Answer {
   const { instructions, identity } = core;
+  const all = core.capabilities();
+  const lasting = call.caller instanceof Session ? all : capabilitiesAlone(all);
   return {
     protocolVersion: call.caller.codec.revision.date,
-    capabilities: capabilitiesToward(call.carrier.principal, lasting(call, core.capabilities())),
+    capabilities: capabilitiesToward(call.carrier.principal, lasting),
     serverInfo: identity,
     ...(instructions === undefined ? {} : { instructions }),
   };
@@ -586,10 +590,6 @@ function setLevel(call: CallOf<SetLevelRequestParams>): Answer {
 function sessionOf({ caller, method }: Call): Session {
   if (caller instanceof Session) return caller;
   throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${peerWords(method)}`);
-}
-
-function lasting({ caller }: Call, all: ServerCapabilities): ServerCapabilities {
-  return caller instanceof Session ? all : capabilitiesAlone(all);
 }
 
 /** The words for the peer of an error that is not an `RpcError` and yet was made to be told. */

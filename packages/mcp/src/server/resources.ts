@@ -18,7 +18,7 @@ import { peerWords } from "../jsonrpc/visible-text.js";
 import { type Icon, iconsFault } from "../protocol/icons.js";
 import type { Meta } from "../protocol/meta.js";
 import { metaFault } from "../protocol/meta-key.js";
-import { UriTemplate } from "../protocol/uri-template.js";
+import type { UriTemplate } from "../protocol/uri-template.js";
 import type { Completer } from "./completer.js";
 import { definitionFault, restrictions } from "./definition-fault.js";
 
@@ -222,10 +222,14 @@ export function resourceEntry(uri: string, definition: ResourceDefinition): Reso
 }
 
 /** Checks a definition. Throws BAD_RESOURCE, or the template's own error with its position. */
-export function templateEntry(uriTemplate: string, definition: ResourceTemplateDefinition): TemplateEntry {
+export function templateEntry(
+  uriTemplate: string,
+  parse: (template: string) => UriTemplate,
+  definition: ResourceTemplateDefinition,
+): TemplateEntry {
   const wrong = definitionFault("resource template", definition);
   if (wrong !== undefined) throw bad(uriTemplate, wrong);
-  const parsed = new UriTemplate(uriTemplate);
+  const parsed = parse(uriTemplate);
   for (const name of Object.keys(definition.complete ?? {})) {
     if (!parsed.variables.includes(name)) throw bad(uriTemplate, `has no variable "${name}" to complete`);
   }

@@ -1,160 +1,40 @@
-// The server an author writes: tools, resources and prompts, registered once and served to every revision.
-import type { Handler, Middleware, Answer } from "../endpoint/call.js";
+// The server an author writes, with all there is: JSON Schema in place, resource templates and tasks.
 import { schemaAdvice } from "../schema/json-schema/advice.js";
+import { compileJsonSchema } from "../schema/json-schema/compile.js";
+import { UriTemplate } from "../protocol/uri-template.js";
 import type { JsonSchema } from "../schema/schema.js";
 import { isStandardSchema } from "../schema/standard-schema.js";
-import { SERVE } from "../jsonrpc/brand.js";
-import { LocalError } from "../jsonrpc/errors.js";
-import type { Transport } from "../jsonrpc/transport.js";
-import type { LoggingLevel } from "../protocol/features/logging.js";
-import { type Icon, iconsFault } from "../protocol/icons.js";
-import { NEWEST, REVISIONS } from "../protocol/revisions/all.js";
-import type { CapabilityOptions } from "./capabilities.js";
-import { definitionFault } from "./definition-fault.js";
-import { resolveServerLimits, type ServerLimits } from "./limits.js";
-import { isReservedMetaKey } from "../protocol/meta-key.js";
-import type { Meta } from "../protocol/meta.js";
-import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompts.js";
-import type { Registration, Unlisted, Visibility } from "./registry.js";
-import {
-  type ResourceDefinition,
-  resourceEntry,
-  type ResourceTemplateDefinition,
-  templateEntry,
-  type VariablesOf,
-} from "./resources.js";
-import { type Reporter, reporterOf } from "./reporter.js";
-import { ServerCore } from "./core.js";
-import { serveCore, type ServeOptions, type Serving } from "./conversation.js";
-import type { Seal } from "./parking.js";
-import type { EndedSession } from "./session.js";
-import type { TaskStore } from "./tasks/task-store.js";
-import { type AnyInput, type ToolDefinition, toolEntry } from "./tools.js";
-import type { Awaitable, JsonObject } from "../jsonrpc/message.js";
-import { type AskServices, Context } from "./context.js";
-import { mirroredParams } from "../era/stateless/headers.js";
-import type { Tool } from "../protocol/features/tools.js";
+import { zodExport } from "../schema/zod-json.js";
+import { addTool, coreOf, LeanServer, reservedWarning, type ServerOptions, warn, webWarning } from "./lean-server.js";
+import type { Registration } from "./registry.js";
+import { type ResourceTemplateDefinition, templateEntry, type VariablesOf } from "./resources.js";
+import { ServerTasks } from "./tasks/server-tasks.js";
+import type { AnyInput, SchemaReader, ToolDefinition } from "./tools.js";
 
-/** Who the server is, and how it behaves. Only `name` and `version` are needed. */
-export interface ServerOptions {
-  readonly name: string;
-  readonly version: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly websiteUrl?: string;
-  readonly icons?: readonly Icon[];
-  /** Told to the client at the start, for its model. */
-  readonly instructions?: string;
-  /** What cannot be derived from what is registered. */
-  readonly capabilities?: CapabilityOptions;
-  /** Bounds; the defaults are in `DEFAULT_SERVER_LIMITS`. */
-  readonly limits?: Partial<ServerLimits>;
-  /** Seals request states. Default: a random key, so states die with the process. */
-  readonly seal?: Seal;
-  /** Milliseconds a client may keep a list (stateless era). Default 0. */
-  readonly listTtlMs?: number;
-  /** Hides things from some callers: from the lists, and from use. What one thing needs is better said where it is registered. */
-  readonly visible?: Visibility;
-  /**
-   * Leaves things out of the lists that can be used all the same: where a list would be longer than models read, and a tool finds what
-   * is not in it. Asked again whenever something of that kind comes, goes or changes.
-   */
-  readonly unlisted?: Unlisted;
-  /**
-   * Told what only the operator should know: exceptions with their error ids, cancellations, stray messages. Default: warnings
-   * and errors go to standard error, exceptions with their stacks. False: nobody is told.
-   */
-  readonly report?: Reporter | false;
-  /** Told of every session of the handshake era when it is over, whatever ended it: for measuring. */
-  readonly onSessionEnd?: (ended: EndedSession) => void;
-  /**
-   * How handlers go on after a question in the stateless era. "park" keeps the handler for the client's retry, in this
-   * process; "replay" keeps nothing and runs it again with the answers so far, wherever the retry arrives (give all processes
-   * one `seal`): then only handlers that say `replay: true`, or are annotated read-only or idempotent, can ask. Default
-   * "park", and "replay" on Cloudflare Workers, where no request may go on with the work of another.
-   */
-  readonly questions?: "park" | "replay";
-  /** Where tasks are kept. Default: in memory, within the limits `tasks`, `tasksPerPrincipal` and `taskBytes`. */
-  readonly tasks?: { readonly store: TaskStore };
-}
-
-let readCore: (server: Server) => ServerCore;
+const SCHEMAS: SchemaReader = {
+  compile: (schema) => compileJsonSchema(schema, { fallbackToDraft07: true }),
+  published: zodExport,
+  advice: (schema) => (isStandardSchema(schema) ? undefined : schemaAdvice(schema as JsonSchema)),
+};
 
 /** A server for every revision of the protocol. Give it to `serveStdio`, `serve` or `connectInMemory`. */
-export class Server {
-  readonly #core: ServerCore;
-
-  static {
-    readCore = (server) => server.#core;
-    const value = function (this: Server, transport: Transport, options: ServeOptions = {}): Serving {
-      return serveCore(this.#core, transport, options);
-    };
-    Object.defineProperty(Server.prototype, SERVE, { value });
-  }
-
+export class Server extends LeanServer {
   /** Throws BAD_SERVER for a member that does not exist and for icons no client should show, RangeError for a limit that is not a positive integer. */
   constructor(options: ServerOptions) {
-    const wrong = definitionFault("server", options) ?? definitionFault("capabilities", options.capabilities ?? {});
-    if (wrong !== undefined) throw new LocalError("BAD_SERVER", `new Server(...): ${wrong}`);
-    const { name, version }: { readonly name?: unknown; readonly version?: unknown } = options;
-    if (typeof name !== "string" || name === "" || typeof version !== "string")
-      throw new LocalError("BAD_SERVER", 'new Server(...) needs both: { name: "greeter", version: "1.0.0" }');
-    const {
-      instructions,
-      capabilities = {},
-      limits,
-      seal,
-      listTtlMs = 0,
-      visible,
-      unlisted,
-      report,
-      onSessionEnd,
-      tasks,
-      questions = sharesNoMemory() ? "replay" : "park",
-      ...identity
-    } = options;
-    const fault = iconsFault(options.icons);
-    if (fault !== undefined) throw new LocalError("BAD_SERVER", `Server ${options.name}: ${fault}`);
-    this.#core = new ServerCore({
-      identity,
-      instructions,
-      capabilities,
-      limits: resolveServerLimits(limits),
-      seal,
-      listTtlMs,
-      report: reporterOf(identity.name, report),
-      onSessionEnd,
-      visible,
-      unlisted,
-      store: tasks?.store,
-      replays: questions === "replay",
-    });
+    super(options);
+    const core = coreOf(this);
+    core.serveTasks(new ServerTasks(core, options.tasks?.store));
   }
 
   /**
    * Registers a tool. Throws BAD_TOOL (its `cause` is the schema's own error) or DUPLICATE, saying what to change. Arguments mirrored in
    * headers that make clients drop the tool, or that are named like secrets, are reported.
    */
-  tool<const I extends AnyInput | undefined = undefined, const O extends AnyInput | undefined = undefined>(
+  override tool<const I extends AnyInput | undefined = undefined, const O extends AnyInput | undefined = undefined>(
     name: string,
     definition: ToolDefinition<I, O>,
   ): Registration<ToolDefinition<I, O>> {
-    return this.#core.tools.add<ToolDefinition<I, O>>(name, definition, (now) => {
-      const entry = toolEntry(name, now);
-      this.#warn(mirrorWarning(entry.tool) ?? reservedWarning(`The tool ${name}`, now._meta));
-      this.#warn(adviceOn(name, "input", now.input) ?? adviceOn(name, "output", now.output));
-      if (entry.task !== undefined) this.#core.tasks.enable();
-      return entry;
-    });
-  }
-
-  /** Registers one resource under its URI. Throws BAD_RESOURCE or DUPLICATE. */
-  resource(uri: string, definition: ResourceDefinition): Registration<ResourceDefinition> {
-    return this.#core.resources.add<ResourceDefinition>(uri, definition, (now) => {
-      const entry = resourceEntry(uri, now);
-      this.#warn(reservedWarning(`The resource ${uri}`, now._meta) ?? webWarning(`The resource ${uri}`, uri));
-      return entry;
-    });
+    return addTool<ToolDefinition<I, O>>(coreOf(this), SCHEMAS, name, definition);
   }
 
   /** Registers a family of resources under an RFC 6570 template. Throws BAD_RESOURCE, DUPLICATE or the template's error. */
@@ -162,152 +42,12 @@ export class Server {
     uriTemplate: U,
     definition: ResourceTemplateDefinition<VariablesOf<U>>,
   ): Registration<ResourceTemplateDefinition<VariablesOf<U>>> {
-    return this.#core.templates.add<ResourceTemplateDefinition<VariablesOf<U>>>(uriTemplate, definition, (now) => {
-      const entry = templateEntry(uriTemplate, now);
+    const core = coreOf(this);
+    return core.templates.add<ResourceTemplateDefinition<VariablesOf<U>>>(uriTemplate, definition, (now) => {
+      const entry = templateEntry(uriTemplate, (text) => new UriTemplate(text), now);
       const what = `The template ${uriTemplate}`;
-      this.#warn(reservedWarning(what, now._meta) ?? webWarning(what, uriTemplate));
+      warn(core, reservedWarning(what, now._meta) ?? webWarning(what, uriTemplate));
       return entry;
     });
   }
-
-  /** Registers a prompt. Throws BAD_PROMPT or DUPLICATE. */
-  prompt<const A extends ArgumentDefinitions = Record<never, never>>(
-    name: string,
-    definition: PromptDefinition<A>,
-  ): Registration<PromptDefinition<A>> {
-    return this.#core.prompts.add<PromptDefinition<A>>(name, definition, (now) => {
-      const entry = promptEntry(name, now);
-      this.#warn(reservedWarning(`The prompt ${name}`, now._meta));
-      return entry;
-    });
-  }
-
-  /** Adds middleware around every request; the first added is the outermost. */
-  use(middleware: Middleware): this {
-    this.#core.middleware.push(middleware);
-    return this;
-  }
-
-  /** Serves a method of your own. Throws RESERVED for a name that belongs to the specification. */
-  method(name: string, handler: CustomHandler): this {
-    if (REVISIONS.some((revision) => revision.methods.has(name))) {
-      throw new LocalError("RESERVED", `"${name}" is a method of the specification: use a name of your own`);
-    }
-    const served: Handler = customHandler(this.#core, handler);
-    this.#core.custom.set(name, served);
-    return this;
-  }
-
-  /** Hears a notification of your own. */
-  notification(name: string, handler: (params: unknown) => void): this {
-    this.#core.notifications.set(name, handler);
-    return this;
-  }
-
-  /** Sends a log message to every session whose level admits it. Never put secrets or personal data into `data`. */
-  log(level: LoggingLevel, data: unknown, logger?: string): void {
-    this.#core.log(level, { level, ...(logger === undefined ? {} : { logger }), data });
-  }
-
-  #warn(warning: string | undefined): void {
-    if (warning !== undefined) this.#core.report("warning", warning);
-  }
-
-  /** Ends the tasks that run, for when the program stops: each is kept as failed and says why. Resolves once they are. */
-  endTasks(): Promise<void> {
-    return this.#core.tasks.close();
-  }
-
-  /** Tells clients that a list is another one now, where what `visible` says changed: what is registered or removed is told by itself. */
-  listChanged(kind: "tools" | "prompts" | "resources"): void {
-    this.#core.listChanged(kind);
-  }
-
-  /** Tells subscribers that a resource changed. */
-  resourceUpdated(uri: string): void {
-    this.#core.resourceUpdated(uri);
-  }
-}
-
-/** Whether a promise of one request may not be settled by another: so on Cloudflare's runtime. */
-function sharesNoMemory(): boolean {
-  return (
-    (globalThis as { readonly navigator?: { readonly userAgent?: string } }).navigator?.userAgent ===
-    "Cloudflare-Workers"
-  );
-}
-
-/** A sentence for the operator where `_meta` has a key whose meaning the specification decides; undefined otherwise. */
-function reservedWarning(what: string, meta: Meta | undefined): string | undefined {
-  const key = Object.keys(meta ?? {}).find((each) => isReservedMetaKey(each, NEWEST));
-  if (key === undefined) return undefined;
-  return `${what}: the specification keeps the _meta key ${JSON.stringify(key)} for itself: use a prefix of a domain of yours`;
-}
-
-/** A sentence for the operator about a schema that is valid and hardly what its author meant. */
-function adviceOn(name: string, side: string, schema: AnyInput | undefined): string | undefined {
-  if (schema === undefined || isStandardSchema(schema)) return undefined;
-  const advice = schemaAdvice(schema as JsonSchema);
-  return advice === undefined ? undefined : `Tool ${JSON.stringify(name)}, "${side}": ${advice}`;
-}
-
-/** `https:` says that a client can load it from the web by itself (server/resources, "Common URI Schemes"). */
-function webWarning(what: string, uri: string): string | undefined {
-  if (!/^https?:/i.test(uri)) return undefined;
-  return `${what}: clients may load it from the web themselves and never ask this server: take a scheme of your own unless they can`;
-}
-
-/** The inside of a server, for the other layers of the library. */
-export function coreOf(server: Server): ServerCore {
-  return readCore(server);
-}
-
-// Methods that are not the specification's: served in every revision, asked like any other.
-
-/** Serves a method of an author's own. It returns the result object; `RpcError` is the way to refuse. */
-export type CustomHandler = (params: JsonObject, ctx: Context) => Awaitable<JsonObject>;
-
-/** Wraps an author's handler for the dispatcher. */
-function customHandler(services: AskServices, handler: CustomHandler): Handler {
-  return (call): Awaitable<Answer> => handler(call.params, new Context(call, services));
-}
-
-// Warns of arguments mirrored in headers (`x-mcp-header`) that make clients drop the tool, or show a secret to the network.
-
-/** Words in the names of what no proxy between client and server should read. */
-const SENSITIVE: ReadonlySet<string> = new Set([
-  "apikey",
-  "auth",
-  "authorization",
-  "credential",
-  "key",
-  "passcode",
-  "passphrase",
-  "passwd",
-  "password",
-  "pin",
-  "pwd",
-  "secret",
-  "ssn",
-  "token",
-]);
-
-/** A sentence for the operator; undefined when nothing is wrong. */
-function mirrorWarning({ name, inputSchema }: Tool): string | undefined {
-  const mirrored = mirroredParams(inputSchema);
-  const tool = `Tool ${JSON.stringify(name)}`;
-  if (typeof mirrored === "string") return `${tool}: ${mirrored}: clients over HTTP drop the tool`;
-  const exposed = mirrored.filter(({ header, path }) => isSensitive(header) || isSensitive(path.at(-1) ?? ""));
-  if (exposed.length === 0) return undefined;
-  const names = exposed.map(({ path }) => path.join(".")).join(", ");
-  return `${tool}: x-mcp-header shows ${names} to everything between client and server: leave it out for secrets`;
-}
-
-/** Names are read word by word, so that `keyword` and `tokenizer` mean nothing. */
-function isSensitive(name: string): boolean {
-  const words = name
-    .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
-    .toLowerCase()
-    .split(/[^a-z]+/);
-  return words.some((word) => SENSITIVE.has(word) || SENSITIVE.has(word.replace(/s$/, "")));
 }

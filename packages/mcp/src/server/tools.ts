@@ -8,7 +8,7 @@ import {
   withErrorId,
 } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { type Awaitable, isThenable, type JsonObject } from "../jsonrpc/message.js";
+import { type Awaitable, isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
 import type { ContentBlock } from "../protocol/content.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
 import {
@@ -30,7 +30,6 @@ import { peerWords } from "../jsonrpc/visible-text.js";
 import { iconsFault } from "../protocol/icons.js";
 import { metaFault } from "../protocol/meta-key.js";
 import type { FromJsonSchema } from "../schema/infer.js";
-import { compileJsonSchema } from "../schema/json-schema/compile.js";
 import { fromStandard, type InferStandard, isStandardSchema, type StandardSchema } from "../schema/standard-schema.js";
 import { definitionFault, restrictions, schemaFault, SHOWN_TOOL_MEMBERS } from "./definition-fault.js";
 
@@ -254,6 +253,16 @@ export interface ToolEntry extends Restricted {
   readonly run: (args: unknown, ctx: Context) => unknown;
 }
 
+/** How a server reads schemas that do not bring what is needed themselves. */
+export interface SchemaReader {
+  /** Throws a `SchemaError`. */
+  compile(schema: JsonSchema): Schema;
+  /** JSON Schema of a Standard Schema that cannot export its own, where it can be told. */
+  published(schema: StandardSchema, side: "input" | "output"): JsonSchema | undefined;
+  /** A sentence about a schema that is valid and hardly what its author meant. */
+  advice(schema: AnyInput): string | undefined;
+}
+
 /** A tool without arguments accepts an empty object and says so. */
 const NO_INPUT: JsonSchema = { type: "object", additionalProperties: false };
 
@@ -261,6 +270,7 @@ const NO_INPUT: JsonSchema = { type: "object", additionalProperties: false };
 export function toolEntry(
   name: string,
   definition: ToolDefinition<AnyInput | undefined, AnyInput | undefined>,
+  schemas?: SchemaReader,
 ): ToolEntry {
   const wrong = definitionFault("tool", definition);
   if (wrong !== undefined) throw badTool(name, wrong);
@@ -268,8 +278,8 @@ export function toolEntry(
   const fault = toolNameFault(name) ?? iconsFault(icons) ?? metaFault(_meta);
   if (fault !== undefined) throw badTool(name, fault);
   if ("input" in definition && definition.input === null) throw badSchema(name, "input is null");
-  const input = sideOf(name, definition, "input") ?? compileJsonSchema(NO_INPUT);
-  const output = sideOf(name, definition, "output");
+  const input = sideOf(name, definition, "input", schemas) ?? schemas?.compile(NO_INPUT) ?? NO_ARGUMENTS;
+  const output = sideOf(name, definition, "output", schemas);
   if (!isObjectSchema(input.json)) throw badSchema(name, 'the input schema must have "type": "object" at its root');
   const unmet = impossibleMember(input.json);
   if (unmet !== undefined) throw badTool(name, unmet);
@@ -298,19 +308,34 @@ function sideOf(
   name: string,
   definition: ToolDefinition<AnyInput | undefined, AnyInput | undefined>,
   side: "input" | "output",
+  schemas: SchemaReader | undefined,
 ): Schema | undefined {
   const schema = definition[side];
   if (schema === undefined) return undefined;
   const fault = schemaFault(schema);
   if (fault !== undefined) throw badTool(name, `"${side}" ${fault}`);
   try {
-    if (isStandardSchema(schema)) return fromStandard(schema, side, definition[`${side}JsonSchema`]);
-    return compileJsonSchema(schema as JsonSchema, { fallbackToDraft07: true });
+    if (isStandardSchema(schema))
+      return fromStandard(schema, side, definition[`${side}JsonSchema`] ?? schemas?.published(schema, side));
+    if (schemas !== undefined) return schemas.compile(schema as JsonSchema);
   } catch (error) {
     if (error instanceof Error) throw badTool(name, `"${side}" is no schema that can be used: ${error.message}`, error);
     throw error;
   }
+  throw badTool(name, `"${side}" as JSON Schema needs \`Server\`: a LeanServer takes a Standard Schema`);
 }
+
+/** What no arguments are checked by where no JSON Schema is compiled. */
+const NO_ARGUMENTS: Schema = {
+  json: NO_INPUT,
+  validate(value) {
+    if (isJsonObject(value) && Object.keys(value).length === 0) return { ok: true, value };
+    return {
+      ok: false,
+      faults: [{ path: "", constraint: "additionalProperties", message: "must be an empty object" }],
+    };
+  },
+};
 
 /** A member that is required and not allowed, as the end of a sentence: no arguments would ever be valid. */
 function impossibleMember({
@@ -327,7 +352,7 @@ function impossibleMember({
     : `"input" requires "${missing}" and allows no such member: no call could be valid`;
 }
 
-function badTool(name: string, fault: string, cause?: unknown): LocalError {
+export function badTool(name: string, fault: string, cause?: unknown): LocalError {
   return new LocalError(
     "BAD_TOOL",
     `Tool ${JSON.stringify(name)}: ${fault}`,

@@ -7,7 +7,8 @@ import { Gateway } from "../../src/gateway/gateway.js";
 import type { JsonObject, RequestId } from "../../src/jsonrpc/message.js";
 import { connect } from "../../src/serve/connect-node.js";
 import { serveHttp, type ServeHttpOptions } from "../../src/serve/http.js";
-import type { Server, ServerOptions } from "../../src/server/server.js";
+import type { ServerOptions } from "../../src/server/lean-server.js";
+import type { Server } from "../../src/server/server.js";
 
 const NEWEST = "2026-07-28";
 const MIO = "io.modelcontextprotocol/";

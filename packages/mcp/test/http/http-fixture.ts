@@ -3,7 +3,8 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { serveHttp, type HttpServing, type ServeHttpOptions } from "../../src/serve/http.js";
-import { Server, type ServerOptions } from "../../src/server/server.js";
+import type { ServerOptions } from "../../src/server/lean-server.js";
+import { Server } from "../../src/server/server.js";
 
 export const STATELESS = "2026-07-28";
 

@@ -105,6 +105,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "AskError",
     "DEFAULT_SERVER_LIMITS",
     "HandleError",
+    "LeanServer",
     "LocalError",
     "McpErrorCode",
     "MemoryTaskStore",

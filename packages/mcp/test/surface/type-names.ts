@@ -134,6 +134,7 @@ export const TYPES_SURFACE: Record<string, readonly string[]> = {
     "type JsonSchema",
     "type KnownRevision",
     "type Launch",
+    "type LeanServer",
     "type LegacyTitledEnumSchema",
     "type ListHints",
     "type ListRootsResult",

@@ -7,7 +7,8 @@ import {
   type MemoryPeerOptions,
   type WireMessage,
 } from "../../src/serve/connect-in-memory.js";
-import { Server, type ServerOptions } from "../../src/server/server.js";
+import type { ServerOptions } from "../../src/server/lean-server.js";
+import { Server } from "../../src/server/server.js";
 import { specValidator } from "../support/spec-schema.js";
 
 export const REQUESTED = "2025-11-25";

@@ -163,3 +163,8 @@ export function answeredNode(value: unknown): string | undefined {
   const dot = typeof id === "string" ? id.indexOf(".") : -1;
   return dot > 0 ? (id as string).slice(0, dot) : undefined;
 }
+
+/** Makes what serves the sessions of other processes. */
+export type MakeGuests = (core: ServerCore, cluster: HttpCluster, settings: SessionSettings) => GuestSessions;
+
+export const makeGuests: MakeGuests = (core, cluster, settings) => new GuestSessions(core, cluster, settings);

@@ -8,7 +8,8 @@ import { isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message
 import type { Identity } from "../../jsonrpc/transport.js";
 import { REVISIONS } from "../../protocol/revisions/all.js";
 import type { ServerCore } from "../../server/core.js";
-import { coreOf, type Server } from "../../server/server.js";
+import { coreOf, type LeanServer } from "../../server/lean-server.js";
+import type { ServerTasks } from "../../server/tasks/server-tasks.js";
 import { KeepAlive, StreamKeeper } from "./event-stream.js";
 import type { HttpExchange } from "./exchange.js";
 import type { ClusterMember, LocalEnd } from "./http-cluster.js";
@@ -37,6 +38,7 @@ import type { HttpRefusal, ReplyMode } from "./reply.js";
 import { type EventStore, MemoryEventStore } from "./resumable-stream.js";
 import { SessionlessRequests } from "./sessionless-requests.js";
 import { SseEndpoint, type SseOptions } from "./sse-endpoint.js";
+import type { MakeGuests } from "./guest-sessions.js";
 import { StreamableHttp } from "./streamable-http.js";
 
 /** How a server is served over HTTP, on whatever runtime. */
@@ -80,7 +82,7 @@ export interface HttpOptions {
    * Further servers on the same listener by path, such as `/mcp/work`: behind the same door, with sessions of their own. Not for
    * servers that share with other processes.
    */
-  readonly servers?: Readonly<Record<string, Server>>;
+  readonly servers?: Readonly<Record<string, LeanServer>>;
   /** Documents on the same listener by path, such as `/healthz`. */
   readonly pages?: Readonly<Record<string, HttpPage>>;
 }
@@ -102,14 +104,21 @@ export interface HttpEndpoint {
   close(): Promise<void>;
 }
 
+interface EndpointDefaults {
+  readonly hosts: readonly string[] | undefined;
+  readonly origins: readonly string[];
+  /** Makes what serves the sessions of other processes, where there are others. */
+  readonly guests?: MakeGuests;
+}
+
 /**
  * `hosts` are used where the options name none (undefined: any), `origins` beside those they name. Throws BAD_PATH, BAD_OPTIONS and
  * RangeError.
  */
 export function httpEndpoint(
-  server: Server,
+  server: LeanServer,
   options: HttpOptions,
-  defaults: { readonly hosts: readonly string[] | undefined; readonly origins: readonly string[] },
+  defaults: EndpointDefaults,
   cluster?: ClusterMember,
 ): HttpEndpoint {
   const core = coreOf(server);
@@ -127,7 +136,7 @@ export function httpEndpoint(
   const sessions = options.sessions === false ? undefined : { limits: sessionLimits, store, keeper, answers };
   const sessionless = new SessionlessRequests({ core, limits, keeper, answers });
   const common = { core, door, permits, pinger: pingerOf(options, core), cluster };
-  const streamable = new StreamableHttp({ ...common, sessionless, sessions });
+  const streamable = new StreamableHttp({ ...common, sessionless, sessions, guests: defaults.guests });
   const others = furtherServers(options, { door, sessions, cluster, sessionless: { limits, keeper, answers } });
   const sse = sseOf(options, { ...common, keeper, limits: sessionLimits });
   const site = new HttpSite({
@@ -144,7 +153,7 @@ export function httpEndpoint(
     const { drainMs } = limits;
     await Promise.all([streamable.close(drainMs), sse?.close(drainMs), sessionless.close(drainMs)]);
     await Promise.all(others.map((other) => other.close(drainMs)));
-    await core.tasks.close();
+    await core.tasks?.close();
     await keeper.flush(FLUSH_MS);
   };
   const load = (): HttpLoad => {
@@ -179,7 +188,7 @@ function furtherServers(
     const streamable = new StreamableHttp({ core, door, permits, pinger, cluster, sessionless, sessions });
     const close = async (drainMs: number): Promise<void> => {
       await Promise.all([streamable.close(drainMs), sessionless.close(drainMs)]);
-      await core.tasks.close();
+      await core.tasks?.close();
     };
     return { path, streamable, close };
   });
@@ -195,7 +204,8 @@ function localEnd(core: ServerCore, site: HttpSite, streamable: StreamableHttp):
       streamable.hear(news);
       if (news.kind !== "session" && news.kind !== "notifications/cancelled") core.hear(news);
     },
-    errand: (errand) => core.tasks.errand(errand),
+    // Asked only of the process that made the task, which so has tasks.
+    errand: (errand) => (core.tasks as ServerTasks).errand(errand),
     report: core.report,
   };
 }

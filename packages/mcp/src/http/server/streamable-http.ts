@@ -11,7 +11,7 @@ import type { News } from "../../server/server-cluster.js";
 import type { KeepAlive } from "./event-stream.js";
 import type { BodyFault, BodyReceiver, HeaderList, HttpExchange } from "./exchange.js";
 import type { HttpCluster, Named, SessionFacts } from "./http-cluster.js";
-import { answeredNode, GuestSessions } from "./guest-sessions.js";
+import { answeredNode, type GuestSessions, type MakeGuests } from "./guest-sessions.js";
 import { HttpSession, newSessionId, type SessionSettings, SessionTable } from "./http-session.js";
 import type { FrontDoor, HttpRoute, Permits } from "./http-site.js";
 import { readsStreams, refuse, refuseAs, refuseMessage, Reply, turnAway, turnAwayForNow } from "./reply.js";
@@ -27,6 +27,8 @@ interface StreamableHttpOptions {
   readonly pinger: KeepAlive | undefined;
   /** The other processes of the server. */
   readonly cluster?: HttpCluster | undefined;
+  /** Makes what serves their sessions. */
+  readonly guests?: MakeGuests | undefined;
   /** Undefined: no sessions, every message is served alone. */
   readonly sessions: SessionSettings | undefined;
 }
@@ -43,9 +45,9 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
 
   constructor(options: StreamableHttpOptions) {
     this.#options = options;
-    const { core, sessions, cluster, pinger } = options;
+    const { core, sessions, cluster, pinger, guests } = options;
     this.#table = sessions && new SessionTable(sessions.limits, pinger, cluster);
-    this.#guests = sessions && cluster && new GuestSessions(core, cluster, sessions);
+    this.#guests = sessions && cluster && guests?.(core, cluster, sessions);
   }
 
   /** Sessions open now. */

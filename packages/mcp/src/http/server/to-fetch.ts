@@ -1,6 +1,6 @@
 // Serves a server as a fetch handler, for Hono, Workers, Deno, Bun and plain Node alike.
 import type { Identity, MessagePieces } from "../../jsonrpc/transport.js";
-import type { Server } from "../../server/server.js";
+import type { LeanServer } from "../../server/lean-server.js";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
 import { httpEndpoint, type HttpOptions } from "./http-endpoint.js";
 
@@ -25,7 +25,7 @@ export interface FetchHandler {
  * Makes a fetch handler. A request with an Origin is refused unless `allowedOrigins` names it; name the hosts in
  * `allowedHosts` too where browsers on the same machine can reach it. `sessions: false` suits runtimes that share no memory.
  */
-export function toFetch(server: Server, options: HttpOptions = {}): FetchHandler {
+export function toFetch(server: LeanServer, options: HttpOptions = {}): FetchHandler {
   const endpoint = httpEndpoint(server, options, { hosts: undefined, origins: [] });
   let closing: Promise<void> | undefined;
   const handler = (request: Request, _environment?: unknown, context?: FetchContext): Promise<Response> => {
