@@ -500,10 +500,12 @@ const MAX_NAME = 100;
 class ClientRegister {
   readonly #clients = new Map<string, { -readonly [Key in keyof HeardClient]: HeardClient[Key] }>();
 
-  note({ caller, carrier, identity }: Call): void {
+  note(call: Call): void {
+    const { caller, carrier } = call;
     const { client, codec } = caller;
-    const { scopes, expiresAt } = identity ?? {};
     const { principal = "" } = carrier;
+    // Who has no name has no token either, which is everybody over stdio.
+    const { scopes, expiresAt } = (principal === "" ? undefined : call.identity) ?? {};
     const name = client === undefined ? "" : `${client.name} ${client.version}`.slice(0, MAX_NAME);
     const revision = codec.revision.date;
     const key = `${revision} ${principal} ${name}`;

@@ -64,7 +64,14 @@ describe("what a server offers beside what was approved", () => {
       changes: changesOf(undefined, items, items.get("launch")),
     });
     const kinds = new Set(shown.items.map(({ item }) => item.split(" ")[0]));
-    expect([...kinds].sort()).toEqual(["launch", "prompt", "resource", "server", "template", "tool"]);
+    expect([...kinds].toSorted((a, b) => a.localeCompare(b))).toEqual([
+      "launch",
+      "prompt",
+      "resource",
+      "server",
+      "template",
+      "tool",
+    ]);
     for (const { kind, places } of shown.items) expect([kind, places.length > 0]).toEqual(["added", true]);
     expect(shown.items.find(({ item }) => item === "server")?.places.map(({ at }) => at)).toContain("/instructions");
   });

@@ -72,7 +72,9 @@ servers: { up: { command: [node, "${house.folder}/up.mjs"] } }
       .slice(-2);
     const rule = "approval of the server up";
     expect(started).toMatchObject({ kind: "call.result", outcome: "denied", detail: { rule } });
-    expect((started?.["detail"] as Record<string, unknown>)["withheld"]).toMatch(/not as it was approved|changed/);
+    expect((started?.["detail"] as Record<string, unknown> | undefined)?.["withheld"]).toMatch(
+      /not as it was approved|changed/,
+    );
     expect(started).not.toHaveProperty("upstream");
     // Of the same rule as what is refused from then on, before anything is done for it.
     expect(later).toMatchObject({ kind: "denied", decision: { rule } });
