@@ -11,7 +11,7 @@ describe("the reference", () => {
     const server = publicNames().find(({ subpath }) => subpath === "./server");
     const page = server === undefined ? "" : referencePage(server);
     expect(page).toContain("## Server\n\nA server for every revision of the protocol.");
-    expect(page).toContain("```ts\nclass Server {");
+    expect(page).toContain("```ts\nclass Server extends LeanServer {");
     expect(page).not.toContain("#private");
   });
 });

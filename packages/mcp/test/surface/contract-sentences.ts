@@ -249,7 +249,7 @@ export const NO_PROMISES: readonly (readonly [string, string])[] = [
   ["Context", "never put secrets into it"],
   ["inputRequired", "what must happen only once"],
   ["RpcError", "never put a stack"],
-  ["Server", "Never put secrets"],
+  ["LeanServer", "Never put secrets"],
   ["ServerLimits", "which may never come"],
   ["Task", "never."],
   ["SessionLimits", "that has never had a GET stream"],
