@@ -26,7 +26,7 @@ const PROGRAMS = {
       console.log(await client.tools());`,
   },
   "fetch server": {
-    most: 80,
+    most: 81,
     absent: ["ConnectError"],
     code: `import { Server } from "@secure-local/mcp/server";
       import { toFetch } from "@secure-local/mcp/fetch";
