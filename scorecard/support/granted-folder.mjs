@@ -19,10 +19,15 @@ export function put(folder, name, text) {
 }
 
 /** Runs one script in a folder it may write. */
-export async function inside({ createRun, parsePolicy }, folder, script, { own = [], network = "", git = false } = {}) {
+export async function inside(
+  { createRun, parsePolicy },
+  folder,
+  script,
+  { own = [], network = "", git = false, denied = "" } = {},
+) {
   const policy = await parsePolicy(
     `version: "1.0"
-filesystem: { allowed_paths: ["${folder}/**"] }
+filesystem: { allowed_paths: ["${folder}/**"]${denied} }
 sandbox: { file_mb: 256, git: ${git} }
 commands:
   allowed:

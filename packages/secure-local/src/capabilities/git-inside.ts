@@ -1,5 +1,6 @@
 // Says what a program in a sandbox may do to a repository of git where the policy lets it work with git: its history, and of its
 // configuration what makes git run nothing.
+import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import {
   closeSync,
@@ -55,7 +56,7 @@ export function takeGitConfig(folder: string): boolean {
   const at = `/proc/self/fd/${handle}`;
   const name = `${at}/config.${randomBytes(8).toString("hex")}`;
   try {
-    if (readlinkSync(at) !== folder) return false;
+    if (!readlinkSync(at, { encoding: "buffer" }).equals(Buffer.from(folder))) return false;
     const text = textOf(`${at}/config.lock`);
     if (text === undefined || !isHarmless(text, textOf(`${at}/config`) ?? "")) return false;
     writeFileSync(name, text, { flag: "wx", mode: 0o644 });

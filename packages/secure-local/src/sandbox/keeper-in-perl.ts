@@ -174,7 +174,7 @@ while (1) {
     if (syscall($call{ioctl}, $listener, ${RECEIVE}, $notice) == 0) {
       my ($id, $pid, undef, $number, undef, undef, @arguments) = unpack('Q L L l L Q Q6', $notice);
       my $call = $name{$number} // '';
-      my $result = $call =~ /^(?:open(?:at)?|creat)$/ ? opening($id, $pid, $call, @arguments) : changed($id, $pid, $call, @arguments);
+      my $result = $call =~ /^(?:open(?:at)?|creat)\z/ ? opening($id, $pid, $call, @arguments) : changed($id, $pid, $call, @arguments);
       syscall($call{ioctl}, $listener, ${SEND}, pack('Q q l L', $id, 0, $result, 0)) if defined $result;
       syscall($call{close}, $_) for splice @held;
       %where = %kind = %handed_how = ();

@@ -46,7 +46,7 @@ sub hand {
 sub base_of {
   my ($pid, $fd, $path) = @_;
   if ($path eq '') { $! = $ENOENT; return -1 }
-  $_[2] =~ s{^/proc/thread-self(?=/|$)}{/proc/$pid/task/$pid} or $_[2] =~ s{^/proc/self(?=/|$)}{/proc/$pid};
+  $_[2] =~ s{^/proc/thread-self(?=/|\z)}{/proc/$pid/task/$pid} or $_[2] =~ s{^/proc/self(?=/|\z)}{/proc/$pid};
   return base($pid, small($fd), $path);
 }
 
@@ -115,20 +115,20 @@ sub may { my ($op, $path) = @_; return judged($path) ? ask($op, $path) : 0 }
 # A path of the program's own: what the keeper calls "self" is another process.
 sub own {
   my ($pid, $path) = @_;
-  $path =~ s{^/proc/$$/task/$$(?=/|$)}{/proc/$pid/task/$pid} or $path =~ s{^/proc/$$(?=/|$)}{/proc/$pid};
+  $path =~ s{^/proc/$$/task/$$(?=/|\z)}{/proc/$pid/task/$pid} or $path =~ s{^/proc/$$(?=/|\z)}{/proc/$pid};
   return $path;
 }
 
 # What is told of the processes that are before the program, which are no part of it.
-my $TOLD = qr{^(?:stat|statm|status|cmdline|comm)$};
+my $TOLD = qr{^(?:stat|statm|status|cmdline|comm)\z};
 # What may be written of its own processes: nothing that changes what they do, but for the memory of the very one that asks.
-my $WRITTEN = qr{^(?:comm|oom_score_adj|coredump_filter|timerslack_ns)$};
+my $WRITTEN = qr{^(?:comm|oom_score_adj|coredump_filter|timerslack_ns)\z};
 
 # Whether a file of /proc may be opened so.
 sub of_process {
   my ($pid, $path, $op, $asked) = @_;
-  my ($of, $file) = $path =~ m{^/proc/(\d+)(?:/task/\d+)?(?:/(.*))?$}s or return 1;
-  my $before = $of == $$ || defined $relay && $of == $relay || $asked =~ m{^/proc/$$(?:/|$)};
+  my ($of, $file) = $path =~ m{^/proc/(\d+)(?:/task/\d+)?(?:/(.*))?\z}s or return 1;
+  my $before = $of == $$ || defined $relay && $of == $relay || $asked =~ m{^/proc/$$(?:/|\z)};
   return 1 unless defined $file || $before;
   if ($before) { return $op eq 'r' && (!defined $file || $file =~ $TOLD) }
   return group($pid) == group($of) if $file eq 'mem';
@@ -155,7 +155,7 @@ sub op_of { return ($_[0] & 3) || ($_[0] & 01000) ? 'w' : 'r' }
 sub judged_for {
   my ($real, $kind, $flags) = @_;
   # It was removed or replaced meanwhile: the kernel no longer says where it was.
-  return $ENOENT if $real =~ / \(deleted\)$/;
+  return $ENOENT if $real =~ / \(deleted\)\z/;
   return $ENXIO unless $kind == $FILE || $kind == $FOLDER;
   my $op = op_of($flags);
   return ask($kind == $FOLDER && $op eq 'r' ? 'l' : $op, $real);
@@ -165,7 +165,7 @@ sub judged_for {
 sub opened_of_process {
   my ($id, $pid, $found, $path, $flags) = @_;
   my $real = $where{$found};
-  my $other = $path =~ m{^/proc/$$(?:/|$)} ? $real : own($pid, $real);
+  my $other = $path =~ m{^/proc/$$(?:/|\z)} ? $real : own($pid, $real);
   return -$EACCES unless of_process($pid, $other, op_of($flags), $path);
   return reopen($id, $other eq $real ? "/proc/self/fd/$found" : $other, $flags);
 }
@@ -183,7 +183,7 @@ sub opened_apart {
 # The folder a path stands in, and the last name: (handle, name, where that is), or (-1).
 sub place {
   my ($pid, $base, $path) = @_;
-  my ($above, $name) = $path =~ m{^(.*?/?)([^/]+)/*$}s ? ($1, $2) : ('', '');
+  my ($above, $name) = $path =~ m{^(.*?/?)([^/]+)/*\z}s ? ($1, $2) : ('', '');
   if ($name eq '' || $name eq '.' || $name eq '..') { $! = $EINVAL; return -1 }
   my $folder = look($base, $above eq '' ? '.' : $above, $O_DIRECTORY);
   return -1 if $folder < 0;
@@ -205,8 +205,8 @@ sub opened_by_name {
   return -$errno unless $errno == $ENOENT || $errno == $ELOOP;
   my ($folder, $name, $real) = place($pid, $base, $path);
   return -(0 + $!) if $folder < 0;
-  my ($in) = $real =~ m{^(.*)/[^/]*$}s;
-  if ($in =~ m{^/proc/\d+(?:/task/\d+)?/fd$} && $name =~ /^\d+$/ || $in =~ m{^/proc/\d+(?:/task/\d+)?$} && $name eq 'exe') {
+  my ($in) = $real =~ m{^(.*)/[^/]*\z}s;
+  if ($in =~ m{^/proc/\d+(?:/task/\d+)?/fd\z} && $name =~ /^\d+\z/ || $in =~ m{^/proc/\d+(?:/task/\d+)?\z} && $name eq 'exe') {
     return -$ELOOP if $flags & $O_NOFOLLOW;
     # By handle: another thread can put another file in its place.
     my $to = followed($real);
@@ -224,7 +224,7 @@ sub opened_by_name {
     return -$ELOOP if $flags & $O_NOFOLLOW;
     return opened($id, $pid, $to =~ m{^/} ? base($pid, 0, '/') : $folder, $to, $flags, $mode, $links + 1);
   }
-  return -$errno if $errno == $ELOOP || !($flags & $O_CREAT) || $path =~ m{/$};
+  return -$errno if $errno == $ELOOP || !($flags & $O_CREAT) || $path =~ m{/\z};
   my $no = may('w', $real);
   return -$no if $no;
   my $made = held(syscall($call{openat}, $folder, "$name", $flags | $O_EXCL | $O_NOFOLLOW | $O_CLOEXEC | $O_NOCTTY, masked($pid, $mode)));
@@ -260,7 +260,7 @@ sub moved {
   for my $path ($was, $is) { return -$EBUSY if grep { index($_, "$path/") == 0 } @mounted }
   if (judged($was) || judged($is)) {
     # Git's configuration is looked through, and put in place outside.
-    return -ask('c', $is) if $is =~ m{^(.*/\.git)/config$}s && $was eq "$1/config.lock" && judged($is);
+    return -ask('c', $is) if $is =~ m{^(.*/\.git)/config\z}s && $was eq "$1/config.lock" && judged($is);
     my @stat = lstat("/proc/self/fd/$one/$first") or return -$ENOENT;
     my @other = lstat("/proc/self/fd/$two/$second");
     for my $move ([$was, $is, $stat[2]], $flags & 2 && @other ? [$is, $was, $other[2]] : ()) {
@@ -368,7 +368,7 @@ sub read_link {
   my $real = where($found);
   my $no = may('r', $real);
   return -$no if $no;
-  my $other = $path =~ m{^/proc/$$(?:/|$)} ? $real : own($pid, $real);
+  my $other = $path =~ m{^/proc/$$(?:/|\z)} ? $real : own($pid, $real);
   return -$EACCES unless of_process($pid, $other, 'r', $path);
   my $text = $real eq '/proc/self' ? group($pid) : $real eq '/proc/thread-self' ? group($pid) . "/task/$pid" : '';
   if ($text eq '' && $other ne $real) { $text = readlink($other) // return -(0 + $!) }

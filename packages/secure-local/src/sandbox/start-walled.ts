@@ -15,6 +15,7 @@ import type { Duplex } from "node:stream";
 import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
 import { type Feed, type Judge, type Launch, type Reach, type Wall, type WalledCommand, WallError } from "./wall.js";
 import { childrenOf, type ControlGroup, controlGroup } from "./control-group.js";
+import { exactText } from "./exact-text.js";
 import { KeptBytes } from "./kept-bytes.js";
 
 // Finds the files this process was started with: whatever it starts would have them open, too.
@@ -109,13 +110,16 @@ async function answer(places: readonly Reach[], ask: Buffer): Promise<number> {
   const kind = ask.toString("latin1", 0, 1);
   if (kind === "m") {
     const length = ask.readUInt32BE(1);
-    const [from, to] = [ask.subarray(1 + LENGTH, 1 + LENGTH + length), ask.subarray(1 + LENGTH + length)];
-    return await mayMove(places, from.toString(), to.toString());
+    const from = exactText(ask.subarray(1 + LENGTH, 1 + LENGTH + length));
+    const to = exactText(ask.subarray(1 + LENGTH + length));
+    return from === undefined || to === undefined ? EACCES : await mayMove(places, from, to);
   }
-  if (kind === "v") return await mayLieIn(places, ask.toString("utf8", 1));
-  if (kind === "c") return takeConfig(places, ask.toString("utf8", 1));
+  const inside = exactText(ask.subarray(1));
+  // No rule can name it.
+  if (inside === undefined) return EACCES;
+  if (kind === "v") return await mayLieIn(places, inside);
+  if (kind === "c") return takeConfig(places, inside);
   const op = OPS[kind];
-  const inside = ask.toString("utf8", 1);
   if (op === undefined) return EACCES;
   const place = placeOf(places, inside);
   if (op !== "read" && op !== "list" && place?.access === "read") {
@@ -165,7 +169,7 @@ async function mayMove(places: readonly Reach[], from: string, to: string): Prom
   const there = placeOf(places, to);
   if (there !== undefined && !there.judge(there.path, "fill")) return EXDEV;
   for await (const below of namesIn(root.path)) {
-    if (below === undefined) return EXDEV;
+    if (typeof below !== "string") return below.no;
     if (!may(places, from + below, "write")) return EACCES;
     if (there !== undefined && !may(places, to + below, "write")) return EACCES;
   }
@@ -177,22 +181,23 @@ async function mayLieIn(places: readonly Reach[], folder: string): Promise<numbe
   const there = placeOf(places, folder);
   if (there === undefined) return MAY;
   for await (const below of namesIn(there.path))
-    if (below === undefined || !may(places, folder + below, "write")) return EACCES;
+    if (typeof below !== "string" || !may(places, folder + below, "write")) return EACCES;
   return MAY;
 }
 
-/** All names below a folder, each with a `/` before it; undefined where there are too many. */
-async function* namesIn(folder: string): AsyncGenerator<string | undefined> {
+/** All names below a folder, each with a `/` before it; then the error, if they are not all: too many, or one that is no text. */
+async function* namesIn(folder: string): AsyncGenerator<string | { readonly no: number }> {
   let left = MOST_MOVED;
   const folders = [""];
   for (let above = folders.pop(); above !== undefined; above = folders.pop()) {
-    for (const entry of await readdir(folder + above, { withFileTypes: true })) {
+    for (const entry of await readdir(folder + above, { withFileTypes: true, encoding: "buffer" })) {
       left -= 1;
-      if (left < 0) {
-        yield undefined;
+      const name = exactText(entry.name);
+      if (left < 0 || name === undefined) {
+        yield { no: name === undefined ? EACCES : EXDEV };
         return;
       }
-      const below = `${above}/${entry.name}`;
+      const below = `${above}/${name}`;
       yield below;
       if (entry.isDirectory()) folders.push(below);
     }

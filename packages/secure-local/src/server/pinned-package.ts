@@ -1,9 +1,11 @@
 // Packages that `npx` would fetch at each start: fetched once, kept as they were approved, and looked at before each start.
+import type { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { makeFolder } from "../audit/make-folder.js";
+import { exactText } from "../sandbox/exact-text.js";
 import { stateFolder } from "../policy/own-places.js";
 
 /** What an entry wants to have run. */
@@ -107,20 +109,28 @@ export function programOf(wanted: WantedPackage): string {
   throw new Error(`${wanted.name} has no command of its name; start its file by node instead`);
 }
 
+/** Another file of that name, decoded, would be looked at in its place. @throws Error */
+function textOf(name: Buffer, folder: string): string {
+  const text = exactText(name);
+  if (text !== undefined) return text;
+  throw new Error(`${folder} has a name that is no UTF-8 (${JSON.stringify(name.toString("latin1"))})`);
+}
+
 /** One digest for all that lies in a folder: names, bytes, who may run it, and where links lead. @throws Error for too much */
 export function treeDigest(folder: string): string {
   const digest = createHash("sha256");
   let files = 0;
   const visit = (path: string, shown: string): void => {
-    const entries = fs.readdirSync(path, { withFileTypes: true });
-    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      const [at, name] = [join(path, entry.name), `${shown}/${entry.name}`];
+    const entries = fs.readdirSync(path, { withFileTypes: true, encoding: "buffer" });
+    const named = entries.map((entry) => ({ entry, text: textOf(entry.name, folder) }));
+    for (const { entry, text } of named.sort((a, b) => (a.text < b.text ? -1 : 1))) {
+      const [at, name] = [join(path, text), `${shown}/${text}`];
       if (entry.isDirectory()) {
         visit(at, name);
         continue;
       }
       if (++files > MOST_FILES) throw new Error(`${folder} has more than ${MOST_FILES} files`);
-      const bytes = entry.isSymbolicLink() ? Buffer.from(fs.readlinkSync(at)) : fs.readFileSync(at);
+      const bytes = entry.isSymbolicLink() ? fs.readlinkSync(at, { encoding: "buffer" }) : fs.readFileSync(at);
       const kind = entry.isSymbolicLink() ? "link" : (fs.statSync(at).mode & 0o111) === 0 ? "file" : "program";
       const sum = createHash("sha256").update(bytes).digest("hex");
       digest.update(`${JSON.stringify([name, kind, sum])}\n`);

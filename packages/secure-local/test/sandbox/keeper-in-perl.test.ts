@@ -2,7 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { PERL_KEEPER, PERL_KEEPING } from "../../src/sandbox/keeper-in-perl.js";
 import { PERL_REST } from "../../src/sandbox/keeper-rest-in-perl.js";
+import { FirstPrograms } from "../../src/sandbox/first-program.js";
 import { keptCallNames, servedCalls } from "../../src/sandbox/seccomp-filter.js";
+import { LIMITS } from "./walls.js";
 
 const ALL = [PERL_KEEPER, PERL_KEEPING, PERL_REST].map((text) => text.replace(/^\s*#.*$/gm, "")).join("\n");
 /** Functions of Perl's own, and what the text before these has. */
@@ -27,5 +29,16 @@ describe("the texts of the keeper", () => {
 
   test("do something for each call that is handed over", () => {
     for (const name of Object.keys(keptCallNames("x64"))) expect(ALL).toContain(name.replace(/at2?$/, ""));
+  });
+
+  test("end no pattern before a line break at the end of a name", () => {
+    const programs = new FirstPrograms({ sh: "/bin/sh", perl: "/usr/bin/perl" }, "x64");
+    const words = [true, false].flatMap((keeper) =>
+      programs.words({ limits: LIMITS, egress: "/s", keeper, kept: ["/k"], command: ["true"] }),
+    );
+    expect(words.join("\n")).toContain(PERL_REST.slice(0, 80));
+    // "$" fits before a last line break, too, and so do "\Z" and "$" with /m: all but "\z".
+    const ends = words.flatMap((text) => text.match(/[^\n]*(?:(?<![\\$])\$(?:[)|}]|\/[a-z]*[\s;)])|\\Z)[^\n]*/g) ?? []);
+    expect(ends).toEqual([]);
   });
 });

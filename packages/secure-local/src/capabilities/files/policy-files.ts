@@ -1,6 +1,8 @@
 // `Files` under a policy: every operation finds its file by the rules and works on the very thing that was found.
+import { Buffer } from "node:buffer";
 import { closeSync, lstatSync, mkdirSync, opendirSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
 import type { FileOperation } from "../../policy/decide.js";
+import { exactText } from "../../sandbox/exact-text.js";
 import {
   infoOf,
   opened,
@@ -377,8 +379,11 @@ async function readFolder(
 async function namesIn(folder: Found): Promise<{ names: string[]; truncated: boolean }> {
   const names: string[] = [];
   // What is open stays the folder it was opened as, whatever becomes of its name.
-  const handle = inFolder(folder, (at) => opendirSync(at, { bufferSize: 256 }));
-  for await (const { name } of handle) {
+  const handle = inFolder(folder, (at) => opendirSync(at, { bufferSize: 256, encoding: "latin1" }));
+  for await (const { name: bytes } of handle) {
+    const name = exactText(Buffer.from(bytes, "latin1"));
+    // Nobody can name it in a call; decoded loosely it would be another one's name.
+    if (name === undefined) continue;
     if (names.length === MOST_NAMES) return { names: names.sort(), truncated: true };
     if (!name.startsWith(UNFINISHED)) names.push(name);
   }

@@ -2,6 +2,7 @@
 //
 // Node has no openat, but /proc/self/fd/N/name is the same thing. A handle opened with O_PATH does nothing to a device or
 // pipe, and /proc/self/fd/N tells the path the kernel itself knows it by, so a link swapped in at any moment is noticed.
+import type { Buffer } from "node:buffer";
 import {
   closeSync,
   constants,
@@ -13,6 +14,7 @@ import {
   type Stats,
 } from "node:fs";
 import { promisify } from "node:util";
+import { exactText } from "../../sandbox/exact-text.js";
 import { FileError } from "./files.js";
 import type { Found, LinkOnTheWay, Lookup, RootFolder } from "./finder.js";
 import { join } from "./plain-path.js";
@@ -29,7 +31,7 @@ export const procLookup: Lookup = {
     const fd = await open(written, O_PATH | O_DIRECTORY);
     const at = `/proc/self/fd/${fd}`;
     try {
-      return { written, real: readlinkSync(at), at, close: () => closeSync(fd) };
+      return { written, real: leadsTo(at), at, close: () => closeSync(fd) };
     } catch (error) {
       closeSync(fd);
       throw error;
@@ -56,7 +58,7 @@ async function step(root: RootFolder, names: readonly string[]): Promise<Found |
       const next = describe(await openAt(`${folder?.at ?? root.at}/${name}`));
       if (next.stats.isSymbolicLink()) {
         next.close();
-        const target = await readLink(`${folder?.at ?? root.at}/${name}`);
+        const target = textOf(await readLink(`${folder?.at ?? root.at}/${name}`, { encoding: "buffer" }));
         return { folder: above, target, rest: names.slice(index + 1) };
       }
       folder?.close();
@@ -93,12 +95,23 @@ function describe(fd: number): Found {
   let path: string;
   try {
     stats = fstatSync(fd);
-    path = readlinkSync(at);
+    path = leadsTo(at);
   } catch (error) {
     closeSync(fd);
     throw error;
   }
-  const isCurrent = (): boolean => readlinkSync(at) === path;
+  const isCurrent = (): boolean => leadsTo(at) === path;
   // The path is a link of the kernel's own, and leads to what was found and nowhere else.
   return { path, stats, at, isCurrent, open: (flags) => openSync(at, flags), close: () => closeSync(fd) };
+}
+
+function leadsTo(link: string): string {
+  return textOf(readlinkSync(link, { encoding: "buffer" }));
+}
+
+/** No rule can name what is no UTF-8, and decoded loosely it would be judged by another name. @throws FileError */
+function textOf(path: Buffer): string {
+  const text = exactText(path);
+  if (text !== undefined) return text;
+  throw new FileError("not-found", "");
 }
