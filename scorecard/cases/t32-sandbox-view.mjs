@@ -20,6 +20,7 @@ import { withGit } from "../support/git-settings.mjs";
 import { EVIL, folderIn, inside, put, tried } from "../support/granted-folder.mjs";
 import { beginnings, linkedBefore, twoHands } from "../support/name-beginnings.mjs";
 import { links } from "../support/protected-links.mjs";
+import { environments, noText } from "../support/keeper-doors.mjs";
 import { homesGranted, policies } from "../support/policies-of-own-places.mjs";
 import { BUILDS, namesIn, sandboxSiege } from "../support/sandbox-siege.mjs";
 
@@ -97,6 +98,20 @@ export const defences = [
     file: "secure-local/src/sandbox/exact-text.ts",
     find: 'return isUtf8(bytes) ? bytes.toString("utf8") : undefined;',
     replace: 'return isUtf8(bytes) ? bytes.toString("utf8") : bytes.toString();',
+  },
+  {
+    name: "of Python's environments a sandbox changes only those that it made",
+    steps: ["environments"],
+    file: "secure-local/src/capabilities/sandbox-reach.ts",
+    find: "if (!this.#environments.mayWrite(path)) return false;",
+    replace: "",
+  },
+  {
+    name: "what shells source of an environment is not changed by a sandbox that did not make it",
+    steps: ["environments"],
+    file: "secure-local/src/capabilities/sandbox-reach.ts",
+    find: 'if (op === "write" && this.#environments.isSourcedElsewhere(path)) return false;',
+    replace: "",
   },
   {
     name: "what is mounted is what was judged",
@@ -199,6 +214,7 @@ const STEPS = {
   links,
   movedOut,
   noText,
+  environments,
   becameGit,
   sockets,
   races,
@@ -459,53 +475,6 @@ async function movedOut(report, parts, ground) {
     }
     await program.end();
   }
-}
-
-/** Bytes that are no UTF-8: alone, cut short, too long a form, a surrogate, beyond the last character. */
-const NO_TEXT = ["\\xe4", "\\x80", "\\xe2\\x82", "\\xc0\\xae", "\\xed\\xa0\\x80", "\\xf4\\x90\\x80\\x80"];
-
-/** What is done with such a name, `$n`, and with the one that it is decoded to, `$t`. */
-const NO_TEXT_WAYS = {
-  "a folder of that name is moved with a twin of its decoded name": `mkdir "keep/$t"; mv keep was; cat was/*/secret`,
-  "brought with a twin to where it may not be written": `mkdir -p "x/$n" "x/$t"; echo ${EVIL} > "x/$n/run"; mv -T x dist`,
-  "exchanged with its twin": `mkdir -p "x/$t"; perl -e 'syscall(316,-100,"keep",-100,"x",2)'; cat */*/secret`,
-  "a repository in a folder of that name": `cat "r$n/config"; echo ${EVIL} >> "r$n/config"; echo ${EVIL} > "r$n/hooks/update"`,
-  "that repository through a link": `ln -s "r$n" l; cat l/config; echo ${EVIL} > l/hooks/update`,
-  "that repository moved": `mv "r$n" plain; cat plain/config; cp -r "r$n" c; cat c/config`,
-};
-
-async function noText(report, parts, ground) {
-  report.kind("names that are no UTF-8, and what they are decoded to", { found: "attack" });
-  for (const bytes of NO_TEXT)
-    for (const [way, script] of Object.entries(NO_TEXT_WAYS)) {
-      const folder = folderIn(ground);
-      const name = Buffer.from(
-        bytes.replace(/\\x(..)/g, (_, hex) => String.fromCharCode(`0x${hex}`)),
-        "latin1",
-      );
-      const at = (before, after) => Buffer.concat([Buffer.from(`${folder}/${before}`), name, Buffer.from(after)]);
-      mkdirSync(at("keep/", ""), { recursive: true });
-      writeFileSync(at("keep/", "/secret"), SECRET);
-      for (const part of ["objects", "refs", "hooks"]) mkdirSync(at("r", `/${part}`), { recursive: true });
-      writeFileSync(at("r", "/HEAD"), "ref: refs/heads/main");
-      writeFileSync(at("r", "/config"), SECRET);
-      const denied = `, denied_paths: ["${folder}/keep/*/secret"], denied_write_paths: ["${folder}/dist/*/run"]`;
-      const asked = `n=$(printf '${bytes}'); t='${name.toString()}'; ${script}`;
-      await report.attack(`${bytes}: ${way}`, async () => {
-        const { stdout, stderr } = await inside(parts, folder, asked, { denied });
-        const kept = readFileSync(at("r", "/config"), "utf8") === SECRET && !existsSync(at("r", "/hooks/update"));
-        return (kept && !existsSync(at("dist/", "/run")) && !stdout.includes(SECRET)) || `${stdout} ${stderr}`;
-      });
-    }
-  const folder = folderIn(ground);
-  await report.benign("names in the letters of the world", async () => {
-    const { exitCode, stderr } = await inside(
-      parts,
-      folder,
-      `set -e; for n in Gehälter 給料 "a b" $(printf '\\xef\\xbf\\xbd'); do mkdir "$n"; echo x > "$n/f"; mv "$n" m; mv m "$n"; cat "$n/f"; done`,
-    );
-    return exitCode === 0 || stderr;
-  });
 }
 
 async function becameGit(report, parts, ground) {

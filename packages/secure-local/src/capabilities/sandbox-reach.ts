@@ -14,6 +14,7 @@ import { portableLookup } from "./files/portable-lookup.js";
 import { liesIn } from "./files/plain-path.js";
 import { procLookup } from "./files/proc-lookup.js";
 import { parentOf } from "./files/root-folders.js";
+import { MadeEnvironments } from "./made-environments.js";
 import type { RefusalTally } from "./refusal-tally.js";
 
 type Asked = Parameters<Judge>[1];
@@ -60,7 +61,8 @@ export class SandboxView {
   readonly #finder: Finder;
   readonly #wall: Wall["name"];
   readonly #judge: Judge;
-  readonly #more: Pick<Reach, "takeGitConfig" | "refused">;
+  readonly #more: Pick<Reach, "takeGitConfig" | "refused" | "made">;
+  readonly #environments = new MadeEnvironments();
   readonly #budget = { left: MAX_ENTRIES };
 
   private constructor(rules: FileRules, { wall, refusals }: ViewOptions) {
@@ -71,7 +73,8 @@ export class SandboxView {
     const { git } = rules.policy.sandbox;
     this.#judge = git ? withGit(this.#judgeNames) : this.#judgeNames;
     const refused: Reach["refused"] = (path, op) => refusals?.add(path, op, this.#ruleOf(path, op));
-    this.#more = { ...(git ? { takeGitConfig } : {}), ...(refusals === undefined ? {} : { refused }) };
+    const made: Reach["made"] = (path, inode) => this.#environments.made(path, inode);
+    this.#more = { made, ...(git ? { takeGitConfig } : {}), ...(refusals === undefined ? {} : { refused }) };
   }
 
   static async of(options: ViewOptions): Promise<SandboxView> {
@@ -120,10 +123,12 @@ export class SandboxView {
     // A link there would lead on to names that nobody has judged as protected ones.
     if (bringsMore(asked) && beginsProtected(path, asked)) return false;
     const op = asked === "read" || asked === "list" ? asked : "write";
+    if (op === "write" && this.#environments.isSourcedElsewhere(path)) return false;
     if (this.#rules.judge(path, op) === undefined) return true;
-    // Whoever writes a virtual environment's folder writes all that its Python runs: the names alone protect nothing there.
+    // A program that makes a virtual environment runs whatever it puts there itself.
     const built = op === "write" && /\/(?:pyvenv\.cfg|(?:site|dist)-packages\/[^/]+\.pth)$/.test(path);
     if (!built || this.#rules.judge(parentOf(path), op) !== undefined) return false;
+    if (!this.#environments.mayWrite(path)) return false;
     return decide(this.#rules.policy, { kind: "file", path, op }).allowed;
   };
 
@@ -131,6 +136,8 @@ export class SandboxView {
   #ruleOf(path: string, asked: Asked): string {
     if (bringsMore(asked) && beginsProtected(path, asked)) return "built-in protection of where protected names begin";
     const op = asked === "read" || asked === "list" ? asked : "write";
+    if (op === "write" && this.#environments.isSourcedElsewhere(path))
+      return "built-in protection of bin/activate: shells source it";
     return this.#rules.judge(path, op)?.rule ?? "granted to be read";
   }
 

@@ -105,7 +105,7 @@ sub ask {
   $said = ord($byte);
   return 0 if $said == $MAY_NOW;
   # What may be changed depends on what lies around it, which changes.
-  return $said if $op =~ /[mvwdhcs]/;
+  return $said if $op =~ /[mvwdhcsn]/;
   %known = () if keys %known >= $MOST_KNOWN;
   return $known{$asked} = $said;
 }
@@ -231,7 +231,10 @@ sub opened_by_name {
   $errno = 0 + $!;
   if ($made >= 0) {
     my $elsewhere = stays('w', $made, $folder, $name, $real);
-    return $elsewhere ? -$elsewhere : hand($id, $made, $flags);
+    return -$elsewhere if $elsewhere;
+    # Whose files of Python's they are is asked for later: the guard hears who made them.
+    ask('n', (split /:/, (mount_of($made))[1])[2] . " $real") if $name =~ /^pyvenv\.cfg\z|\.pth\z/ && judged($real);
+    return hand($id, $made, $flags);
   }
   return -$errno unless $errno == $EEXIST && !($flags & $O_EXCL);
   return opened($id, $pid, $base, $path, $flags, $mode, $links + 1);

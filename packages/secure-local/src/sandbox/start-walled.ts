@@ -119,6 +119,7 @@ async function answer(places: readonly Reach[], ask: Buffer): Promise<number> {
   if (inside === undefined) return EACCES;
   if (kind === "v") return await mayLieIn(places, inside);
   if (kind === "c") return takeConfig(places, inside);
+  if (kind === "n") return noteMade(places, inside);
   const op = OPS[kind];
   if (op === undefined) return EACCES;
   const place = placeOf(places, inside);
@@ -128,6 +129,14 @@ async function answer(places: readonly Reach[], ask: Buffer): Promise<number> {
   }
   if (!may(places, inside, op)) return EACCES;
   return place?.passing?.(inside) ? MAY_NOW : MAY;
+}
+
+/** `inside` is the number of a file that was made, and its path. */
+function noteMade(places: readonly Reach[], inside: string): number {
+  const [, inode, path] = /^(\d+) (.*)$/s.exec(inside) ?? [];
+  const place = path === undefined ? undefined : placeOf(places, path);
+  if (inode !== undefined) place?.made?.(place.path, BigInt(inode));
+  return MAY;
 }
 
 /** `inside` is the configuration of a repository: what lies beside it, locked, is to take its place. */
@@ -150,7 +159,9 @@ function may(places: readonly Reach[], inside: string, op: Parameters<Judge>[1])
 function placeOf(
   places: readonly Reach[],
   inside: string,
-): (Pick<Reach, "path" | "access" | "passing" | "refused" | "takeGitConfig"> & { readonly judge: Judge }) | undefined {
+):
+  | (Pick<Reach, "path" | "access" | "passing" | "refused" | "made" | "takeGitConfig"> & { readonly judge: Judge })
+  | undefined {
   const place = places.find((each) => inside === seenAt(each) || inside.startsWith(`${seenAt(each)}/`));
   if (place?.judge === undefined) return undefined;
   return { ...place, path: place.path + inside.slice(seenAt(place).length), judge: place.judge };

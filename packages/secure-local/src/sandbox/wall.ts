@@ -32,6 +32,8 @@ export interface Reach {
   readonly judge?: Judge;
   /** Hears of what was refused in the folder: by the judge, or because it may only be read. */
   readonly refused?: (path: string, op: Parameters<Judge>[1]) => void;
+  /** Hears of a file that was made in the folder, with its number. */
+  readonly made?: (path: string, inode: bigint) => void;
   /** Whether an answer about a path holds at this moment only, since it depends on what lies beside it. */
   readonly passing?: (path: string) => boolean;
   /** Takes what git wrote for the configuration of the repository in this folder; undefined: git is not worked with. */

@@ -1,0 +1,91 @@
+// Ways past the keeper that were found in what it does by itself: in names that are no text, in Python's environments, and in calls
+// that tell of a file without opening it.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { EVIL, folderIn, inside } from "./granted-folder.mjs";
+
+const SECRET = "SECRET-OF-THE-USER";
+const PYTHON = "/usr/bin/python3";
+
+/** Bytes that are no UTF-8: alone, cut short, too long a form, a surrogate, beyond the last character. */
+const NO_TEXT = ["\\xe4", "\\x80", "\\xe2\\x82", "\\xc0\\xae", "\\xed\\xa0\\x80", "\\xf4\\x90\\x80\\x80"];
+
+/** What is done with such a name, `$n`, and with the one that it is decoded to, `$t`. */
+const NO_TEXT_WAYS = {
+  "a folder of that name is moved with a twin of its decoded name": `mkdir "keep/$t"; mv keep was; cat was/*/secret`,
+  "brought with a twin to where it may not be written": `mkdir -p "x/$n" "x/$t"; echo ${EVIL} > "x/$n/run"; mv -T x dist`,
+  "exchanged with its twin": `mkdir -p "x/$t"; perl -e 'syscall(316,-100,"keep",-100,"x",2)'; cat */*/secret`,
+  "a repository in a folder of that name": `cat "r$n/config"; echo ${EVIL} >> "r$n/config"; echo ${EVIL} > "r$n/hooks/update"`,
+  "that repository through a link": `ln -s "r$n" l; cat l/config; echo ${EVIL} > l/hooks/update`,
+  "that repository moved": `mv "r$n" plain; cat plain/config; cp -r "r$n" c; cat c/config`,
+};
+
+export async function noText(report, parts, ground) {
+  report.kind("names that are no UTF-8, and what they are decoded to", { found: "attack" });
+  for (const bytes of NO_TEXT)
+    for (const [way, script] of Object.entries(NO_TEXT_WAYS)) {
+      const folder = folderIn(ground);
+      const name = Buffer.from(
+        bytes.replace(/\\x(..)/g, (_, hex) => String.fromCharCode(`0x${hex}`)),
+        "latin1",
+      );
+      const at = (before, after) => Buffer.concat([Buffer.from(`${folder}/${before}`), name, Buffer.from(after)]);
+      mkdirSync(at("keep/", ""), { recursive: true });
+      writeFileSync(at("keep/", "/secret"), SECRET);
+      for (const part of ["objects", "refs", "hooks"]) mkdirSync(at("r", `/${part}`), { recursive: true });
+      writeFileSync(at("r", "/HEAD"), "ref: refs/heads/main");
+      writeFileSync(at("r", "/config"), SECRET);
+      const denied = `, denied_paths: ["${folder}/keep/*/secret"], denied_write_paths: ["${folder}/dist/*/run"]`;
+      const asked = `n=$(printf '${bytes}'); t='${name.toString()}'; ${script}`;
+      await report.attack(`${bytes}: ${way}`, async () => {
+        const { stdout, stderr } = await inside(parts, folder, asked, { denied });
+        const kept = readFileSync(at("r", "/config"), "utf8") === SECRET && !existsSync(at("r", "/hooks/update"));
+        return (kept && !existsSync(at("dist/", "/run")) && !stdout.includes(SECRET)) || `${stdout} ${stderr}`;
+      });
+    }
+  const folder = folderIn(ground);
+  await report.benign("names in the letters of the world", async () => {
+    const { exitCode, stderr } = await inside(
+      parts,
+      folder,
+      `set -e; for n in Gehälter 給料 "a b" $(printf '\\xef\\xbf\\xbd'); do mkdir "$n"; echo x > "$n/f"; mv "$n" m; mv m "$n"; cat "$n/f"; done`,
+    );
+    return exitCode === 0 || stderr;
+  });
+}
+
+/** Ways to change a file of an environment `v` in the folder. */
+const ENVIRONMENT_WAYS = {
+  written: (path) => `echo ${EVIL} >> ${path}`,
+  "removed and made": (path) => `rm -f ${path}; echo ${EVIL} > ${path}`,
+  "moved over": (path) => `echo ${EVIL} > n; mv -f n ${path}; ln -f n ${path}`,
+  "its folder moved": (path) => `mv v w; mkdir -p $(dirname ${path}); cp -r w/. v; echo ${EVIL} > ${path}`,
+  "settings made first": (path) =>
+    `rm -f v/pyvenv.cfg; echo > pyvenv.cfg; echo > v/bin/pyvenv.cfg; echo ${EVIL} > ${path}`,
+  "made anew": (path) => `${PYTHON} -m venv --clear --without-pip v; echo ${EVIL} > ${path}`,
+};
+
+export async function environments(report, parts, ground) {
+  report.kind("files that run by themselves in an environment of Python's that was there", { found: "attack" });
+  if (!existsSync(PYTHON)) return report.demand("Python is there to be tried", false);
+  const version = execFileSync(PYTHON, ["-c", "import sys; print('python%d.%d' % sys.version_info[:2])"]);
+  const site = `lib/${String(version).trim()}/site-packages`;
+  for (const name of ["pyvenv.cfg", `${site}/x.pth`, "bin/activate", "bin/activate.csh", "bin/Activate.ps1"])
+    for (const [way, script] of Object.entries(ENVIRONMENT_WAYS)) {
+      const folder = folderIn(ground);
+      execFileSync(PYTHON, ["-m", "venv", "--without-pip", join(folder, "v")]);
+      const text = () => (existsSync(join(folder, "v", name)) ? readFileSync(join(folder, "v", name), "utf8") : "");
+      const before = text();
+      await report.attack(`${name}: ${way}`, async () => {
+        await inside(parts, folder, script(`v/${name}`));
+        return (text() === before && !existsSync(join(folder, "v/bin/pyvenv.cfg"))) || text().slice(0, 100);
+      });
+    }
+  await report.benign("an environment is made, changed, made anew and removed inside", async () => {
+    const script = `set -e; ${PYTHON} -m venv --without-pip v; echo '#' > v/${site}/x.pth; echo '#' >> v/pyvenv.cfg; echo '#' >> v/bin/activate;
+      v/bin/python -c 'print(1)'; ${PYTHON} -m venv --clear --without-pip v; rm -r v`;
+    const { exitCode, stderr } = await inside(parts, folderIn(ground), script);
+    return exitCode === 0 || stderr;
+  });
+}
