@@ -20,7 +20,7 @@ import { withGit } from "../support/git-settings.mjs";
 import { EVIL, folderIn, inside, put, tried } from "../support/granted-folder.mjs";
 import { beginnings, linkedBefore, twoHands } from "../support/name-beginnings.mjs";
 import { links } from "../support/protected-links.mjs";
-import { environments, noText } from "../support/keeper-doors.mjs";
+import { environments, noText, told } from "../support/keeper-doors.mjs";
 import { homesGranted, policies } from "../support/policies-of-own-places.mjs";
 import { BUILDS, namesIn, sandboxSiege } from "../support/sandbox-siege.mjs";
 
@@ -111,6 +111,27 @@ export const defences = [
     steps: ["environments"],
     file: "secure-local/src/capabilities/sandbox-reach.ts",
     find: 'if (op === "write" && this.#environments.isSourcedElsewhere(path)) return false;',
+    replace: "",
+  },
+  {
+    name: "a watch is judged as what it tells of",
+    steps: ["told"],
+    file: "secure-local/src/sandbox/seccomp-filter.ts",
+    find: "  inotify_add_watch: [254, 27],\n",
+    replace: "",
+  },
+  {
+    name: "attributes are not read by a path",
+    steps: ["told"],
+    file: "secure-local/src/sandbox/seccomp-filter.ts",
+    find: "  getxattr: [191, 8],\n  lgetxattr: [192, 9],\n",
+    replace: "",
+  },
+  {
+    name: "to name an owner is judged as to change the mode",
+    steps: ["told"],
+    file: "secure-local/src/sandbox/seccomp-filter.ts",
+    find: "  chown: [92, undefined],\n  fchown: [93, 55],\n  lchown: [94, undefined],\n  fchownat: [260, 54],\n",
     replace: "",
   },
   {
@@ -215,6 +236,7 @@ const STEPS = {
   movedOut,
   noText,
   environments,
+  told,
   becameGit,
   sockets,
   races,

@@ -1,9 +1,9 @@
 // Ways past the keeper that were found in what it does by itself: in names that are no text, in Python's environments, and in calls
 // that tell of a file without opening it.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { EVIL, folderIn, inside } from "./granted-folder.mjs";
+import { EVIL, folderIn, inside, put } from "./granted-folder.mjs";
 
 const SECRET = "SECRET-OF-THE-USER";
 const PYTHON = "/usr/bin/python3";
@@ -87,5 +87,45 @@ export async function environments(report, parts, ground) {
       v/bin/python -c 'print(1)'; ${PYTHON} -m venv --clear --without-pip v; rm -r v`;
     const { exitCode, stderr } = await inside(parts, folderIn(ground), script);
     return exitCode === 0 || stderr;
+  });
+}
+
+/** Calls that tell of a file, or change it, without opening it; each says what it got on a line, or nothing. */
+const TELLING = {
+  "watched by inotify": `fd = l.inotify_init(); w = l.inotify_add_watch(fd, p, 0xfff); print("TOLD") if w > 0 else 0`,
+  "watched where it is a folder": `fd = l.inotify_init(); w = l.inotify_add_watch(fd, p, 0x1000fff); print("TOLD") if w > 0 else 0`,
+  "an attribute read": `n = l.getxattr(p, b"user.note", b, 99); print(b.value.decode()) if n > 0 else 0`,
+  "an attribute read, of no link": `n = l.lgetxattr(p, b"user.note", b, 99); print(b.value.decode()) if n > 0 else 0`,
+  "its owner named anew": `l.chown(p, -1, -1); l.lchown(p, os.getuid(), -1); l.fchownat(-100, p, -1, -1, 0)`,
+  "its owner named by a handle": `f = os.open(p, 0o10000000); l.fchownat(f, b"", -1, -1, 0x1000); l.chown(b"/proc/self/fd/%d" % f, -1, -1)`,
+};
+
+export async function told(report, parts, ground) {
+  report.kind("calls that tell of a protected file, or change it, without opening it", { found: "attack" });
+  const folder = folderIn(ground);
+  const begin = "import ctypes, os; l = ctypes.CDLL(None); b = ctypes.create_string_buffer(99)";
+  const denied = `, denied_paths: ["${folder}/denied", "${folder}/denied/**"]`;
+  for (const name of ["denied/x", ".ssh/id_rsa", ".env", "sub/.netrc"]) {
+    put(folder, name, "text");
+    chmodSync(join(folder, name), 0o4755);
+    execFileSync(PYTHON, [
+      "-c",
+      `import os; os.setxattr(${JSON.stringify(join(folder, name))}, "user.note", b"${SECRET}")`,
+    ]);
+    for (const [way, call] of Object.entries(TELLING))
+      for (const path of [name, `./${name}`, `/proc/self/cwd/${name}`, join(folder, name)])
+        await report.attack(`${path}: ${way}`, async () => {
+          const script = `${PYTHON} -c '${begin}; p = b"${path}"; ${call}'`;
+          const { stdout } = await inside(parts, folder, script, { denied });
+          const mode = statSync(join(folder, name)).mode & 0o7777;
+          chmodSync(join(folder, name), 0o4755);
+          return (stdout === "" && mode === 0o4755) || `${stdout} ${mode.toString(8)}`;
+        });
+  }
+  await report.benign("a server that watches its sources, and an archive unpacked with owners", async () => {
+    const script = `set -e; mkdir -p src; echo x > src/a; tar --same-owner -cf a.tar src; rm -r src; tar --same-owner -xf a.tar; cp -a src copy
+      ${PYTHON} -c '${begin}; fd = l.inotify_init(); w = l.inotify_add_watch(fd, b"src", 0xfff); open("src/b", "w").close(); print(w > 0, len(os.read(fd, 999)) > 0)'`;
+    const { exitCode, stdout, stderr } = await inside(parts, folderIn(ground), script);
+    return (exitCode === 0 && stdout === "True True\n") || `${stdout} ${stderr}`;
   });
 }

@@ -38,18 +38,16 @@ export class Bubblewrap implements Wall {
   readonly #bwrap: string;
   readonly #first: FirstPrograms;
   readonly #root: LinuxRoot = linuxRoot();
-  /** What is the same for every command; by whether it may use the network. */
-  readonly #filters: Readonly<Record<"walled" | "connected", KeptBytes>>;
+  /** What is the same for every command; by whether it may use the network, and whether there is a keeper. */
+  readonly #filters = new Map<string, KeptBytes>();
+  readonly #processor: Processor;
   readonly #who: readonly Handed[] = who();
   readonly #namespaces: readonly string[] = namespaces();
 
   constructor(programs: WallPrograms, processor: Processor) {
     this.#bwrap = programs.bwrap;
     this.#first = new FirstPrograms(programs, processor);
-    this.#filters = {
-      walled: KeptBytes.of(seccompFilter(processor, { unixSockets: false })),
-      connected: KeptBytes.of(seccompFilter(processor, { unixSockets: true })),
-    };
+    this.#processor = processor;
   }
 
   launch(given: WalledCommand): Launch {
@@ -58,12 +56,12 @@ export class Bubblewrap implements Wall {
     const { egress, limits } = command;
     const feeds: Feed[] = ["gate"];
     const feed = (bytes: Feed): string => String(FIRST_FEED + feeds.push(bytes) - 1);
-    const all = feed(this.#filters[egress === undefined ? "walled" : "connected"]);
+    const judged = reach.filter(({ judge }) => judge !== undefined);
+    const keeper = judged.length > 0 || command.keeper === true;
+    const all = feed(this.#filter(egress !== undefined, keeper));
     const args = [...this.#namespaces, "--seccomp", all, ...this.#files(command, feed), ...environment(command)];
     // Values of the environment would stand in the list of processes, for every user of this machine.
     const list = feed(Buffer.from(`${args.join("\0")}\0`));
-    const judged = reach.filter(({ judge }) => judge !== undefined);
-    const keeper = judged.length > 0 || command.keeper === true;
     const first = this.#first.words({
       limits,
       egress,
@@ -79,6 +77,13 @@ export class Bubblewrap implements Wall {
       held: reach.filter(({ held }) => held !== undefined),
       judged,
     };
+  }
+
+  #filter(unixSockets: boolean, keeper: boolean): KeptBytes {
+    const key = `${unixSockets} ${keeper}`;
+    const filter = this.#filters.get(key) ?? KeptBytes.of(seccompFilter(this.#processor, { unixSockets, keeper }));
+    this.#filters.set(key, filter);
+    return filter;
   }
 
   #files(

@@ -330,6 +330,11 @@ sub named {
 sub found {
   my ($pid, $fd, $path, $do, $flags, $op) = @_;
   my $found = look(base($pid, $fd, $path), $path, $flags);
+  # What the program has open itself: so the C library changes what it does not follow, by a handle of it.
+  if ($found < 0 && $! == $ELOOP && !($flags & $O_NOFOLLOW) && $path =~ m{^/proc/(?:thread-)?self/fd/(\d+)\z}) {
+    $found = followed("/proc/$pid/fd/$1");
+    return -$EPERM if $found >= 0 && exists $handed_how{$found};
+  }
   return -(0 + $!) if $found < 0;
   my $no = may($op, where($found));
   return -$no if $no;
@@ -387,6 +392,27 @@ sub read_link {
   return syswrite($memory, $text, $size) // -$EFAULT;
 }
 
+# What is watched tells names and moments, as reading it does. The watch is made on the very handle that was judged, among the program's
+# own; a link that is not followed is watched itself.
+sub watched {
+  my ($id, $pid, $fd, $path, $mask) = @_;
+  my $found = look(base($pid, $CWD, $path), $path, $mask & 0x2000000 ? $O_NOFOLLOW : 0);
+  return -(0 + $!) if $found < 0;
+  return -$EACCES if where($found) =~ m{^/proc(?:/|\z)};
+  my $no = may(kind($found) == $FOLDER ? 'l' : 'r', where($found));
+  return -$no if $no;
+  my $process = held(syscall($call{pidfd_open}, 0 + group($pid), 0));
+  return -(0 + $!) if $process < 0;
+  my $watches = held(syscall($call{pidfd_getfd}, $process, $fd, 0));
+  return -(0 + $!) if $watches < 0;
+  waits($id) or return undef;
+  my $watch = syscall($call{inotify_add_watch}, $watches, "/proc/self/fd/$found", $mask & 0xfdffffff);
+  return $watch < 0 ? -(0 + $!) : $watch;
+}
+
+# To whom a file belongs cannot be changed, but to be asked for it takes away what lets others run it as its owner.
+sub owned { return result(syscall($call{fchownat}, $CWD, "$_[0]", $_[1] & 0xffffffff, $_[2] & 0xffffffff, 0)) }
+
 sub changed {
   my ($id, $pid, $call, @a) = @_;
   return paired($id, $pid, @a[1 .. 3]) if $call eq 'socketpair';
@@ -401,14 +427,16 @@ sub changed {
   elsif ($call eq 'link') { $call = 'linkat'; @a = ($CWD, $a[0], $CWD, $a[1], 0) }
   elsif ($call eq 'fchmodat') { $a[3] = 0 }
   elsif ($call eq 'fchmodat2') { $call = 'fchmodat' }
+  elsif ($call eq 'chown' || $call eq 'lchown') { @a = ($CWD, @a[0 .. 2], $call eq 'chown' ? 0 : 0x100); $call = 'fchownat' }
 
-  if ($call eq 'fchmod') {
+  if ($call eq 'fchmod' || $call eq 'fchown') {
     my $open = followed("/proc/$pid/fd/" . ($a[0] & 0x7fffffff));
     return -($! == $ENOENT ? $EBADF : 0 + $!) if $open < 0;
     waits($id) or return undef;
     return -$EPERM if exists $handed_how{$open};
     my $no = may('h', where($open));
     return -$no if $no;
+    return owned("/proc/self/fd/$open", @a[1, 2]) if $call eq 'fchown';
     return chmod($a[1] & 01777, "/proc/self/fd/$open") ? 0 : -(0 + $!);
   }
   my %paths = (truncate => [0], symlinkat => [0, 2], renameat2 => [1, 3], linkat => [1, 3]);
@@ -419,6 +447,7 @@ sub changed {
   return linked($pid, small($a[0]), $one, small($a[2]), $two, $a[4]) if $call eq 'linkat';
   return read_link($id, $pid, small($a[0]), $one, $a[2], small($a[3])) if $call eq 'readlinkat';
   return truncated($pid, $one, $a[1]) if $call eq 'truncate';
+  return watched($id, $pid, small($a[0]), $one, $a[2]) if $call eq 'inotify_add_watch';
   return named($pid, small($a[1]), $two, sub { syscall($call{symlinkat}, "$one", $_[0], $_[1]) }, 's') if $call eq 'symlinkat';
   my $fd = small($a[0]);
   return named($pid, $fd, $one, sub { syscall($call{mkdirat}, @_[0, 1], masked($pid, $a[2])) }, 'd') if $call eq 'mkdirat';
@@ -433,6 +462,9 @@ sub changed {
   }
   if ($call eq 'fchmodat') {
     return found($pid, $fd, $one, sub { chmod($a[2] & 01777, $_[0]) ? 0 : -(0 + $!) }, $a[3] & 0x100 ? $O_NOFOLLOW : 0, 'h');
+  }
+  if ($call eq 'fchownat') {
+    return found($pid, $fd, $one, sub { owned($_[0], @a[2, 3]) }, $a[4] & 0x100 ? $O_NOFOLLOW : 0, 'h');
   }
   return -$EPERM;
 }

@@ -99,6 +99,8 @@ interface Instruction {
 interface FilterOptions {
   /** Whether Unix sockets may be made, which the way to an egress proxy needs. */
   readonly unixSockets: boolean;
+  /** Whether a keeper is among those it holds for, which acts on what a program has open; the program's own filter refuses that. */
+  readonly keeper: boolean;
 }
 
 /** Returns the program in the byte order of both processors (little endian), for `bwrap --seccomp`. */
@@ -146,11 +148,21 @@ export function commandFilter(processor: Processor, { keeper }: { readonly keepe
   ]);
 }
 
-function keptCalls({ opening, kept, slowing, unmade, guarded, openat2, firstUnknown }: CallNumbers): Instruction[] {
+function keptCalls({
+  opening,
+  kept,
+  slowing,
+  taking,
+  unmade,
+  guarded,
+  openat2,
+  firstUnknown,
+}: CallNumbers): Instruction[] {
   return [
     ...[...opening].map(([number, index]) => is(number, index === 1 ? "open" : "openat")),
     ...kept.map((number) => is(number, "notify")),
     ...slowing.map((number) => is(number, "first")),
+    is(taking, "refuse"),
     ...unmade.map((number) => is(number, "unsupported")),
     ...(["ioctl", "fcntl", "setpriority", "ioprio_set"] as const).map((name) => is(guarded[name], name)),
     // Its flags are in memory, where a filter cannot look; programs fall back to openat.
@@ -181,14 +193,18 @@ function jump(starts: ReadonlyMap<Target, number>, from: number, to: Target = "n
   return to === "next" ? 0 : starts.get(to)! - from - 1;
 }
 
-function blocksOf(processor: Processor, calls: CallNumbers, { unixSockets }: FilterOptions): [Target, Instruction[]][] {
+function blocksOf(
+  processor: Processor,
+  calls: CallNumbers,
+  { unixSockets, keeper }: FilterOptions,
+): [Target, Instruction[]][] {
   const x32: Instruction[] = processor === "x64" ? [{ code: IF_AT_LEAST, value: X32, yes: "refuse" }] : [];
   const begin: Instruction[] = [
     { code: LOAD, value: MODE },
     { code: IF_EQUAL, value: AUDIT_ARCH[processor], no: "kill" },
     { code: LOAD, value: NUMBER },
     ...x32,
-    ...calls.refused.map((number) => is(number, "refuse")),
+    ...calls.refused.filter((number) => !keeper || number !== calls.taking).map((number) => is(number, "refuse")),
     // Its flags are in memory, where a filter cannot look; the C library falls back to clone.
     is(calls.clone3, "absent"),
     is(calls.clone, "clone"),
@@ -352,6 +368,11 @@ const KEPT = {
   fchmod: [91, 52],
   fchmodat: [268, 53],
   fchmodat2: [452, 452],
+  chown: [92, undefined],
+  fchown: [93, 55],
+  lchown: [94, undefined],
+  fchownat: [260, 54],
+  inotify_add_watch: [254, 27],
   readlink: [89, undefined],
   readlinkat: [267, 78],
   socketpair: [53, 199],
@@ -367,7 +388,10 @@ const SLOWING: Readonly<Record<string, Numbers>> = {
   pidfd_open: [434, 434],
 };
 
-/** Attributes beside a file: some of them say who may use it, in other words than its mode. */
+/**
+ * Attributes beside a file: some of them say who may use it, in other words than its mode. By a path they are not read either: what was
+ * opened was judged.
+ */
 const UNMADE: Readonly<Record<string, Numbers>> = {
   setxattr: [188, 5],
   lsetxattr: [189, 6],
@@ -378,6 +402,12 @@ const UNMADE: Readonly<Record<string, Numbers>> = {
   fremovexattr: [199, 16],
   removexattrat: [466, 466],
   file_setattr: [469, 469],
+  getxattr: [191, 8],
+  lgetxattr: [192, 9],
+  getxattrat: [464, 464],
+  listxattr: [194, 11],
+  llistxattr: [195, 12],
+  listxattrat: [465, 465],
 };
 
 /** Calls that are judged by their arguments where there is a keeper. */
@@ -411,6 +441,8 @@ const OWN = {
   seccomp: [317, 277],
   clone: [56, 220],
   dup3: [292, 24],
+  pidfd_open: [434, 434],
+  pidfd_getfd: [438, 438],
 } satisfies Record<string, Numbers>;
 
 const OPENING = new Set(["open", "openat"]);
@@ -445,6 +477,8 @@ interface CallNumbers {
   readonly socket: number;
   readonly socketpair: number;
   readonly slowing: readonly number[];
+  /** Takes what another process has open. */
+  readonly taking: number;
   readonly unmade: readonly number[];
   readonly guarded: Readonly<Record<keyof typeof GUARDED, number>>;
   /** Where the flags of a call say how a file is opened: the index of that argument, by the number of the call. */
@@ -467,6 +501,7 @@ function callNumbers(processor: Processor): CallNumbers {
     socket: JUDGED.socket[at],
     socketpair: JUDGED.socketpair[at],
     slowing: all(SLOWING),
+    taking: OWN.pidfd_getfd[at],
     unmade: all(UNMADE),
     guarded: numbersOf(GUARDED, processor),
     opening: new Map(

@@ -24,14 +24,16 @@ const REFUSED = read(`
 const KEPT = read(`
   creat:85:- mkdir:83:- mkdirat:258:34 mknod:133:- mknodat:259:33 rename:82:- renameat:264:38 renameat2:316:276 link:86:-
   linkat:265:37 symlink:88:- symlinkat:266:36 unlink:87:- unlinkat:263:35 rmdir:84:- truncate:76:45 chmod:90:- fchmod:91:52
-  fchmodat:268:53 fchmodat2:452:452 readlink:89:- readlinkat:267:78 socketpair:53:199`);
+  fchmodat:268:53 fchmodat2:452:452 chown:92:- fchown:93:55 lchown:94:- fchownat:260:54 inotify_add_watch:254:27
+  readlink:89:- readlinkat:267:78 socketpair:53:199`);
 /** Towards the first process alone. */
 const SLOWING = read(`
   sched_setaffinity:203:122 sched_setscheduler:144:119 sched_setparam:142:118 sched_setattr:314:274 prlimit64:302:261
   pidfd_open:434:434`);
 const UNMADE = read(`
   setxattr:188:5 lsetxattr:189:6 fsetxattr:190:7 setxattrat:463:463 removexattr:197:14 lremovexattr:198:15 fremovexattr:199:16
-  removexattrat:466:466 file_setattr:469:469`);
+  removexattrat:466:466 file_setattr:469:469 getxattr:191:8 lgetxattr:192:9 getxattrat:464:464 listxattr:194:11 llistxattr:195:12
+  listxattrat:465:465`);
 const OTHERS = read(`
   clone:56:220 clone3:435:435 ioctl:16:29 socket:41:198 open:2:- openat:257:56 fcntl:72:25 setpriority:141:140 ioprio_set:251:30
   read:0:63 write:1:64 execve:59:221 mmap:9:222 futex:202:98 exit_group:231:94 openat2:437:437 statx:332:291`);
@@ -40,7 +42,7 @@ const OWN = read(`
   openat2:437:437 statx:332:291 close:3:57 write:1:64 ioctl:16:29 ftruncate:77:46 close_range:436:436 read:0:63 pread64:17:67 ppoll:271:73
   bind:49:200 pipe2:293:59 memfd_create:319:279
   rt_sigprocmask:14:135 signalfd4:289:74 exit_group:231:94 prctl:157:167 setrlimit:160:164
-  seccomp:317:277 clone:56:220 dup3:292:24`);
+  seccomp:317:277 clone:56:220 dup3:292:24 pidfd_open:434:434 pidfd_getfd:438:438`);
 
 type Numbers = ReadonlyMap<string, readonly [number | undefined, number | undefined]>;
 type Verdict = "allow" | "kill" | "notify" | `errno ${number}`;
@@ -100,7 +102,7 @@ const ENOSYS = "errno 38";
 const EOPNOTSUPP = "errno 95";
 
 describe.each(PROCESSORS)("the filter of a wall on %s", (processor, mode) => {
-  const filter = seccompFilter(processor, { unixSockets: false });
+  const filter = seccompFilter(processor, { unixSockets: false, keeper: false });
   const at = (name: string): number => numbersOf(OTHERS, processor).get(name) ?? -1;
   const pairs = numbersOf(KEPT, processor).get("socketpair") ?? -1;
 
@@ -111,6 +113,15 @@ describe.each(PROCESSORS)("the filter of a wall on %s", (processor, mode) => {
       if (!special.has(number))
         expect(judged(filter, mode, number), `${number}`).toBe(refused.has(number) ? EPERM : "allow");
     expect(judged(filter, mode, at("clone3"))).toBe(ENOSYS);
+  });
+
+  it("lets a keeper take what a program has open, and no program", () => {
+    const taking = numbersOf(REFUSED, processor).get("pidfd_getfd") ?? -1;
+    const all = seccompFilter(processor, { unixSockets: false, keeper: true });
+    for (let number = 0; number < 600; number += 1)
+      if (number !== taking) expect(judged(all, mode, number), `${number}`).toBe(judged(filter, mode, number));
+    expect(judged(all, mode, taking)).toBe("allow");
+    expect(judged(commandFilter(processor, { keeper: true }), mode, taking)).toBe(EPERM);
   });
 
   it("judges namespaces, terminals and sockets by their arguments", () => {
@@ -142,7 +153,7 @@ describe.each(PROCESSORS)("the filter of a wall on %s", (processor, mode) => {
         EPERM,
         EPERM,
       ]);
-    const open = seccompFilter(processor, { unixSockets: true });
+    const open = seccompFilter(processor, { unixSockets: true, keeper: false });
     expect([1, 17].map((family) => judged(open, mode, at("socket"), [family]))).toEqual(["allow", EPERM]);
   });
 
@@ -161,7 +172,7 @@ describe.each(PROCESSORS)("the filter of a wall on %s", (processor, mode) => {
     const guarded = ["open", "openat", "openat2", "socket", "ioctl", "fcntl", "setpriority", "ioprio_set"];
     const special = new Set(guarded.map(at));
     for (let number = 0; number < 600; number += 1) {
-      if (special.has(number)) continue;
+      if (special.has(number) || number === numbersOf(REFUSED, processor).get("pidfd_getfd")) continue;
       const made = paths.has(number) ? "notify" : unmade.has(number) ? EOPNOTSUPP : "allow";
       const wanted = number >= 470 ? ENOSYS : made;
       expect(judged(kept, mode, number), `${number}`).toBe(wanted);
