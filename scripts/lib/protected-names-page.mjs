@@ -15,6 +15,10 @@ case, so they are written in small letters. What lies in a protected folder is p
 
 Besides the names: \`/proc\`, \`/sys\` and \`/dev\`; git's objects, packs and large files, by the form of their names, wherever they lie; what git keeps in a folder that has a file \`HEAD\`; and
 the program's own files.
+
+Not protected are examples of environment files, which repositories hold to be copied and filled in, and which by that convention have no secrets: \`.env.example\`,
+\`.env.sample\`, \`.env.template\`, \`.env.dist\`, and those of one surrounding, such as \`.env.test.example\`. Where yours hold some, name them in \`denied_paths\`. Nor
+are certificates and public keys whose names say that they are (\`ca.pem\`, \`fullchain.pem\`, \`id.pub.key\`).
 `;
 
 /** `classes` and `namesIn` are those of protected-names.ts. */

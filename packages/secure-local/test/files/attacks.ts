@@ -163,6 +163,7 @@ export function spellings(name: string): string[] {
 /** Honest names that resemble protected ones. */
 export const HONEST: readonly string[] = [
   ...[
+    ...["example", "sample", "template", "dist"].flatMap((kind) => [`.env.${kind}`, `.env.test.${kind}`]),
     "environment.ts",
     "env",
     "env.ts",

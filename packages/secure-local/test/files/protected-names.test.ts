@@ -44,6 +44,26 @@ describe("the classes of protected names", () => {
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });
 
+  it("let examples of environment files be used, and nothing that only looks like one", async () => {
+    const rules = await everywhere();
+    const refused = (name: string): boolean => rules.judge(`/data/p/${name}`, "read") !== undefined;
+    for (const kind of ["example", "sample", "template", "dist"]) {
+      for (const name of [`.env.${kind}`, `.env.test.${kind}`, `.ENV.Production.${kind}`, `a/.env.${kind}`])
+        expect([name, refused(name)]).toEqual([name, false]);
+      for (const name of [
+        `.env.${kind}.local`,
+        `.env${kind}`,
+        `.env-${kind}`,
+        `.env.${kind}s`,
+        `.envrc.${kind}`,
+        `.env.${kind}/.env`,
+        `.env.a.b.${kind}`,
+        `.env.${kind}~`,
+      ])
+        expect([name, refused(name)]).toEqual([name, true]);
+    }
+  });
+
   it("refuse what they say, in every spelling, below them too, and allow to read what may only not be written", async () => {
     const rules = await everywhere();
     const wrong: string[] = [];

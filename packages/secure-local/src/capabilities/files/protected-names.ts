@@ -36,7 +36,10 @@ export const COMMANDS = "commands";
 /** Certificates and public keys, by the words people give them. */
 const PUBLIC =
   /^(?!.*(?:priv|secret))(?:.*[-_.])?(?:ca|cacerts?|certs?|certificates?|(?:full)?chain|bundle|crl|csr|pub|public|pubkey|public[-_]?key)(?:[-_.]?\d*)\.(?:pem|key)$/;
+/** What stands in repositories for everybody to copy and fill in: names, and no values. */
+const EXAMPLE = /^\.env(?:\.[\w-]+)?\.(?:example|sample|template|dist)$/;
 const UNLESS: ReadonlyMap<string, RegExp> = new Map([
+  [".env*", EXAMPLE],
   ["*.pem", PUBLIC],
   ["*.key", PUBLIC],
 ]);
