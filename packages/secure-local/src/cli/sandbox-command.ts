@@ -118,6 +118,11 @@ async function run(
   const replaced = new Set(inPlace.map(({ at }) => at));
   const rest = reach.filter(({ path, at = path, access }) => access === "hidden" || !replaced.has(at));
   const all = [...rest, ...(shown ? [] : [programReach(executable)]), ...inPlace];
+  const shim = shimRefusal(executable, all);
+  if (shim !== undefined) {
+    await close();
+    throw new UsageError(shim);
+  }
   const workingDirectory = folderInside(folder, all);
   const way = (name: "stdout" | "stderr"): "pipe" | "inherit" => (read.includes(name) ? "pipe" : "inherit");
   const command: WalledCommand = { executable, args, env, reach: all, limits, egress, workingDirectory };
@@ -158,6 +163,20 @@ function folderInside(folder: string, reach: readonly Reach[]): string | undefin
 
 function programReach(executable: string): Reach {
   return { path: realpathSync(executable), at: executable, access: "read" };
+}
+
+/** pyenv, rbenv, nodenv, asdf, mise: a script that looks for the real program in folders beside its own. */
+const SHIM = /^(.*\/\.?(\w+))\/shims\/([^/]+)$/;
+
+/** What to type in place of a shim whose programs are not seen inside; undefined where it is none, or they are. */
+export function shimRefusal(executable: string, reach: readonly Reach[]): string | undefined {
+  const [, root = "", manager = "", name = ""] = SHIM.exec(executable) ?? [];
+  if (name === "" || folderInside(root, reach) !== undefined) return undefined;
+  return (
+    `${executable} only looks for the real ${name} in ${root}, which a sandbox does not see; type the path that ` +
+    `"${manager} which ${name}" tells, with the folder two above it in sandbox.read_only_paths, or a ${name} of the system, ` +
+    `as in sandbox -- /usr/bin/${name}`
+  );
 }
 
 /** A path, or the first of that name in the folders of PATH. @throws UsageError */

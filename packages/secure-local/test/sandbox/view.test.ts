@@ -14,6 +14,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { execFileSync } from "node:child_process";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { homedir } from "node:os";
@@ -324,6 +325,26 @@ cd ..; git clone -q one two; cd two; git log --format=%s; git config remote.orig
 git config user.name A; git config user.email a@b.c; echo y >> f; git stash -q; git stash pop -q; git commit -qam second; git bisect start HEAD HEAD~1 >&2; git bisect reset >&2`;
     const { stdout, exitCode } = await run(script, { more });
     expect([exitCode, stdout]).toEqual([0, `first\n${data}/one\nnear\norigin\nother\n`]);
+  });
+
+  test("clones what holds protected names, all but these, as the page says", async () => {
+    rmSync(data, { recursive: true });
+    mkdirSync(join(data, "one/.vscode"), { recursive: true });
+    for (const name of [".vscode/settings.json", ".env", ".env.example", "f"])
+      writeFileSync(join(data, "one", name), name);
+    const git = (...args: string[]): Buffer => execFileSync("git", ["-C", join(data, "one"), ...args]);
+    for (const args of [
+      ["init", "-q"],
+      ["add", "-A"],
+      ["-c", "user.name=A", "-c", "user.email=a@b.c", "commit", "-qm", "m"],
+    ])
+      git(...args);
+    const page = readFileSync(new URL("../../../../docs/sandbox.md", import.meta.url), "utf8");
+    const remedy = /```sh\n(git reset[^]*?)```/.exec(page)?.[1] ?? "exit 9";
+    const { stdout } = await run(`git clone -q one two; cd two; set -e; ${remedy} git status --short; ls -A; cat f`, {
+      more,
+    });
+    expect(stdout).toBe(".env.example\n.git\nf\nf");
   });
 
   test.each([
