@@ -15,6 +15,7 @@ import type { Policy } from "../policy/policy.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { clusterPlace, clusterSettings } from "./cluster-settings.js";
 import { checkpointKeyFile } from "./open-audit.js";
+import { archivedNotes } from "./archived-note.js";
 import { auditFile, policyFile, programVersion } from "./settings.js";
 import { complain, ExitCode, print, printJson, showProgress, styled } from "./terminal.js";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
@@ -241,7 +242,7 @@ async function auditReport(line: CommandLine, files: readonly string[], words: r
   const file = line.output ?? `audit-report-${localTime(now).slice(0, 10)}.html`;
   const { AuditReport } = await import("./audit-report.js");
   const logs = await verifiedLogs(line, files);
-  const report = new AuditReport({ logs, wanted, now: now.getTime(), version: programVersion() });
+  const report = new AuditReport({ logs, unread: archivedNotes(files), wanted, now: now.getTime(), version: programVersion() });
   const lines = readLogs(files, await policyNames(line));
   showProgress(`reading ${files.join(", ")}`);
   for await (const entry of callsOf(lines)) if (fits(entry.record, entry.line)) report.add(entry);
@@ -250,6 +251,7 @@ async function auditReport(line: CommandLine, files: readonly string[], words: r
   if (wrong !== undefined) throw new UsageError(wrong);
   if (line.json) printJson({ file, ok: logs.every(({ ok }) => ok) });
   else print(`${styled("green", "written")}  ${file}`);
+  tellArchived(files);
   return logs.every(({ ok }) => ok) ? ExitCode.Ok : ExitCode.Failed;
 }
 
@@ -265,6 +267,7 @@ export async function auditQuery(
   let found = 0;
   if (line.json) {
     for await (const { record, line: text } of lines) if (wanted(record, text)) await written(jsonLine(text));
+    tellArchived(files);
     return ExitCode.Ok;
   }
   await written(styled("dim", tableHead()));
@@ -274,7 +277,13 @@ export async function auditQuery(
     await written(tableRow(record));
   }
   complain(`${found} line${found === 1 ? "" : "s"}`);
+  tellArchived(files);
   return ExitCode.Ok;
+}
+
+/** Whoever finds nothing has to know where else it may be. */
+function tellArchived(logs: readonly string[]): void {
+  for (const note of archivedNotes(logs)) complain(`mcp-secure-local: ${escapeUnseen(note)}`);
 }
 
 /** Names of policies; those that hold here are known without a record of their start. A broken one keeps no log from being read. */
@@ -321,6 +330,7 @@ export async function auditTail(
   { words, signal }: { readonly words: readonly string[]; readonly signal?: AbortSignal },
 ): Promise<number> {
   const wanted = recordFilter(sinceFirst(line, words));
+  tellArchived(files);
   if (!line.json) print(styled("dim", tableHead()));
   const names = await policyNames(line);
   const show = { wanted, names };

@@ -17,6 +17,8 @@ export interface VerifiedLog {
 
 export interface ReportOptions {
   readonly logs: readonly VerifiedLog[];
+  /** What of the logs was not read, in sentences. */
+  readonly unread?: readonly string[];
   /** The words of the command line that say which records are meant. */
   readonly wanted: readonly string[];
   /** Milliseconds since 1970. */
@@ -96,11 +98,12 @@ export class AuditReport {
   html(): string {
     const { clients, tools, files, hosts, other } = this.#tables;
     const { ok, denied, failed } = this.#counts;
-    const { now, wanted, version, logs } = this.#options;
+    const { now, wanted, version, logs, unread = [] } = this.#options;
     const head = `Written ${localTime(now)} (${zone(new Date(now))}) by mcp-secure-local ${version}`;
     const which = wanted.length === 0 ? "the whole log" : wanted.join(" ");
     return page([
       `<h1>What the AI clients did</h1><p class="dim">${text(head)}; ${text(which)}</p>`,
+      ...unread.map((note) => `<p class="failed">${text(note)}</p>`),
       `<p class="sum"><b>${ok + denied + failed}</b> calls: <b class="ok">${ok}</b> done, <b class="denied">${denied}</b> denied, <b class="failed">${failed}</b> failed</p>`,
       this.#started === 0
         ? ""

@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { archiveFiles, archivedFiles } from "../../src/audit/archive.js";
 import { AuditLog } from "../../src/audit/audit-log.js";
+import { archivedNotes } from "../../src/cli/archived-note.js";
 import { chainOf } from "../../src/audit/chain-heads.js";
 import { checkpointKey, publicKeyPath, signedCheckpoint } from "../../src/audit/checkpoint.js";
 import { bodyHash, lineBody, sealText } from "../../src/audit/event-text.js";
@@ -13,7 +14,7 @@ import { archivedPath, archivesOf, headPath, readHead } from "../../src/audit/lo
 import { verifyAudit, type VerifyOptions } from "../../src/audit/verify-audit.js";
 import { verifyChains } from "../../src/audit/verify-chains.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
-import { run } from "../cli/command.js";
+import { run, start } from "../cli/command.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 const pemOf = (key: KeyObject): string => createPublicKey(key).export({ type: "spki", format: "pem" }).toString();
@@ -53,6 +54,23 @@ async function archived({ log, to, key, options }: Scene, count?: number): Promi
 const linesOf = (file: string): string[] => readFileSync(file, "utf8").split("\n").slice(0, -1);
 
 describe("a log whose full files were archived", () => {
+  it("is searched with a note of how many records lie in each folder, but for those that were brought back", async () => {
+    const its = await scene();
+    expect(archivedNotes([its.log])).toEqual([]);
+    const second = `${its.to} 2`;
+    await archived(its, 2);
+    const there = archivedFiles(its.log).at(-1)!.seq;
+    await archived({ ...its, to: second });
+    const all = archivedFiles(its.log).at(-1)!.seq;
+    const noted = (count: number, to: string): string =>
+      `${count} older records are archived in ${to} and were not searched: --audit ${join(to, "audit.log")}`;
+    expect(archivedNotes([its.log])).toEqual([noted(there, its.to), noted(all - there, second)]);
+    expect(archivedNotes([join(its.to, "audit.log")])).toEqual([]);
+    for (const { file, to } of archivedFiles(its.log))
+      if (to === its.to) cpSync(join(to, file), join(dirname(its.log), file));
+    expect(archivedNotes([its.log])).toEqual([noted(all - there, second)]);
+  });
+
   it("verifies, says from where it goes on, and is written on", async () => {
     const its = await scene();
     const files = archivesOf(its.log).map((file) => basename(file));
@@ -306,6 +324,15 @@ it("audit archive moves what verifies, says where to, and leaves alone what does
     stdout: expect.stringMatching(/; an archive, which ends/) as never,
   });
   expect((await ours("query", "--audit", join(to, "audit.log"))).stdout).toMatch(/ t0 +-/);
+  const { seq } = archivedFiles(log).at(-1)!;
+  const note = `${seq} older records are archived in ${to} and were not searched: --audit ${join(to, "audit.log")}`;
+  for (const words of [["query"], ["query", "--json"], ["query", "tool=t0"], ["report", "--output", `${home}/a.html`]])
+    expect((await ours(...words)).stderr, words.join(" ")).toContain(note);
+  expect(readFileSync(`${home}/a.html`, "utf8")).toContain(`${seq} older records are archived in`);
+  expect((await ours("query", "--audit", join(to, "audit.log"))).stderr).not.toContain("not searched");
+  const following = start(["audit", "tail"], { home });
+  for await (const text of following.stderr.setEncoding("utf8")) if (String(text).includes(note)) break;
+  following.kill();
   expect(await ours("archive", to)).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^No file of the log is full/) as never,
