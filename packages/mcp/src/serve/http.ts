@@ -39,6 +39,11 @@ export interface HttpServing {
   /** What is open now, and the bytes of all connections so far. */
   stats(): HttpStats;
   /**
+   * Ends the sessions and streams of the principals that `whose` is true of, and cancels what they have running: for people who
+   * may not call any more. Undefined is whoever is unknown. Whether they are let in again is for `authorization` to say.
+   */
+  endSessions(whose: (principal: string | undefined) => boolean): Promise<void>;
+  /**
    * Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`, then ends the server's tasks.
    * Safe to call again.
    */
@@ -106,7 +111,7 @@ function serving(url: string, { endpoint, listener, member }: Parts, signals: bo
     return (closing ??= end());
   }
   const stats = (): HttpStats => ({ ...endpoint.load(), ...listener.traffic() });
-  return { url, stats, close, closed };
+  return { url, stats, endSessions: (whose) => endpoint.endOf(whose), close, closed };
 }
 
 function isLoopback(host: string): boolean {

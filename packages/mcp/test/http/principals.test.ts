@@ -77,6 +77,53 @@ describe("authenticate", () => {
     expect((await one?.post(ask("tasks/result", 21)))?.text).toContain("of program one");
   });
 
+  it("ends what one principal has open and running, whatever it is, and nothing of another", async () => {
+    const server = new Server({ name: "t", version: "1" });
+    const begun: (() => void)[] = [];
+    server.tool("long", {
+      run: (_, ctx) => {
+        begun.shift()?.();
+        return new Promise((resolve) => ctx.signal.addEventListener("abort", () => resolve("cancelled")));
+      },
+    });
+    const serving = await start(server, { authenticate: byToken, sse: true });
+    const { url } = serving;
+    /** What somebody has: a session with a stream and a call, a call by itself, a listen, and the older transport. */
+    const everything = async (user: string) => {
+      const opened = await session(url, "2025-11-25", { headers: as(user) });
+      const accept = { accept: "text/event-stream", ...as(user) };
+      const standing = new OpenStream(url, { headers: { ...opened.headers, ...accept } });
+      const older = new OpenStream(new URL("/sse", url).href, { headers: accept });
+      const listen = modern("subscriptions/listen", { notifications: { toolsListChanged: true } });
+      const listening = new OpenStream(url, {
+        method: "POST",
+        headers: { ...JSON_TYPES, ...modernHeaders(listen), ...as(user) },
+        body: JSON.stringify(listen),
+      });
+      await Promise.all([standing.opened, older.opened, listening.opened]);
+      const running = gate();
+      begun.push(running.open);
+      const alone = modern("tools/call", { name: "long" });
+      const answer = post(url, alone, { ...modernHeaders(alone), ...as(user) });
+      await running.opened;
+      return { opened, streams: [standing, older, listening], answer };
+    };
+    const [ada, bob] = [await everything("ada"), await everything("bob")];
+    await serving.endSessions((principal) => principal === "bob");
+    await Promise.all(bob.streams.map(({ ended }) => ended));
+    expect((await bob.answer).text).toContain("error");
+    expect((await bob.opened.post({ jsonrpc: "2.0", id: 9, method: "ping" })).status).toBe(404);
+    expect((await ada.opened.post({ jsonrpc: "2.0", id: 9, method: "ping" })).status).toBe(200);
+    const open = await Promise.race([
+      ...ada.streams.map(({ ended }) => ended.then(() => "ended")),
+      ada.answer.then(() => "answered"),
+      new Promise((resolve) => setTimeout(resolve, 100, "open")),
+    ]);
+    expect(open).toBe("open");
+    await serving.endSessions(() => true);
+    await Promise.all([...ada.streams.map(({ ended }) => ended), ada.answer]);
+  });
+
   it("refuses with its own status and headers, before the body is read", async () => {
     const { url } = await start(testServer(), { authenticate: byToken });
     const refused = await post(url, "{ not read");

@@ -6,6 +6,8 @@ type AuditKind =
   | "stop"
   | "policy.loaded"
   | "policy.rejected"
+  | "people.changed"
+  | "people.rejected"
   | "lock.loaded"
   | "lock.rejected"
   | "call.intent"

@@ -242,7 +242,13 @@ async function auditReport(line: CommandLine, files: readonly string[], words: r
   const file = line.output ?? `audit-report-${localTime(now).slice(0, 10)}.html`;
   const { AuditReport } = await import("./audit-report.js");
   const logs = await verifiedLogs(line, files);
-  const report = new AuditReport({ logs, unread: archivedNotes(files), wanted, now: now.getTime(), version: programVersion() });
+  const report = new AuditReport({
+    logs,
+    unread: archivedNotes(files),
+    wanted,
+    now: now.getTime(),
+    version: programVersion(),
+  });
   const lines = readLogs(files, await policyNames(line));
   showProgress(`reading ${files.join(", ")}`);
   for await (const entry of callsOf(lines)) if (fits(entry.record, entry.line)) report.add(entry);

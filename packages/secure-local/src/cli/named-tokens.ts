@@ -1,7 +1,7 @@
 // Reads the file of `serve --tokens`: the people who may call over HTTP, each by the SHA-256 of a token of their own.
 import * as fs from "node:fs";
 import { OWNER } from "../audit/call-records.js";
-import type { NamedToken } from "../server/http-options.js";
+import type { NamedToken } from "../server/known-people.js";
 import { ServeError } from "./failure.js";
 
 /** As many as are compared with each request, without the owner's. */

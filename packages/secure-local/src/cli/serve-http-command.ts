@@ -11,7 +11,8 @@ import { PolicyNames } from "./audit-lines.js";
 import { Metrics } from "../observe/metrics.js";
 import { telemetry } from "../observe/open-telemetry.js";
 import { loadPolicy } from "../policy/load-policy.js";
-import { httpOptions, type NamedToken } from "../server/http-options.js";
+import { httpOptions } from "../server/http-options.js";
+import { KnownPeople } from "../server/known-people.js";
 import type { Policy } from "../policy/policy.js";
 import { lockFileOf } from "../server/plugin-lock.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
@@ -25,6 +26,7 @@ import { auditKeeper, checkpointKeyFile, logPlaces, openAudit } from "./open-aud
 import { ownPlaces, pluginFolders, policyFile, programVersion, tokenFile } from "./settings.js";
 import { bindsToLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
 import { storedToken } from "./stored-secret.js";
+import { followTokensFile } from "./follow-tokens-file.js";
 import { namedTokens } from "./named-tokens.js";
 import { clusterPlace, clusterSettings } from "./cluster-settings.js";
 import type { ClusterOptions, OpenCluster } from "../cluster/open-cluster.js";
@@ -44,7 +46,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const file = policyFile(line);
   const policy = await loadPolicy(file, line.profile);
   const token = settings.auth ? storedToken(tokenFile()) : undefined;
-  const people = settings.tokens === undefined ? [] : namedTokens(settings.tokens);
+  const people = new KnownPeople(settings.tokens === undefined ? [] : namedTokens(settings.tokens));
   const version = programVersion();
   const metrics = new Metrics(version);
   const onRefused = (): void => void (metrics.shed += 1);
@@ -71,6 +73,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   await cluster?.start(audit, () => metrics.text(serving.stats(), audit));
   const adopt = auditKeeper(audit, line, { policy, say, heads: cluster?.heads });
   const stopFollowing = followPolicyFile(profiles, file, { say, adopt });
+  const stopFollowingTokens = followTokensFile(people, settings.tokens, { serving, audit, say });
   const { url } = serving;
   door.open({ secure, version, auditFile: audit.file, transport: "http", url });
   announce({ ...settings, json: line.json }, { serving, profiles: pathsOf(parts), people }, token);
@@ -80,6 +83,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   await attached?.close();
   await door.close();
   stopFollowing();
+  stopFollowingTokens();
   metrics.close();
   await Promise.all([secure.stop(), profiles.stop()]);
   await audit.close();
@@ -109,8 +113,8 @@ async function joined(
 }
 
 /** By what callers are known, which all processes have to have alike. */
-function known(token: string | undefined, people: readonly NamedToken[]): readonly string[] {
-  return [token ?? "", ...people.map(({ principal, sha256 }) => `${principal} ${sha256}`)];
+function known(token: string | undefined, people: KnownPeople): readonly string[] {
+  return [token ?? "", ...people.tokens.map(({ principal, sha256 }) => `${principal} ${sha256}`)];
 }
 
 /** What of a policy all processes have to have alike: the file, and what was approved of plugins and servers. */
@@ -130,7 +134,7 @@ interface Parts {
   readonly cluster: OpenCluster | undefined;
   readonly settings: ServeSettings;
   readonly token: string | undefined;
-  readonly people: readonly NamedToken[];
+  readonly people: KnownPeople;
   readonly audit: AuditLog;
   readonly secure: SecureServer;
   readonly profiles: ProfileServers;
@@ -195,12 +199,12 @@ function announce(
   }: {
     readonly serving: HttpServing;
     readonly profiles: readonly string[];
-    readonly people: readonly NamedToken[];
+    readonly people: KnownPeople;
   },
   token: string | undefined,
 ): void {
   const { socketPath, sse, host, quiet, json } = settings;
-  const names = [...new Set(people.map(({ principal }) => principal))];
+  const { names } = people;
   const asked = token === undefined ? {} : { tokenFile: tokenFile() };
   const parts = Object.fromEntries(profiles.map((name) => [name, `${url}/${name}`]));
   const paths = profiles.length === 0 ? {} : { profiles: parts };

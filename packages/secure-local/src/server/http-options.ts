@@ -17,6 +17,7 @@ import {
 import type { AuditSink } from "../audit/audit-event.js";
 import { OWNER } from "../audit/call-records.js";
 import type { Load, Metrics } from "../observe/metrics.js";
+import type { KnownPeople } from "./known-people.js";
 import { httpRoom, type LoadShedder } from "./load-shedder.js";
 import { SlidingWindow } from "../guard/rate-limits.js";
 import { PROMETHEUS_TYPE } from "../observe/prometheus-text.js";
@@ -33,7 +34,7 @@ export interface HttpSettings {
   /** Undefined: everybody who reaches the server may call. */
   readonly token: string | undefined;
   /** Others who may call, each by a token of their own. Default: nobody. */
-  readonly people?: readonly NamedToken[];
+  readonly people?: Pick<KnownPeople, "tokens">;
   readonly audit: AuditSink;
   readonly metrics: Metrics;
   readonly gate: Pick<LoadShedder, "refusal" | "short">;
@@ -47,7 +48,7 @@ export function httpOptions({
   perSecond,
   origins = [],
   token,
-  people = [],
+  people = NOBODY,
   audit,
   metrics,
   gate,
@@ -75,18 +76,12 @@ export function httpOptions({
 
 // Lets in over HTTP whoever has a token of this server, under the name of whoever it was made for, and records who had none.
 
-/** Somebody else who may call: sessions, tasks, limits, approvals and records of theirs are kept apart by the name. */
-export interface NamedToken {
-  readonly principal: string;
-  readonly sha256: string;
-}
-
 /** Refusals recorded a minute: enough to see an attack, too few to fill a disk with. */
 const RECORDS = 60;
 
 interface HttpAuthorizationOptions {
   readonly token: string;
-  readonly people?: readonly NamedToken[];
+  readonly people?: Pick<KnownPeople, "tokens">;
   readonly audit: AuditSink;
   /** Told of every request without the token. */
   readonly onRefused: () => void;
@@ -97,18 +92,40 @@ interface HttpAuthorizationOptions {
 /** Every request without the token is told to `onRefused`, and so many a minute are one record each in the audit log. */
 export function httpAuthorization({
   token,
-  people = [],
+  people = NOBODY,
   audit,
   onRefused,
   gate,
 }: HttpAuthorizationOptions): HttpAuthorization {
   const window = new SlidingWindow();
   return {
-    authenticator: behind(gate, staticTokenAuthenticator([{ token, principal: OWNER }, ...people])),
+    authenticator: behind(gate, following(token, people)),
     onRefused({ status, message }, { path }) {
       if (status === NO_ROOM) return;
       onRefused();
       if (window.take(RECORDS, performance.now()) === 0) void record(audit, path, message);
+    },
+  };
+}
+
+const NOBODY = { tokens: [] };
+
+/** Judges by the list as it is now. Who was let in by an older one, while it was exchanged, is judged once more. */
+function following(token: string, people: Pick<KnownPeople, "tokens">): Authenticator {
+  let list = people.tokens;
+  const make = (): Authenticator => staticTokenAuthenticator([{ token, principal: OWNER }, ...list]);
+  let made = make();
+  const current = (): Authenticator => {
+    if (list === people.tokens) return made;
+    list = people.tokens;
+    return (made = make());
+  };
+  return {
+    authenticate(request) {
+      const its = current();
+      const outcome = its.authenticate(request);
+      if (!(outcome instanceof Promise)) return outcome;
+      return outcome.then((later) => (its === current() ? later : current().authenticate(request)));
     },
   };
 }

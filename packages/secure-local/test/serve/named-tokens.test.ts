@@ -1,6 +1,7 @@
 // Several people at one server: who is let in by which token, and what is kept apart by their names.
 import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { namedTokens } from "../../src/cli/named-tokens.js";
@@ -12,7 +13,7 @@ import { temporaryFolder } from "../audit/temporary-folder.js";
 import { send, Served, toolCall } from "./served.js";
 
 const hashOf = (token: string): string => createHash("sha256").update(token).digest("hex");
-const [ADA, BEN] = ["a".repeat(43), "b".repeat(43)];
+const [ADA, BEN, CHO] = ["a".repeat(43), "b".repeat(43), "c".repeat(43)];
 const bearer = (token: string): { readonly authorization: string } => ({ authorization: `Bearer ${token}` });
 const ARGS = { expression: "6 * 7" };
 
@@ -36,7 +37,7 @@ describe("serve --tokens", () => {
     expect(await statuses(bearer(ADA), 3)).toEqual(["42", "42", "refused"]);
     expect(await statuses(bearer(BEN), 1)).toEqual(["42"]);
     expect(await statuses(served.bearer, 1)).toEqual(["42"]);
-    expect((await send(url, toolCall("calculate", ARGS, bearer("c".repeat(43))))).status).toBe(401);
+    expect((await send(url, toolCall("calculate", ARGS, bearer(CHO)))).status).toBe(401);
 
     const sessionOf = await opened(url, ADA);
     expect((await listed(url, sessionOf, ADA)).status).toBe(200);
@@ -80,6 +81,51 @@ describe("serve --tokens", () => {
     expect(() => namedTokens(file)).toThrow("others could write themselves into it; run chmod go-w");
   });
 
+  it("lets nobody in any more who left the file, and ends what they have open, at a signal or by itself", async () => {
+    const home = temporaryFolder();
+    const file = join(home, "tokens");
+    const write = (...people: readonly (readonly [string, string])[]): void =>
+      writeFileSync(file, people.map(([name, token]) => `${name}: ${hashOf(token)}\n`).join(""));
+    write(["ada", ADA], ["ben", BEN], ["cho", CHO]);
+    const served = new Served(["--tokens", file, "--quiet"], home);
+    const url = await served.ready();
+    const asked = async (token: string): Promise<number> =>
+      (await send(url, toolCall("calculate", ARGS, bearer(token)))).status;
+    expect(await asked(CHO)).toBe(200);
+    const sessions = { ada: await opened(url, ADA), ben: await opened(url, BEN), cho: await opened(url, CHO) };
+    const stream = listening(url, sessions.cho, CHO);
+    await stream.begun;
+
+    write(["ada", ADA], ["ben", BEN]);
+    served.child.kill("SIGHUP");
+    await served.complained("tokens: cho is gone, 2 people");
+    await stream.over;
+    expect(await asked(CHO)).toBe(401);
+    expect((await listed(url, sessions.ada, ADA)).status).toBe(200);
+    expect(await asked(BEN)).toBe(200);
+
+    writeFileSync(file, `ada: ${ADA}\n`);
+    served.child.kill("SIGHUP");
+    await served.complained(`${file}:1: this line names nobody`);
+    await served.complained("tokens: keeping the people of before: ada, ben");
+    expect([await asked(ADA), await asked(BEN), await asked(CHO)]).toEqual([200, 200, 401]);
+
+    // Nobody has to send a signal, and a token that was exchanged counts as one that left.
+    write(["ada", ADA], ["ben", CHO]);
+    await served.complained("tokens: ben has other tokens, 2 people");
+    expect([await asked(ADA), await asked(BEN), await asked(CHO)]).toEqual([200, 401, 200]);
+    expect((await listed(url, sessions.ben, CHO)).status).toBe(404);
+    expect((await listed(url, sessions.ada, ADA)).status).toBe(200);
+    served.child.kill("SIGHUP");
+    await served.complained("tokens: nothing has changed, 2 people");
+
+    expect(await served.end()).toBe(0);
+    const log = readFileSync(join(home, "state", "mcp-secure-local", "audit.log"), "utf8");
+    expect(log).toMatch(/"kind":"people\.changed".*"gone":\["cho"\]/);
+    expect(log).toContain('"kind":"people.rejected"');
+    expect(log + served.stderr).not.toContain(ADA);
+  });
+
   it("is a file no tool may reach, and goes with a token only", () => {
     const line = readCommandLine(["serve", "--tokens", "/srv/tokens"]);
     expect(ownPlaces(line)).toContain("/srv/tokens");
@@ -102,6 +148,26 @@ function listed(url: string, session: string, token: string): ReturnType<typeof 
   const body = { jsonrpc: "2.0", id: 2, method: "tools/list", params: {} };
   const headers = { "mcp-session-id": session, "mcp-protocol-version": "2025-11-25" };
   return send(url, { body, headers: { ...JSON_HEADERS, ...headers, ...bearer(token) } });
+}
+
+/** A stream for what belongs to no request. */
+function listening(url: string, session: string, token: string): Record<"begun" | "over", Promise<void>> {
+  const headers = {
+    accept: "text/event-stream",
+    "mcp-session-id": session,
+    "mcp-protocol-version": "2025-11-25",
+    ...bearer(token),
+  };
+  let over: Promise<void> = Promise.resolve();
+  const begun = new Promise<void>((resolve, reject) => {
+    const request = httpRequest(url, { headers, agent: false }, (response) => {
+      over = new Promise((end) => response.on("error", () => end()).on("close", () => end()));
+      response.resume();
+      resolve();
+    });
+    request.on("error", reject).end();
+  });
+  return { begun, over: begun.then(() => over) };
 }
 
 const JSON_HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };

@@ -8,7 +8,7 @@ import type { News } from "../../server/server-cluster.js";
 import { ServerConversation } from "../../server/conversation.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpCluster, SessionFacts } from "./http-cluster.js";
-import { HttpSession, type SessionSettings } from "./http-session.js";
+import { HttpSession, type SessionSettings, type Whose } from "./http-session.js";
 import { readsStreams } from "./reply.js";
 
 /** Milliseconds after which a request goes to the session's own process, which so learns that the session is in use. */
@@ -112,6 +112,13 @@ export class GuestSessions {
       this.#guests.delete(news.session);
       void guest.session.close(0);
     } else guest.changed = true;
+  }
+
+  /** Ends those of some principals at once. */
+  async endOf(whose: Whose): Promise<void> {
+    const theirs = [...this.#guests].filter(([, { session }]) => whose(session.principal));
+    for (const [id] of theirs) this.#guests.delete(id);
+    await Promise.all(theirs.map(([, { session }]) => session.close(0)));
   }
 
   /** Ends them all: what runs may finish within `graceMs`. */

@@ -35,6 +35,7 @@ import {
   Turns,
 } from "./http-site.js";
 import type { HttpRefusal, ReplyMode } from "./reply.js";
+import type { Whose } from "./http-session.js";
 import { type EventStore, MemoryEventStore } from "./resumable-stream.js";
 import { SessionlessRequests } from "./sessionless-requests.js";
 import { SseEndpoint, type SseOptions } from "./sse-endpoint.js";
@@ -100,6 +101,8 @@ export interface HttpEndpoint {
   /** The end that the other processes of the server reach. */
   readonly local: LocalEnd;
   load(): HttpLoad;
+  /** Ends what some principals have open at once, and cancels what they have running. */
+  endOf(whose: Whose): Promise<void>;
   /** Refuses what is new, lets what runs finish within the limit `drainMs`, then ends all, the server's tasks too. */
   close(): Promise<void>;
 }
@@ -160,13 +163,19 @@ export function httpEndpoint(
     const further = others.reduce((sum, other) => sum + other.streamable.sessions, 0);
     return { sessions: streamable.sessions + further + (sse?.sessions ?? 0), streams: keeper.size };
   };
-  return { site, limits, local: localEnd(core, site, streamable), load, close };
+  const endOf = async (whose: Whose): Promise<void> => {
+    sessionless.endOf(whose);
+    for (const other of others) other.sessionless.endOf(whose);
+    await Promise.all([streamable, ...others.map((other) => other.streamable), sse].map((each) => each?.endOf(whose)));
+  };
+  return { site, limits, local: localEnd(core, site, streamable), load, endOf, close };
 }
 
 /** A server beside the one of the endpoint. */
 interface FurtherServer {
   readonly path: string;
   readonly streamable: StreamableHttp;
+  readonly sessionless: SessionlessRequests;
   close(drainMs: number): Promise<void>;
 }
 
@@ -190,7 +199,7 @@ function furtherServers(
       await Promise.all([streamable.close(drainMs), sessionless.close(drainMs)]);
       await core.tasks?.close();
     };
-    return { path, streamable, close };
+    return { path, streamable, sessionless, close };
   });
 }
 

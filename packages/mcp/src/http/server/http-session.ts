@@ -11,6 +11,9 @@ import { type EventStore, ResumableStream, type StreamHome } from "./resumable-s
 /** Finished streams a client may still come back to; the oldest is forgotten for a new one. */
 const FINISHED_STREAMS = 100;
 
+/** Says which principals are meant; undefined is whoever is unknown. */
+export type Whose = (principal: string | undefined) => boolean;
+
 export interface SessionSettings {
   readonly limits: SessionLimits;
   readonly store: EventStore;
@@ -270,6 +273,12 @@ export class SessionTable {
     this.#forget(session);
     this.#cluster?.dropSession(session.id);
     await session.close(0);
+  }
+
+  /** Ends the sessions of some principals at once: what they have running is cancelled. */
+  async endOf(whose: Whose): Promise<void> {
+    const all = [...this.#sessions.values()].filter(({ principal }) => whose(principal));
+    await Promise.all(all.map((session) => this.end(session)));
   }
 
   /** Ends every session: what runs in them may finish within `graceMs`, and hears what it waits for until then. */

@@ -35,6 +35,7 @@ import type { ServerCore } from "../../server/core.js";
 import { EventStream, type StreamKeeper } from "./event-stream.js";
 import type { GoneListener, HttpExchange } from "./exchange.js";
 import type { HttpLimits } from "./http-limits.js";
+import type { Whose } from "./http-session.js";
 import { handshakeStatus, Reply, type ReplyMode, type ReplyOwner, statelessStatus } from "./reply.js";
 
 interface SessionlessOptions {
@@ -93,6 +94,15 @@ export class SessionlessRequests implements ConnectionHandler {
     const reply = new Reply(exchange, this.#stateless);
     this.#judge(value, reply);
     reply.linger();
+  }
+
+  /** Cancels what some principals have running, and ends their listens with the answer. */
+  endOf(whose: Whose): void {
+    const theirs = [...this.#calls.all()].filter(({ carrier }) => whose(carrier.principal));
+    for (const call of theirs) {
+      if (call.method === LISTEN) this.#core.subscribers.endAll(call.connection);
+      else this.#core.dispatcher.cancel(call, { reason: "The caller may not call any more", answered: true });
+    }
   }
 
   /** Ends listens with their answer, waits for the rest, and cancels what has not finished after `graceMs`. */

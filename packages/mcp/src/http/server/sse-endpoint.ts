@@ -10,7 +10,8 @@ import { EventStream, type KeepAlive, type ReplyStream, type StreamKeeper } from
 import type { BodyFault, BodyReceiver, HttpExchange } from "./exchange.js";
 import type { HttpCluster } from "./http-cluster.js";
 import type { SessionLimits } from "./http-limits.js";
-import { newSessionId } from "./http-session.js";
+
+import { newSessionId, type Whose } from "./http-session.js";
 import type { FrontDoor, HttpRoute, Permits } from "./http-site.js";
 import {
   handshakeStatus,
@@ -212,6 +213,12 @@ export class SseEndpoint implements BodyReceiver {
     refuseMessage(exchange, 400, new RpcError(ErrorCode.ParseError, "Parse error: the body is not UTF-8"), {
       id: null,
     });
+  }
+
+  /** Ends the sessions of some principals at once: what they have running is cancelled. */
+  async endOf(whose: Whose): Promise<void> {
+    const theirs = [...this.#sessions].filter(([, { principal }]) => whose(principal));
+    await Promise.all(theirs.map(([id]) => this.#end(id, 0)));
   }
 
   /** Ends all sessions: what runs in them may finish within `graceMs`. */

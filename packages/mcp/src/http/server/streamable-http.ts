@@ -12,7 +12,7 @@ import type { KeepAlive } from "./event-stream.js";
 import type { BodyFault, BodyReceiver, HeaderList, HttpExchange } from "./exchange.js";
 import type { HttpCluster, Named, SessionFacts } from "./http-cluster.js";
 import { answeredNode, type GuestSessions, type MakeGuests } from "./guest-sessions.js";
-import { HttpSession, newSessionId, type SessionSettings, SessionTable } from "./http-session.js";
+import { HttpSession, newSessionId, type SessionSettings, SessionTable, type Whose } from "./http-session.js";
 import type { FrontDoor, HttpRoute, Permits } from "./http-site.js";
 import { readsStreams, refuse, refuseAs, refuseMessage, Reply, turnAway, turnAwayForNow } from "./reply.js";
 import { readEventId, type ResumableStream } from "./resumable-stream.js";
@@ -167,6 +167,11 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     if (fault === "too-long") return turnAway(exchange, 413, "The body is too long");
     if (fault === "no-room") return turnAwayForNow(exchange);
     refuseMessage(exchange, 400, new RpcError(ErrorCode.ParseError, "Parse error: the body is not UTF-8"));
+  }
+
+  /** Ends the sessions of some principals at once: what they have running is cancelled. */
+  async endOf(whose: Whose): Promise<void> {
+    await Promise.all([this.#table?.endOf(whose), this.#guests?.endOf(whose)]);
   }
 
   /** Ends all sessions: what runs in them may finish within `graceMs`. */
