@@ -31,7 +31,7 @@ export function clusterSettings(
   return { redis, prefix: line.prefix, address: line.address, keyFile };
 }
 
-/** With the keys of the file, of which one is made if there is none. @throws ServeError for a file not fit to hold them */
+/** With the keys of the file, of which one is made if there is none. @throws UsageError for a file not fit to hold them */
 export function clusterPlace({ redis, prefix, keyFile }: ClusterSettings): ClusterPlace {
   return { redis, prefix, keys: storedShareKeys(keyFile) };
 }

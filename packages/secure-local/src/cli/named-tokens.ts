@@ -2,7 +2,7 @@
 import * as fs from "node:fs";
 import { OWNER } from "../audit/call-records.js";
 import type { NamedToken } from "../server/known-people.js";
-import { ServeError } from "./failure.js";
+import { UsageError } from "./command-line.js";
 
 /** As many as are compared with each request, without the owner's. */
 const MAX_TOKENS = 999;
@@ -15,7 +15,7 @@ const LINE_ADVICE = "write NAME: SHA256, as in ada: and the 64 hexadecimal digit
 
 /**
  * Lines `NAME: SHA256`; empty ones and those that begin with # are passed over. A name may stand on two lines while its token is
- * changed. No message repeats a line: it may hold a token. @throws ServeError
+ * changed. No message repeats a line: it may hold a token. @throws UsageError
  */
 export function namedTokens(file: string): readonly NamedToken[] {
   const found: NamedToken[] = [];
@@ -25,21 +25,21 @@ export function namedTokens(file: string): readonly NamedToken[] {
     if (line === "" || line.startsWith("#")) continue;
     const [, principal, digits] = LINE.exec(line) ?? [];
     if (principal === undefined || digits === undefined)
-      throw new ServeError(`${file}:${at + 1}: this line names nobody; ${LINE_ADVICE}`);
+      throw new UsageError(`${file}:${at + 1}: this line names nobody; ${LINE_ADVICE}`);
     if (principal.toLowerCase() === OWNER)
-      throw new ServeError(`${file}:${at + 1}: ${OWNER} is whoever runs serve, and has a token; use another name`);
+      throw new UsageError(`${file}:${at + 1}: ${OWNER} is whoever runs serve, and has a token; use another name`);
     const sha256 = digits.toLowerCase();
     const other = whose.get(sha256);
     if (other !== undefined)
-      throw new ServeError(
+      throw new UsageError(
         `${file}:${at + 1}: ${principal} has the token of ${other}, so nobody could tell them apart; make one for each`,
       );
     whose.set(sha256, principal);
     found.push({ principal, sha256 });
   }
-  if (found.length === 0) throw new ServeError(`${file} names nobody; ${LINE_ADVICE}, or leave out --tokens`);
+  if (found.length === 0) throw new UsageError(`${file} names nobody; ${LINE_ADVICE}, or leave out --tokens`);
   if (found.length > MAX_TOKENS)
-    throw new ServeError(`${file} has ${found.length} tokens, and ${MAX_TOKENS} are the most; remove some`);
+    throw new UsageError(`${file} has ${found.length} tokens, and ${MAX_TOKENS} are the most; remove some`);
   return found;
 }
 
@@ -50,13 +50,13 @@ function readTokensFile(file: string): string {
     descriptor = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
     const status = fs.fstatSync(descriptor);
     const advice = faultOf(status);
-    if (advice !== undefined) throw new ServeError(`${file} cannot be the file of --tokens: ${advice}`);
+    if (advice !== undefined) throw new UsageError(`${file} cannot be the file of --tokens: ${advice}`);
     return fs.readFileSync(descriptor, "utf8");
   } catch (error) {
-    if (error instanceof ServeError) throw error;
+    if (error instanceof UsageError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     const why = code === "ENOENT" ? "there is no such file; check the path" : `${message}; see to its rights`;
-    throw new ServeError(`the tokens of --tokens ${file} cannot be read: ${why}`, { cause: error });
+    throw new UsageError(`the tokens of --tokens ${file} cannot be read: ${why}`, { cause: error });
   } finally {
     if (descriptor !== undefined) fs.closeSync(descriptor);
   }

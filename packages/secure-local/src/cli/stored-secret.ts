@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname } from "node:path";
-import { ServeError } from "./failure.js";
+import { UsageError } from "./command-line.js";
 import { makeFolder } from "../audit/make-folder.js";
 
 /** Nobody guesses 256 bits. */
@@ -22,14 +22,14 @@ interface SecretKind {
 const TOKEN: SecretKind = { noun: "token", pattern: /^[A-Za-z0-9_-]{43}$/, encoding: "base64url", most: 1 };
 const SHARE_KEY: SecretKind = { noun: "key", pattern: /^[A-Za-z0-9+/]{43}=$/, encoding: "base64", most: 4 };
 
-/** The token of a file, which is made if there is none. @throws ServeError when the file is not fit to hold a secret */
+/** The token of a file, which is made if there is none. @throws UsageError when the file is not fit to hold a secret */
 export function storedToken(file: string): string {
   return storedSecrets(file, TOKEN)[0] as string;
 }
 
 /**
  * The keys of a file, one a line, of which one is made if there is none. While keys are changed it holds several: the first is
- * used, all are accepted. @throws ServeError when the file is not fit to hold a secret
+ * used, all are accepted. @throws UsageError when the file is not fit to hold a secret
  */
 export function storedShareKeys(file: string): readonly string[] {
   return storedSecrets(file, SHARE_KEY);
@@ -39,8 +39,8 @@ function storedSecrets(file: string, kind: SecretKind): readonly string[] {
   try {
     return readSecrets(file, kind) ?? [makeSecret(file, kind)];
   } catch (error) {
-    if (error instanceof ServeError) throw error;
-    throw new ServeError(
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(
       `the ${kind.noun} file ${file} cannot be used (${(error as Error).message}); see to its rights, or remove it`,
       { cause: error },
     );
@@ -57,7 +57,7 @@ function readSecrets(file: string, kind: SecretKind): readonly string[] | undefi
     const bytes = Buffer.alloc(MAX_FILE_BYTES);
     const lines = bytes.toString("latin1", 0, fs.readSync(descriptor, bytes)).trimEnd().split(/\r?\n/);
     if (lines.length > most || !lines.every((line) => pattern.test(line)))
-      throw new ServeError(`${file} holds no ${noun}: remove it, and the next start makes a new one`);
+      throw new UsageError(`${file} holds no ${noun}: remove it, and the next start makes a new one`);
     return lines;
   } finally {
     fs.closeSync(descriptor);
@@ -72,7 +72,7 @@ function openExisting(file: string, noun: string): number | undefined {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
     if (code === "ELOOP")
-      throw new ServeError(
+      throw new UsageError(
         `${file} is a link, and the ${noun} has to be in a file of its own: remove it, and the next start makes one`,
       );
     throw error;
@@ -81,15 +81,15 @@ function openExisting(file: string, noun: string): number | undefined {
 
 function checkOwner(file: string, stats: fs.Stats, noun: string): void {
   if (!stats.isFile())
-    throw new ServeError(
+    throw new UsageError(
       `${file} is no file, so the ${noun} cannot be kept there: remove it, and the next start makes one`,
     );
   if (process.platform === "win32") return;
   if (stats.uid !== process.getuid?.())
-    throw new ServeError(`${file} belongs to somebody else: remove it, and the next start makes a ${noun} of your own`);
+    throw new UsageError(`${file} belongs to somebody else: remove it, and the next start makes a ${noun} of your own`);
   if ((stats.mode & OTHERS) === 0) return;
   const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
-  throw new ServeError(
+  throw new UsageError(
     `${file} may be read by others (mode ${mode}), so its ${noun} may be known: remove it, and the next start makes a new one`,
   );
 }

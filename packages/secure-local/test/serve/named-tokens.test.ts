@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { namedTokens } from "../../src/cli/named-tokens.js";
 import { serveSettings } from "../../src/cli/serve-http-settings.js";
 import { ownPlaces } from "../../src/cli/settings.js";
-import { readCommandLine } from "../../src/cli/command-line.js";
+import { readCommandLine, UsageError } from "../../src/cli/command-line.js";
 import { tableRow } from "../../src/cli/audit-calls.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { send, Served, toolCall } from "./served.js";
@@ -70,6 +70,7 @@ describe("serve --tokens", () => {
       writeFileSync(file, text);
       expect(() => namedTokens(file)).toThrow(fault);
       expect(() => namedTokens(file)).not.toThrow(ADA);
+      expect(() => namedTokens(file)).toThrow(UsageError);
     }
     writeFileSync(file, `ada: ${hashOf(ADA)}\nada: ${hashOf(BEN)}\n`);
     expect(namedTokens(file).map(({ principal }) => principal)).toEqual(["ada", "ada"]);
@@ -124,6 +125,18 @@ describe("serve --tokens", () => {
     expect(log).toMatch(/"kind":"people\.changed".*"gone":\["cho"\]/);
     expect(log).toContain('"kind":"people.rejected"');
     expect(log + served.stderr).not.toContain(ADA);
+  });
+
+  it("ends serve with the exit code of a wrong configuration, as the faults of every file of secrets do", async () => {
+    const home = temporaryFolder();
+    const file = join(home, "tokens");
+    writeFileSync(file, "ada\n");
+    expect(await new Served(["--tokens", file], home).exited()).toBe(2);
+    const token = join(home, "token");
+    writeFileSync(token, "no token", { mode: 0o600 });
+    const served = new Served([], home, { env: { MCP_SECURE_LOCAL_TOKEN_FILE: token } });
+    expect(await served.exited()).toBe(2);
+    expect(served.stderr).toContain(`${token} holds no token`);
   });
 
   it("is a file no tool may reach, and goes with a token only", () => {
