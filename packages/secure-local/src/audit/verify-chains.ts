@@ -64,6 +64,13 @@ export async function verifyChains(
   return checked;
 }
 
+/** Whether one of the heads is of a log in a folder: where none is, they are those of other processes. */
+export async function knowsSome(folder: string, heads: readonly SignedHead[]): Promise<boolean> {
+  const known = new Set(heads.map(({ chain }) => chain));
+  for (const file of logsIn(folder)) if (known.has((await chainOf(file)) ?? "")) return true;
+  return false;
+}
+
 function noteKey(keys: Map<string, Set<string>>, chain: string | undefined, key: string): void {
   if (chain === undefined) return;
   const known = keys.get(chain) ?? new Set<string>();

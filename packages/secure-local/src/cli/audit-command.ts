@@ -67,7 +67,7 @@ async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[])
 async function verifyFolder(line: CommandLine, folder: string): Promise<number> {
   const settings = line.redis === undefined ? undefined : clusterSettings(line);
   const heads = settings && (await (await import("../cluster/open-cluster.js")).headsIn(clusterPlace(settings)));
-  const { verifyChains } = await import("../audit/verify-chains.js");
+  const { knowsSome, verifyChains } = await import("../audit/verify-chains.js");
   const chains = await verifyChains(folder, heads, await verifyOptions(line));
   const ok = chains.length > 0 && chains.every((chain) => chain.ok);
   if (line.json) printJson({ ok, chains });
@@ -76,15 +76,28 @@ async function verifyFolder(line: CommandLine, folder: string): Promise<number> 
     if (!fine) complain(`${at ?? file}: ${reason}`);
     else {
       const agree = [
-        ...(checkpoints > 0 ? [`${checkpoints} signed checkpoints agree`] : []),
-        ...(witnesses > 0 ? [`${witnesses} witnesses agree`] : []),
+        ...(checkpoints > 0 ? [agreeing(checkpoints, "signed checkpoint")] : []),
+        ...(witnesses > 0 ? [agreeing(witnesses, "witness")] : []),
       ];
       const proof =
         agree.length > 0 ? agree.join(", ") : "its end is not proven: no checkpoint and no other log knows it";
       print(`${styled("green", "ok")}  ${file}: ${records} records, none changed, missing or added; ${proof}`);
     }
   }
+  if (settings !== undefined && !(await knowsSome(folder, heads ?? [])))
+    complain(
+      `mcp-secure-local: nothing of these processes is in Redis under the prefix ${settings.prefix ?? USUAL_PREFIX}; name theirs with --prefix NAME`,
+    );
   return ok ? ExitCode.Ok : ExitCode.Failed;
+}
+
+/** What keys in Redis begin with where nobody says otherwise. */
+const USUAL_PREFIX = "mcp";
+
+/** `1 witness agrees`, `2 witnesses agree`. */
+function agreeing(count: number, noun: string): string {
+  if (count === 1) return `1 ${noun} agrees`;
+  return `${count} ${noun}${noun.endsWith("s") ? "es" : "s"} agree`;
 }
 
 async function verifiedLogs(line: CommandLine, files: readonly string[], named = false): Promise<Verified[]> {
@@ -167,7 +180,7 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
     const notes = [
       files > 1 ? ` in ${files} files` : "",
       ", none changed, missing or added",
-      checkpoints === undefined ? "" : `; ${checkpoints} signed checkpoints agree`,
+      checkpoints === undefined ? "" : `; ${agreeing(checkpoints, "signed checkpoint")}`,
       tornTail === undefined ? "" : `; an unfinished last line of ${tornTail} bytes, which the next start repairs`,
       inJournal === undefined ? "" : `; ${inJournal} more in its journal, which the next start puts back`,
       continues === undefined ? "" : `; continues from ${continuesText(continues)}`,

@@ -78,6 +78,12 @@ describe.runIf(hasRedis)("the logs of all processes", () => {
     const sound = await check();
     expect(sound.said.match(/^ok /gm), sound.said).toHaveLength(3);
     expect(sound.withRedis.match(/^ok /gm), sound.withRedis).toHaveLength(3);
+    expect(sound.said + sound.withRedis).not.toMatch(/\b1 (?:witnesses|signed checkpoints) |nothing of these/);
+    const elsewhere = ["--redis", fleet.redis.url, "--prefix", `${fleet.prefix}-other`];
+    const other = await run(["audit", "verify", all, ...elsewhere], { home: third?.home ?? "" });
+    expect(other.stderr).toContain(
+      `nothing of these processes is in Redis under the prefix ${fleet.prefix}-other; name theirs with --prefix NAME`,
+    );
     // The first one's log, with its head file, ends two records earlier: the third has recorded its head when it joined.
     const cut = join(all, "machine-0", "audit.log");
     const whole = readFileSync(cut, "utf8");
