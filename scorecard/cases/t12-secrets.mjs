@@ -47,6 +47,20 @@ export const defences = [
     replace: "&#(\\d{9});",
   },
   {
+    name: "texts are read without their line breaks and layers of escapes",
+    steps: ["saidBack"],
+    file: "secure-local/src/audit/secret-shapes.ts",
+    find: "const places = encodedSecrets().in(plain);",
+    replace: "const places: readonly Place[] = [];",
+  },
+  {
+    name: "the strings of structured content are looked through together",
+    steps: ["saidBack"],
+    file: "secure-local/src/guard/cleaning/clean-result.ts",
+    find: "const next = withoutShared(texts);\n  const cleaned",
+    replace: "const next = undefined as (() => string) | undefined;\n  const cleaned",
+  },
+  {
     name: "definitions of servers are kept without secrets",
     steps: ["saidBack"],
     file: "secure-local/src/server/server-items.ts",
@@ -96,6 +110,24 @@ function readAll(answer) {
   return [text, ...blobs, texts.join("")].join("\n");
 }
 
+const fold = (text, columns, by) => text.replace(new RegExp(`.{${columns}}`, "g"), `$&${by}`);
+const base64 = (text, encoding) => Buffer.from(text, encoding).toString("base64");
+const hexadecimal = (text) => Buffer.from(text).toString("hex");
+/** How a server may write what it says back, so that no line of it is a usual spelling. */
+const WRITTEN = {
+  "Base64 in lines of 76": (text) => fold(base64(text), 76, "\r\n"),
+  "Base64 in lines of 20, indented": (text) => fold(base64(text), 20, "\n    "),
+  "Base64 in lines, in JSON": (text) => fold(base64(text), 20, "\\n"),
+  "hexadecimal in lines of 60": (text) => fold(hexadecimal(text), 60, "\n"),
+  "plain, in lines of 20": (text) => fold(text, 20, "\n"),
+  "quoted-printable": (text) => fold(text, 20, "=\n"),
+  "Base64 of UTF-16": (text) => base64(text, "utf16le"),
+  "Base64 of Base64": (text) => base64(base64(text)),
+  "decimal bytes": (text) => JSON.stringify(Buffer.from(text)),
+  "a URL escaped twice": (text) => [...text].map((each) => `%25${each.charCodeAt(0).toString(16)}`).join(""),
+  "entities without an end": (text) => [...text].map((each) => `&#${each.charCodeAt(0)}`).join(""),
+};
+
 /** A server says back what it was sent, where no text of its answer is the secret. */
 async function saidBack(report, { cleanResult, rememberSecret, serverItems }) {
   for (let index = 0; index < 12; index += 1) {
@@ -127,6 +159,23 @@ async function saidBack(report, { cleanResult, rememberSecret, serverItems }) {
         const text = [...value].map((each, at) => (at % every === 0 ? entity(each.charCodeAt(0)) : each)).join("");
         await attack(`${name}, every ${every}`, { content: [{ type: "text", text }] });
       }
+    report.kind("a secret over several lines, or written twice", { found: "attackers" });
+    for (const [name, write] of Object.entries(WRITTEN))
+      for (const before of [0, 1, 2, 45])
+        await attack(`${name}, ${before} before`, {
+          content: [{ type: "text", text: write(`${"x".repeat(before)}${value} tail ${"y".repeat(40)}`) }],
+        });
+    report.kind("a secret spread over structured content", { found: "attackers" });
+    for (const size of [1, 3, 7, value.length - 1]) {
+      const parts = value.match(new RegExp(`.{1,${size}}`, "g"));
+      const strings = (got) =>
+        [got, [...got.matchAll(/"part":"([^"]*)"/g)].map(([, part]) => part).join("")].join("\n");
+      await attack(
+        `strings of ${size}`,
+        { content: [], structuredContent: { rows: parts.map((part, at) => ({ at, part })) } },
+        strings,
+      );
+    }
     report.kind("a secret in the definitions of a server", { found: "attack" });
     const tool = {
       name: "t",

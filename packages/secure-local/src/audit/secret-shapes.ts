@@ -1,4 +1,5 @@
 // Knows secrets by their own look: the tokens whose issuers gave them a shape.
+import { EncodedSecrets } from "./encoded-secrets.js";
 import { followsFiles, renewSecretsOnce } from "./secret-files.js";
 
 /**
@@ -198,6 +199,7 @@ const names = new Map<string, string>();
 let pattern: RegExp | undefined;
 /** The values with any of their characters escaped, which is looked for only where something is. */
 let escapes: EscapedValues | undefined;
+let encodings: EncodedSecrets | undefined;
 const plainNames = new Map<string, string>();
 let version = 0;
 
@@ -256,6 +258,7 @@ function look(): void {
   const sorted = [...names.keys()].sort((a, b) => b.length - a.length);
   pattern = new RegExp(sorted.map(escaped).join("|"), "g");
   escapes = undefined;
+  encodings = undefined;
   version += 1;
 }
 
@@ -275,7 +278,8 @@ export function secretsVersion(): number {
 export function knownPlaces(text: string): readonly Place[] {
   if (followsFiles) renewSecretsOnce();
   if (pattern === undefined) return [];
-  return [...plainPlaces(text, pattern), ...escapedSecrets().in(text)].sort((a, b) => a.index - b.index);
+  const all = [...plainPlaces(text, pattern), ...escapedSecrets().in(text), ...encodedSecrets().in(text)];
+  return all.sort(inOrder);
 }
 
 interface Place {
@@ -314,13 +318,25 @@ function escapedSecrets(): EscapedValues {
   return escapes;
 }
 
+function encodedSecrets(): EncodedSecrets {
+  encodings ??= new EncodedSecrets([...names].map(([each, its]) => [each, `[secret ${its}]`]));
+  return encodings;
+}
+
+/** Of those that begin together the longest first. */
+function inOrder(a: Place, b: Place): number {
+  return a.index - b.index || b.length - a.length;
+}
+
 /** The text with the values of known secrets replaced by their names. */
 export function replaceKnown(text: string): string {
   if (followsFiles) renewSecretsOnce();
   if (pattern === undefined) return text;
   pattern.lastIndex = 0;
   const replaced = pattern.test(text) ? withoutPlaces(text, plainPlaces(text, pattern)) : text;
-  return escapedSecrets().replace(replaced);
+  const plain = escapedSecrets().replace(replaced);
+  const places = encodedSecrets().in(plain);
+  return places.length === 0 ? plain : withoutPlaces(plain, [...places].sort(inOrder));
 }
 
 /**

@@ -208,3 +208,107 @@ describe("a result that is long without long texts", () => {
     expect(cut).toContain("bytes removed");
   });
 });
+
+describe("a value that is written in another way", () => {
+  const value = "tkt_SuperSecretValue_9f8e7d6c";
+  rememberSecret("wrapped", value);
+  const LABEL = "[secret wrapped]";
+  const hex = (text: string): string => Buffer.from(text).toString("hex");
+  const fold = (text: string, columns: number, by: string): string =>
+    text.replace(new RegExp(`.{${columns}}`, "g"), `$&${by}`);
+  const each = (how: (code: number) => string) => (text: string) =>
+    [...text].map((character) => how(character.charCodeAt(0))).join("");
+  /** What is left of a value: any six characters of it, once everything is read that we know to be read. */
+  const WRITTEN: Readonly<Record<string, (text: string) => string>> = {
+    "Base64 of UTF-16": (text) => base64(text, "utf16le"),
+    "Base64 of Base64": (text) => base64(base64(text)),
+    "Base64 of hexadecimal": (text) => base64(hex(text)),
+    "hexadecimal of Base64": (text) => hex(base64(text)),
+    "decimal bytes": (text) => JSON.stringify(Buffer.from(text)),
+    "decimal bytes on lines": (text) => JSON.stringify(Buffer.from(text), undefined, 2),
+    "sixteenths of a program": each((code) => `0x${code.toString(16)}, `),
+    "entities without an end": each((code) => `&#${code}`),
+    "entities with zeros": each((code) => `&#000000000${code};`),
+    "entities by name": (text) => text.replaceAll("_", "&lowbar;"),
+    "escaped twice in a URL": each((code) => `%25${code.toString(16)}`),
+    "escaped twice in JSON": each((code) => `\\\\u00${code.toString(16)}`),
+    "entities of entities": each((code) => `&amp;#${code};`),
+    "quoted-printable": (text) => fold(each((code) => `=${code.toString(16).toUpperCase()}`)(text), 30, "=\r\n"),
+    "quoted-printable with soft breaks": (text) => fold(text, 7, "=\n"),
+  };
+  it.each(Object.entries(WRITTEN))("is found as %s, wherever it stands", (_, write) => {
+    for (const before of ["", "a", "ab", "abc", "x".repeat(45)])
+      for (const text of [write(`${before}${value} tail`), `begin ${write(before + value)} end`]) {
+        const cleaned = cleanText(text);
+        expect(cleaned, text).toContain(LABEL);
+        for (const piece of [value, ...pieces(write(value))]) expect(cleaned, text).not.toContain(piece);
+      }
+  });
+
+  const BREAKS = ["\n", "\r\n", "\n    ", " \n\t", "\\n", "\\r\\n", "\\\\n", "\u2028"];
+  const FORMS: Readonly<Record<string, (text: string) => string>> = {
+    "as it is": (text) => text,
+    Base64: (text) => base64(text),
+    "Base64 for URLs": (text) => Buffer.from(text).toString("base64url"),
+    hexadecimal: hex,
+    "Base64 of UTF-16": (text) => base64(text, "utf16le"),
+  };
+  it.each(Object.entries(FORMS))("is found over several lines: %s", (_, write) => {
+    for (const by of BREAKS)
+      for (const columns of [7, 20, 60, 64, 76])
+        for (const before of [0, 1, 2, 45]) {
+          const text = fold(write(`${"x".repeat(before)}${value} tail ${"y".repeat(40)}`), columns, by);
+          const cleaned = cleanText(text);
+          expect(cleaned, text).toContain(LABEL);
+          expect(cleaned.replaceAll(/\s|\\+[nr]/g, ""), text).not.toContain(write(value).slice(4, -6));
+        }
+  });
+
+  it("leaves what stands around it, and what is none", () => {
+    expect(cleanText(`one\ntwo ${fold(base64(value), 20, "\n")} three\nfour`)).toMatch(
+      /^one\ntwo \[secret wrapped\].{0,3} three\nfour$/s,
+    );
+    for (const text of ["a\nb %41 &amp;\n", base64("another text, on its own".repeat(9)), "1, 2, 3, 4, 5, 6, 7, 8"])
+      expect(cleanText(text)).toBe(text);
+  });
+
+  it("is found in the strings of structured content together, and in lists of bytes", () => {
+    for (const size of [1, 3, 7, value.length - 1]) {
+      const parts = value.match(new RegExp(`.{1,${size}}`, "g")) ?? [];
+      for (const structuredContent of [
+        { parts },
+        { rows: parts.map((part, at) => ({ at, part })) },
+        Object.fromEntries(parts.map((part, at) => [`k${at}`, part])),
+      ]) {
+        const text = JSON.stringify(cleanResult({ content: [], structuredContent }));
+        expect(text).toContain(LABEL);
+        for (const part of parts.filter(({ length }) => length > 3)) expect(text).not.toContain(part);
+      }
+    }
+    const data = [...Buffer.from(`a ${value} z`)];
+    const cleaned = cleanResult({ content: [], structuredContent: { data, other: [1, 2, 3] } });
+    expect(cleaned.structuredContent.data).toEqual(
+      data.map((byte, at) => (at < 2 || at >= data.length - 2 ? byte : 0)),
+    );
+    expect(cleaned.structuredContent.other).toEqual([1, 2, 3]);
+  });
+
+  it("takes linear time to be looked for, whatever almost is one", () => {
+    const took = (text: string): number => {
+      const begin = performance.now();
+      cleanText(text, { textBytes: 10_000_000 });
+      return performance.now() - begin;
+    };
+    const seeds = ["%25", "\\", "\n", "a\n", "=41", "&#0", "&", "0", "1,", "QUFB", "41 ", " \n"];
+    for (const seed of seeds) {
+      took(seed.repeat(20_000));
+      const [small, large] = [took(seed.repeat(20_000)), took(seed.repeat(160_000))];
+      expect(large, JSON.stringify(seed)).toBeLessThan(8 * 5 * Math.max(small, 20));
+    }
+  }, 60_000);
+
+  /** Pieces of what was written that say enough of the value to be told. */
+  function pieces(text: string): readonly string[] {
+    return text.length < 24 ? [] : [text.slice(8, -8)];
+  }
+});

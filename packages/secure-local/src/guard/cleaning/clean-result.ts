@@ -52,7 +52,7 @@ export function cleanResult<T>(result: T, limits: CleanLimits = DEFAULT_CLEAN_LI
   const pass: Pass = { limits, left: limits.resultBytes, size: 0, texts: [] };
   const cleaned = cleanAny(result, pass, 0, true);
   if (limits.wholeBytes !== undefined && pass.size > limits.wholeBytes) throw new LongResultError();
-  return withoutSpread(cleaned, pass.texts) as T;
+  return withoutSpreadValues(withoutSpread(cleaned, pass.texts)) as T;
 }
 
 /** Returns any JSON value (error data, log data, arguments to be shown) cleaned, as `cleanResult` does. */
@@ -157,9 +157,15 @@ interface Cut {
 }
 
 function withoutSpread(result: unknown, texts: readonly string[]): unknown {
-  if (texts.length < 2 || !knowsSecrets()) return result;
+  const next = withoutShared(texts);
+  return next === undefined ? result : withTexts(result, next);
+}
+
+/** The texts one by one without the values that stand in all of them together; undefined where there is none. */
+function withoutShared(texts: readonly string[]): (() => string) | undefined {
+  if (texts.length < 2 || !knowsSecrets()) return undefined;
   const places = knownPlaces(texts.join(""));
-  if (places.length === 0) return result;
+  if (places.length === 0) return undefined;
   const cuts: Cut[][] = [];
   let begin = 0;
   for (const text of texts) {
@@ -175,7 +181,53 @@ function withoutSpread(result: unknown, texts: readonly string[]): unknown {
     begin = end;
   }
   let at = 0;
-  return withTexts(result, () => withoutCuts(texts[at] as string, cuts[at++] as Cut[]));
+  return () => withoutCuts(texts[at] as string, cuts[at++] as Cut[]);
+}
+
+/** The same for the strings of structured content, in their order, and for bytes that are a list of numbers. */
+function withoutSpreadValues(result: unknown): unknown {
+  if (typeof result !== "object" || result === null || !("structuredContent" in result) || !knowsSecrets())
+    return result;
+  const { structuredContent: held } = result;
+  const texts: string[] = [];
+  let isBare = true;
+  withStrings(held, (text) => {
+    texts.push(text);
+    return text;
+  });
+  const bytes = (list: readonly number[]): readonly number[] => {
+    const found = knownPlaces(Buffer.from(list).latin1Slice());
+    if (found.length === 0) return list;
+    isBare = false;
+    return list.map((each, at) => (found.some(({ index, length }) => at >= index && at < index + length) ? 0 : each));
+  };
+  const next = withoutShared(texts);
+  const cleaned = withStrings(held, next ?? ((text) => text), bytes);
+  if (next === undefined && isBare) return result;
+  const copy = copyOf(result as Json, Object.keys(result));
+  define(copy, "structuredContent", cleaned);
+  return copy;
+}
+
+/** The value with other strings, in their order, and other lists of bytes. */
+function withStrings(
+  value: unknown,
+  text: (text: string) => string,
+  bytes?: (list: readonly number[]) => readonly number[],
+): unknown {
+  if (typeof value === "string") return text(value);
+  if (Array.isArray(value)) {
+    if (bytes !== undefined && value.length > 0 && value.every(isByte)) return bytes(value as readonly number[]);
+    return value.map((each: unknown) => withStrings(each, text, bytes));
+  }
+  if (typeof value !== "object" || value === null || "toJSON" in value) return value;
+  const copy = copyOf(value as Json, Object.keys(value));
+  for (const [key, member] of Object.entries(value)) define(copy, key, withStrings(member, text, bytes));
+  return copy;
+}
+
+function isByte(value: unknown): boolean {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 255;
 }
 
 function withoutCuts(text: string, cuts: readonly Cut[]): string {
