@@ -131,7 +131,7 @@ export class EncodedSecrets {
 /** What becomes of a spelling as the text around it is read: itself where nothing in it is special. */
 function formsOf(spelling: string): readonly string[] {
   if (!MAY_BE_OTHER.test(spelling)) return [spelling];
-  const views = [spelling, Buffer.from(spelling).latin1Slice()].map(whole);
+  const views = [spelling, Buffer.from(spelling).toString("latin1")].map(whole);
   return views.flatMap((view) => [view, ...readings(view)]).flatMap(({ text }) => (text === "" ? [] : [text]));
 }
 
@@ -231,7 +231,7 @@ function* bytesOf(view: View): Iterable<View> {
     for (let shift = 0; shift < 4; shift += 1) {
       const from = index + shift;
       yield {
-        text: Buffer.from(run.slice(shift), "base64").latin1Slice(),
+        text: Buffer.from(run.slice(shift), "base64").toString("latin1"),
         begin: (at) => view.begin(from + Math.floor((at * 4) / 3)),
         end: (at) => view.end(from + Math.min(Math.ceil((at * 4) / 3), run.length - shift)),
       };
@@ -253,7 +253,7 @@ function numbers(view: View, run: string, from: number, base: 10 | 16): View {
     bytes.push(Number.parseInt(match[0], base) & 255);
   }
   return {
-    text: Buffer.from(bytes).latin1Slice(),
+    text: Buffer.from(bytes).toString("latin1"),
     begin: (at) => view.begin(begins[at] ?? from),
     end: (at) => view.end(ends[at - 1] ?? from),
   };

@@ -11,6 +11,7 @@ import {
 } from "@secure-local/mcp/server";
 import { redactValue } from "../audit/redact.js";
 import { cleanValue } from "./cleaning/clean-result.js";
+import { Admissions } from "./admissions.js";
 import { RateLimits, type RateRule, SlidingWindow, type TakenPlaces } from "./rate-limits.js";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
@@ -39,44 +40,6 @@ import {
 } from "./refusal.js";
 import { listenedSubjects, type Subject, subjectOf, type CompiledPolicy, compilePolicy } from "./compiled-policy.js";
 import { type Flow, type FlowOf, type Taint, type TaintBook, Taints } from "./taints.js";
-
-// Knows of calls that have been admitted and have not begun yet, because their intent is still being written.
-
-interface Withdrawal {
-  /** The number of the last call it waits for, and how many of them have not begun. */
-  readonly upTo: number;
-  left: number;
-  readonly take: () => void;
-}
-
-/** What an admitted call needs must stay until the call has begun, though the policy in force no longer has it. */
-export class Admissions {
-  #numbers = 0;
-  #waiting = 0;
-  #withdrawals: Withdrawal[] = [];
-
-  /** A call is admitted. Returns its number, for `leave`. */
-  enter(): number {
-    this.#waiting += 1;
-    return (this.#numbers += 1);
-  }
-
-  /** It has begun, or never will. To be called once. */
-  leave(number: number): void {
-    this.#waiting -= 1;
-    if (this.#withdrawals.length === 0) return;
-    for (const withdrawal of this.#withdrawals) if (number <= withdrawal.upTo) withdrawal.left -= 1;
-    const due = this.#withdrawals.filter(({ left }) => left === 0);
-    this.#withdrawals = this.#withdrawals.filter(({ left }) => left > 0);
-    for (const { take } of due) take();
-  }
-
-  /** Calls `take` once every call admitted so far has begun: at once, when there is none. */
-  withdraw(take: () => void): void {
-    if (this.#waiting === 0) take();
-    else this.#withdrawals.push({ upTo: this.#numbers, left: this.#waiting, take });
-  }
-}
 
 // Tells callers what the guard did, as log messages of theirs and nobody else's.
 
@@ -446,7 +409,7 @@ export class Guard {
     const underway: Underway | undefined = this.#acting || this.#approving ? { guarded, deadline } : undefined;
     if (underway !== undefined) this.#underway.set(call.signal, underway);
     // Cancelled while its intent was written: then it is not begun.
-    const running = call.ended ? undefined : deadline.run(next);
+    const running = call.ended ? undefined : deadline.run(this.#asking(guarded, next));
     this.#admissions.leave(admission);
     const ending = running === undefined ? NOT_BEGUN : await running;
     // Nothing more is done for it.
@@ -465,6 +428,25 @@ export class Guard {
       return answerOf(giveUp(subject, `${WITHHELD} ${logAdvice(error)}`));
     }
     return answerOf(told);
+  }
+
+  /** What reaches a mounted server and has no handler of ours is asked about here. */
+  #asking(guarded: GuardedRequest, next: Next): Next {
+    const asked = this.#approving && guarded.server !== undefined ? askedReach(guarded) : undefined;
+    if (asked === undefined) return next;
+    if (guarded.call.method === "completion/complete")
+      return async () => ((await this.#wouldAskOf(asked, guarded)) ? { completion: { values: [] } } : next());
+    return async () => {
+      const refused = await this.consent(asked);
+      if (refused !== undefined) throw new RpcError(INVALID_PARAMS, refused.text, { rule: refused.rule });
+      return next();
+    };
+  }
+
+  /** Nobody is asked while somebody types. */
+  async #wouldAskOf(asked: AskedCall, guarded: GuardedRequest): Promise<boolean> {
+    const taint = await this.#taints.before(asked, guarded);
+    return this.#approvals.needOf({ ...asked, taint }, { guarded }) !== undefined;
   }
 
   async #withhold(guarded: GuardedRequest, result: RequestEnd): Promise<Answer> {
@@ -545,8 +527,10 @@ export class Guard {
     for (const subject of listenedSubjects(call)) {
       if (!this.#exists(subject)) continue;
       const decision = this.#decide(terms, subject);
-      if (decision.allowed) continue;
-      return this.#refuse(this.#begin(call, subject, terms), denied(subject, decision));
+      const guarded = this.#begin(call, subject, terms);
+      if (!decision.allowed) return this.#refuse(guarded, denied(subject, decision));
+      // The server hears of its URI, as when it is read.
+      if (this.#approving && guarded.server !== undefined) await this.#guard(guarded, async () => ({}));
     }
     return next();
   }
@@ -566,6 +550,25 @@ function redirected(given: unknown, { from, to }: Redirect): unknown {
     return Object.fromEntries(Object.entries(given).map(([key, each]) => [key, redirected(each, { from, to })]));
   return given === from ? to : given;
 }
+
+/**
+ * What a subscription or completion tells a mounted server, as the read of the same thing would be judged; undefined for other
+ * requests, whose handlers ask.
+ */
+function askedReach({ call, subject: { kind, name } }: GuardedRequest): AskedCall | undefined {
+  if (kind === "tool") return undefined;
+  const about = { ctx: call, tool: name, read: { kind, name }, destructive: false };
+  if (call.method === "resources/subscribe" || call.method === "subscriptions/listen")
+    return { ...about, arguments: {} };
+  if (call.method !== "completion/complete") return undefined;
+  const { argument, context } = call.params as {
+    readonly argument: { readonly name: string; readonly value: string };
+    readonly context?: { readonly arguments?: Readonly<Record<string, string>> };
+  };
+  return { ...about, arguments: { ...context?.arguments, [argument.name]: argument.value } };
+}
+
+const INVALID_PARAMS = -32602;
 
 const PRIVATE: Flow = Object.freeze({ private: true, untrusted: false, sends: false });
 

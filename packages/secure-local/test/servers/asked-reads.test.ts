@@ -54,3 +54,48 @@ it("asks before what could carry away what the session has read, a URI as well",
     expect(answer).toMatch(ASKED);
   expect(fleet.asked.filter((method) => !method.endsWith("listen"))).toEqual(["every resources/read"]);
 });
+
+/** What tells a server of a URI or a value without reading it. */
+const REACHES: Readonly<Record<string, readonly (readonly [method: string, params: object])[]>> = {
+  "2025-11-25": [
+    ["resources/subscribe", { uri: "note://a" }],
+    ["resources/subscribe", { uri: "memo://what-was-read" }],
+  ],
+  "2026-07-28": [
+    ["subscriptions/listen", { notifications: { resourceSubscriptions: ["note://a"] } }],
+    ["subscriptions/listen", { notifications: { resourceSubscriptions: ["memo://what-was-read"] } }],
+  ],
+};
+const COMPLETIONS = [
+  { ref: { type: "ref/resource", uri: "memo://{id}" }, argument: { name: "id", value: "what-was-read" } },
+  { ref: { type: "ref/prompt", name: "every__pr" }, argument: { name: "q", value: "what-was-read" } },
+];
+
+it.each(Object.keys(REACHES))(
+  "tells a server nothing by a subscription that a read would be asked about, in revision %s",
+  async (revision) => {
+    for (const [rule, first] of [["{ approve: all }"], ["{ approve: tainted }", "resources/read"]] as const) {
+      await told(rule, revision, first);
+      const peer = await fleet.client(revision);
+      if (first !== undefined) await peer.request(first, { ...ASKS[first] });
+      const before = fleet.asked.filter((method) => !/listen|read/.test(method)).length;
+      for (const [method, params] of REACHES[revision] ?? [])
+        await expect(peer.request(method, { ...params }), `${rule} ${method}`).rejects.toThrow(ASKED);
+      for (const params of COMPLETIONS)
+        expect(await peer.request("completion/complete", { ...params })).toMatchObject({ completion: { values: [] } });
+      expect(fleet.asked.filter((method) => !/listen|read/.test(method)).length).toBe(before);
+      const kinds = fleet.audit.records().map(({ kind }) => kind);
+      expect(kinds).toContain("approval.denied");
+    }
+  },
+);
+
+it("passes subscriptions and completions on where no rule asks", async () => {
+  await told('{ approve: ["every__num"] }', "2025-11-25");
+  const peer = await fleet.client("2025-11-25");
+  await peer.request("resources/subscribe", { uri: "memo://7" });
+  const [params] = COMPLETIONS;
+  expect(await peer.request("completion/complete", { ...params })).toMatchObject({
+    completion: { values: ["completed"] },
+  });
+});

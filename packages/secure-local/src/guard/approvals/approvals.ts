@@ -50,7 +50,8 @@ export interface ApprovalChannel {
 
 /** A call whose arguments are known to be sound, just before its handler runs. */
 export interface AskedCall {
-  readonly ctx: Context;
+  /** Where there is no more of it than its signal, the client cannot be asked within it. */
+  readonly ctx: Context | Pick<Context, "signal">;
   readonly tool: string;
   readonly destructive: boolean;
   /** Who does it for the call; absent where it is the call itself. See `ApprovalCall`. */
@@ -278,7 +279,7 @@ export class Approvals {
 
   async #put(asked: Case, signal: AbortSignal): Promise<ApprovalReply> {
     const { need, call, question } = asked;
-    if (need.answerBy.has("client") && canAskClient(call.ctx)) {
+    if (need.answerBy.has("client") && "elicit" in call.ctx && canAskClient(call.ctx)) {
       asked.by = "client";
       const reply = await askClient(call.ctx, question, signal);
       if (reply !== undefined) return reply;

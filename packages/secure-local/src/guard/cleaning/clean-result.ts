@@ -196,7 +196,7 @@ function withoutSpreadValues(result: unknown): unknown {
     return text;
   });
   const bytes = (list: readonly number[]): readonly number[] => {
-    const found = knownPlaces(Buffer.from(list).latin1Slice());
+    const found = knownPlaces(Buffer.from(list).toString("latin1"));
     if (found.length === 0) return list;
     isBare = false;
     return list.map((each, at) => (found.some(({ index, length }) => at >= index && at < index + length) ? 0 : each));
