@@ -6,5 +6,5 @@ export { innerUri, mountedName, unwrapUri, wrapUri } from "../gateway/uris.js";
 export type { Admit, RelayedItem, RelayedQuestion, RelayedWords } from "../gateway/relay.js";
 export type { RelayFailure } from "../gateway/told.js";
 export type { RelayedRequest } from "./types.js";
-export { type Offer, readOffer } from "../gateway/offer.js";
+export { itemFault, type Offer, readOffer } from "../gateway/offer.js";
 export type { ListHints } from "./types.js";

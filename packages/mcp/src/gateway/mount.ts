@@ -19,7 +19,7 @@ import { TaskCall } from "../server/tasks/task-run.js";
 import type { ToolEntry } from "../server/tools.js";
 import type { Connections, Lease } from "./connections.js";
 import { type Offering, type Uris, exposedName } from "./uris.js";
-import { type Offer, tasksOf } from "./offer.js";
+import { type Offer, soundOffer, tasksOf } from "./offer.js";
 import type { MaybePromise } from "../endpoint/call.js";
 import type { InputRequired } from "../server/interactive.js";
 import type { Relayed, ToolResult } from "../server/content.js";
@@ -90,7 +90,7 @@ export class Mount {
   #known: Offer | undefined;
 
   constructor(parts: MountParts) {
-    this.#known = parts.known;
+    this.#known = parts.known && soundOffer(parts.known);
     this.name = parts.name;
     this.#parts = parts;
     this.#relay = new Relay({
@@ -122,7 +122,7 @@ export class Mount {
 
   /** Offers this once `refresh` is called: the names of URIs depend on what all mounts offer. */
   prepare(offer: Offer): void {
-    this.#offer = offer;
+    this.#offer = soundOffer(offer, (fault) => this.#parts.warn(`${this.name}: ${fault}`));
   }
 
   /** Shows what is offered under the names it has now. What did not change stays as it is. */

@@ -85,14 +85,80 @@ async function withCompletions(
 }
 
 function firstCompletable(prompts: readonly JsonObject[], templates: readonly JsonObject[]): JsonObject | undefined {
-  for (const { name, arguments: args } of prompts) {
-    const [first] = Array.isArray(args) ? (args as readonly JsonObject[]) : [];
-    if (first !== undefined) return { ref: { type: "ref/prompt", name }, argument: { name: first["name"], value: "" } };
+  for (const { name, arguments: args } of prompts.filter(isJsonObject)) {
+    const [first] = Array.isArray(args) ? (args as readonly unknown[]) : [];
+    if (isJsonObject(first)) return { ref: { type: "ref/prompt", name }, argument: { name: first["name"], value: "" } };
   }
   const [template] = templates;
   const variable = /\{[^A-Za-z_{}]?([A-Za-z0-9_]+)/.exec(String(template?.["uriTemplate"]))?.[1];
   if (template === undefined || variable === undefined) return undefined;
   return { ref: { type: "ref/resource", uri: template["uriTemplate"] }, argument: { name: variable, value: "" } };
+}
+
+/** What each kind of item has to have, and the kinds of what it may have: all that a list is made from. */
+const SHAPES = {
+  tool: { needs: { name: "text", inputSchema: "schema" }, may: { outputSchema: "schema", execution: "object" } },
+  prompt: { needs: { name: "text" }, may: { arguments: "arguments" } },
+  resource: { needs: { uri: "text" }, may: { name: "text", mimeType: "text" } },
+  template: { needs: { uriTemplate: "text" }, may: { name: "text", mimeType: "text" } },
+} as const;
+const MAY_ALL = {
+  title: "text",
+  description: "text",
+  icons: "objects",
+  annotations: "object",
+  _meta: "object",
+} as const;
+
+const KINDS = {
+  text: { words: "a text", is: (value: unknown) => typeof value === "string" },
+  object: { words: "an object", is: isJsonObject },
+  objects: {
+    words: "a list of objects",
+    is: (value: unknown) => Array.isArray(value) && value.every(isJsonObject),
+  },
+  arguments: {
+    words: "a list of objects with names",
+    is: (value: unknown) =>
+      Array.isArray(value) && value.every((each) => isJsonObject(each) && typeof each["name"] === "string"),
+  },
+  schema: {
+    words: "a schema that is an object",
+    is: (value: unknown) =>
+      isJsonObject(value) && (value["properties"] === undefined || isJsonObject(value["properties"])),
+  },
+} as const;
+
+/** Why an item of a list is none that could be shown to anybody; undefined where it can. */
+export function itemFault(kind: keyof typeof SHAPES, item: unknown): string | undefined {
+  if (!isJsonObject(item)) return `it is no object`;
+  const { needs, may } = SHAPES[kind];
+  for (const [member, as] of Object.entries({ ...needs, ...may, ...MAY_ALL })) {
+    const value = item[member];
+    if (value === undefined && !Object.hasOwn(needs, member)) continue;
+    if (!KINDS[as].is(value)) return `its ${member} is not ${KINDS[as].words}`;
+  }
+  return undefined;
+}
+
+/** The offer without what is no item that could be shown: one of those must not take the lists away from everybody. */
+export function soundOffer(offer: Offer, left: (fault: string) => void = () => undefined): Offer {
+  const kept = <T>(kind: keyof typeof SHAPES, items: readonly T[]): readonly T[] => {
+    const sound = items.filter((item) => {
+      const fault = itemFault(kind, item);
+      if (fault !== undefined) left(`a ${kind} is left out: ${fault}`);
+      return fault === undefined;
+    });
+    return sound.length === items.length ? items : sound;
+  };
+  const lists = {
+    tools: kept("tool", offer.tools),
+    prompts: kept("prompt", offer.prompts),
+    resources: kept("resource", offer.resources),
+    resourceTemplates: kept("template", offer.resourceTemplates),
+  };
+  const isSame = Object.entries(lists).every(([member, list]) => list === offer[member as keyof typeof lists]);
+  return isSame ? offer : { ...offer, ...lists };
 }
 
 /** What may be kept of lists that are shown as one. */

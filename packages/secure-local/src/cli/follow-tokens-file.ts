@@ -6,6 +6,8 @@ import { watchFile } from "../server/watch-file.js";
 import { namedTokens } from "./named-tokens.js";
 
 interface FollowOptions {
+  /** The owner's, which no line of the file may have, at the start or later. */
+  readonly ownToken?: string | undefined;
   readonly serving: Pick<HttpServing, "endSessions">;
   readonly audit: Pick<AuditSink, "record">;
   readonly say: (line: string) => void;
@@ -18,7 +20,7 @@ export function followTokensFile(people: KnownPeople, file: string | undefined, 
   let refused = "";
   const read = (cause: "SIGHUP" | "changed"): void => {
     try {
-      const change = people.replace(namedTokens(file));
+      const change = people.replace(namedTokens(file, options.ownToken));
       refused = "";
       adopt(change, cause, options);
     } catch (error) {

@@ -1,4 +1,5 @@
 // Reads the file of `serve --tokens`: the people who may call over HTTP, each by the SHA-256 of a token of their own.
+import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { OWNER } from "../audit/call-records.js";
 import type { NamedToken } from "../server/known-people.js";
@@ -15,11 +16,12 @@ const LINE_ADVICE = "write NAME: SHA256, as in ada: and the 64 hexadecimal digit
 
 /**
  * Lines `NAME: SHA256`; empty ones and those that begin with # are passed over. A name may stand on two lines while its token is
- * changed. No message repeats a line: it may hold a token. @throws UsageError
+ * changed. `ownToken`: the owner's, which is nobody else's. No message repeats a line: it may hold a token. @throws UsageError
  */
-export function namedTokens(file: string): readonly NamedToken[] {
+export function namedTokens(file: string, ownToken?: string): readonly NamedToken[] {
   const found: NamedToken[] = [];
-  const whose = new Map<string, string>();
+  const own = ownToken === undefined ? [] : [[sha256Of(ownToken), OWNER] as const];
+  const whose = new Map<string, string>(own);
   for (const [at, text] of readTokensFile(file).split(/\r?\n/).entries()) {
     const line = text.trim();
     if (line === "" || line.startsWith("#")) continue;
@@ -29,10 +31,12 @@ export function namedTokens(file: string): readonly NamedToken[] {
     if (principal.toLowerCase() === OWNER)
       throw new UsageError(`${file}:${at + 1}: ${OWNER} is whoever runs serve, and has a token; use another name`);
     const sha256 = digits.toLowerCase();
+    if (sha256 === sha256Of(""))
+      throw new UsageError(`${file}:${at + 1}: this is the SHA-256 of no text at all; make a token for ${principal}`);
     const other = whose.get(sha256);
     if (other !== undefined)
       throw new UsageError(
-        `${file}:${at + 1}: ${principal} has the token of ${other}, so nobody could tell them apart; make one for each`,
+        `${file}:${at + 1}: ${principal} has the token of ${other === OWNER ? "the owner, who runs serve" : other}, so nobody could tell them apart; make one for each`,
       );
     whose.set(sha256, principal);
     found.push({ principal, sha256 });
@@ -41,6 +45,10 @@ export function namedTokens(file: string): readonly NamedToken[] {
   if (found.length > MAX_TOKENS)
     throw new UsageError(`${file} has ${found.length} tokens, and ${MAX_TOKENS} are the most; remove some`);
   return found;
+}
+
+function sha256Of(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 /** Whoever could write to the file could let anybody in, so it has to be as the policy has to be. */

@@ -46,7 +46,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const file = policyFile(line);
   const policy = await loadPolicy(file, line.profile);
   const token = settings.auth ? storedToken(tokenFile()) : undefined;
-  const people = new KnownPeople(settings.tokens === undefined ? [] : namedTokens(settings.tokens));
+  const people = new KnownPeople(settings.tokens === undefined ? [] : namedTokens(settings.tokens, token));
   const version = programVersion();
   const metrics = new Metrics(version);
   const onRefused = (): void => void (metrics.shed += 1);
@@ -73,7 +73,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   await cluster?.start(audit, () => metrics.text(serving.stats(), audit));
   const adopt = auditKeeper(audit, line, { policy, say, heads: cluster?.heads });
   const stopFollowing = followPolicyFile(profiles, file, { say, adopt });
-  const stopFollowingTokens = followTokensFile(people, settings.tokens, { serving, audit, say });
+  const stopFollowingTokens = followTokensFile(people, settings.tokens, { ownToken: token, serving, audit, say });
   const { url } = serving;
   door.open({ secure, version, auditFile: audit.file, transport: "http", url });
   announce({ ...settings, json: line.json }, { serving, profiles: pathsOf(parts), people }, token);

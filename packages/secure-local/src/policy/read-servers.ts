@@ -46,7 +46,16 @@ const DEFAULT_IDLE_MIN = 15;
 
 export function readServers(section: Section, environment: Environment): ReadonlyMap<string, ServerGrant> {
   const servers = new Map<string, ServerGrant>();
+  const places = new Map<string, { readonly name: string; readonly line: number }>();
   for (const [name, item, place] of section.named()) {
+    // Their URIs begin with the name, and a scheme has no case.
+    const twin = places.get(name.toLowerCase());
+    if (twin !== undefined)
+      section.faults.add(
+        place,
+        `servers has ${twin.name} (line ${twin.line}) and ${name} (line ${place.line}), which differ in case alone; rename one`,
+      );
+    places.set(name.toLowerCase(), { name, line: place.line });
     if (SERVER_NAME.read(name) === undefined)
       section.faults.add(place, `servers has the name "${name.slice(0, 60)}"; it must be ${SERVER_NAME.words}`);
     const server = readServer(item, name, environment);

@@ -1,6 +1,6 @@
 // Takes what a mounted server offers apart into the items that are inspected and approved one by one, and puts it together again.
 import type { ServerGrant } from "../policy/policy.js";
-import type { Offer } from "@secure-local/mcp/gateway";
+import { itemFault, type Offer } from "@secure-local/mcp/gateway";
 import { replaceKnown } from "../audit/secret-shapes.js";
 import type { Items } from "@secure-local/inspection/drift";
 import type { Offering, Peer, RawItem } from "@secure-local/inspection/finding";
@@ -36,9 +36,41 @@ export function serverItems(said: Offer, launch: unknown): Items {
     ["server", { capabilities: offer.capabilities, instructions: offer.instructions, ...saidOfItself(offer) }],
   ]);
   for (const [kind, member, key] of LISTS) {
-    for (const item of offer[member]) items.set(`${kind} ${String((item as unknown as RawItem)[key])}`, item);
+    for (const item of offer[member] as readonly unknown[]) {
+      const name = `${kind} ${nameOf(item, key)}`;
+      const before = items.get(name);
+      // Which of them a call would reach is the server's to choose: a person is shown all, and none is offered.
+      if (before === undefined) items.set(name, item);
+      else items.set(name, { [TWICE]: isTwice(before) ? [...before[TWICE], item] : [before, item] });
+    }
   }
   return items;
+}
+
+/** What holds things of one name, which has no name itself. */
+const TWICE = "offered more than once";
+type Twice = { readonly [TWICE]: readonly unknown[] };
+
+function isTwice(item: unknown): item is Twice {
+  return isObject(item) && Array.isArray(item[TWICE]) && Object.keys(item).length === 1;
+}
+
+function nameOf(item: unknown, key: string): string {
+  const name = isObject(item) ? item[key] : undefined;
+  return typeof name === "string" ? name : `(no ${key}: ${JSON.stringify(name) ?? "there is none"})`;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Why something of a server's lists can be offered to nobody, as the end of a sentence; undefined where it can. */
+export function unfitReason(item: string, content: unknown): string | undefined {
+  const kind = LISTS.find(([each]) => item.startsWith(`${each} `))?.[0];
+  if (kind === undefined) return undefined;
+  if (isTwice(content)) return "its server offers more than one of this name";
+  const fault = itemFault(kind, content);
+  return fault && `it is none that could be listed (${fault})`;
 }
 
 /** What was approved of what a server calls itself. */
@@ -60,7 +92,7 @@ export function serverPeers(approved: ReadonlyMap<string, Items>, own: string): 
     const tools = [...items].flatMap(([item, content]) => {
       if (!item.startsWith("tool ")) return [];
       const name = item.slice("tool ".length);
-      const { description } = content as { readonly description?: unknown };
+      const { description } = isObject(content) ? content : {};
       const about = typeof description === "string" ? description : undefined;
       return [name, `${server}__${name}`].map((each) => ({ name: each, description: about }));
     });
@@ -72,7 +104,9 @@ export function serverPeers(approved: ReadonlyMap<string, Items>, own: string): 
 export function approvedOffer(approved: Items): Offer {
   const { capabilities = {}, instructions, info } = (approved.get("server") ?? {}) as Partial<Offer> & ApprovedInfo;
   const listed = (kind: string): unknown[] =>
-    [...approved].flatMap(([name, item]) => (name.startsWith(`${kind} `) ? [item] : []));
+    [...approved].flatMap(([name, item]) =>
+      name.startsWith(`${kind} `) && unfitReason(name, item) === undefined ? [item] : [],
+    );
   return {
     tools: listed("tool") as Offer["tools"],
     prompts: listed("prompt") as Offer["prompts"],
@@ -88,7 +122,7 @@ export function approvedOffer(approved: Items): Offer {
 /** As an inspection reads it. */
 export function serverOffering(server: string, said: Offer): Offering {
   const offer = withoutSecrets(said);
-  const raw = (items: readonly object[]): readonly RawItem[] => items as readonly RawItem[];
+  const raw = (items: readonly unknown[]): readonly RawItem[] => items.filter(isObject);
   return {
     server,
     prefixed: true,

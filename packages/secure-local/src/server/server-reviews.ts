@@ -11,7 +11,7 @@ import { inspectOffering } from "@secure-local/inspection/inspect";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { type LockedPlugin, type PluginLock, readLock } from "./plugin-lock.js";
 import { changesOf } from "./plugin-reviews.js";
-import { serverItems, serverOffering } from "./server-items.js";
+import { serverItems, serverOffering, unfitReason } from "./server-items.js";
 import { serverLaunch } from "./server-launch.js";
 
 /** Beside the policy, like the lock of its plugins and in the same form. */
@@ -64,12 +64,15 @@ export function reviewServer(
     const change = changes.find((each) => each.item === item && each.kind !== "removed") ?? whole;
     const found = findings.find(({ tier, kind, item: name }) => tier === "hard" && `${kind} ${name}` === item);
     const own = item.slice(item.indexOf(" ") + 1);
-    if (item.includes(" ") && (own === "" || cleanLine(own) !== own)) withheld.set(item, UNCLEAN);
+    const unfit = unfitReason(item, items.get(item));
+    if (unfit !== undefined) withheld.set(item, unfit);
+    else if (item.includes(" ") && (own === "" || cleanLine(own) !== own)) withheld.set(item, UNCLEAN);
     else if (change !== undefined)
       withheld.set(item, `it is not as it was approved (${change.item} was ${change.kind})`);
     else if (found !== undefined) withheld.set(item, `its description looks like an attack on the model (${found.id})`);
   }
-  for (const { item, kind } of changes) if (kind === "removed") withheld.set(item, NOT_OFFERED);
+  for (const { item, kind } of changes)
+    if (kind === "removed") withheld.set(item, unfitReason(item, locked?.approved.get(item)) ?? NOT_OFFERED);
   return { server: grant.name, findings, changes, withheld };
 }
 

@@ -321,3 +321,17 @@ describe("a fault in a new section", () => {
     ["extends: offline\nnetwork: { offline: false }", '3:21 network.offline is true in the preset "offline"'],
   ])("%s", async (text, expected) => expect((await faultsOf(`${text}\n`)).join("\n")).toContain(expected));
 });
+
+it("has no two servers whose names differ in case alone: URIs of the one would pass for the other's", async () => {
+  for (const [one, other] of [
+    ["up", "Up"],
+    ["git-hub", "GIT-hub"],
+    ["a_B", "A_b"],
+  ] as const) {
+    const entry = '{ command: ["/bin/true"] }';
+    const text = `version: "1.0"\nservers:\n  ${one}: ${entry}\n  x: ${entry}\n  ${other}: ${entry}\n`;
+    await expect(parsePolicy(text, { file: "policy.yaml", environment: {} })).rejects.toThrow(
+      new RegExp(`:5:.*servers has ${one} \\(line 3\\) and ${other} \\(line 5\\), which differ in case alone`),
+    );
+  }
+});

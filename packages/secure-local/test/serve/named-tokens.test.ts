@@ -72,6 +72,16 @@ describe("serve --tokens", () => {
       expect(() => namedTokens(file)).not.toThrow(ADA);
       expect(() => namedTokens(file)).toThrow(UsageError);
     }
+    // The owner's token and the hash of no text, on any line and in any spelling.
+    for (const [own, fault] of [
+      [BEN, "has the token of the owner, who runs serve"],
+      ["", "the SHA-256 of no text"],
+    ] as const)
+      for (const digits of [hashOf(own), `sha256:${hashOf(own).toUpperCase()}`]) {
+        writeFileSync(file, `ada: ${hashOf(ADA)}\nben: ${digits}\n`);
+        expect(() => namedTokens(file, BEN)).toThrow(`${file}:2:`);
+        expect(() => namedTokens(file, BEN)).toThrow(fault);
+      }
     writeFileSync(file, `ada: ${hashOf(ADA)}\nada: ${hashOf(BEN)}\n`);
     expect(namedTokens(file).map(({ principal }) => principal)).toEqual(["ada", "ada"]);
     mkdirSync(join(folder, "folder"));
