@@ -34,6 +34,8 @@ export interface MountOptions {
    * on this alone and not on what is shown at the moment. Default: what it offers.
    */
   readonly known?: Offer;
+  /** With `offer`: told when the server says that its lists changed, once at a time and once a second at most. */
+  readonly onChanged?: (client: Client) => Promise<void>;
   /** Milliseconds after which a connection nobody uses is closed. Default: never. */
   readonly idleMs?: number;
   /** Milliseconds a call may take without progress. Default 600,000. */
@@ -79,6 +81,8 @@ export interface Mounted {
 
 /** Clients are told of changes ten times a second at most, however often upstreams speak of them. */
 const CHANGES_MS = 100;
+/** Comparing lists with what was approved takes longer than showing them. */
+const COMPARED_MS = 1_000;
 /** An upstream may take this long over a call without progress: people are asked, and models think. */
 const TIMEOUT_MS = 600_000;
 
@@ -245,6 +249,7 @@ class MountedUpstream implements Mounted {
   #reading: Promise<void> | undefined;
   /** What it offers is its owner's to say: nothing is listed. */
   readonly #fixed: boolean;
+  readonly #onChanged: MountOptions["onChanged"];
   readonly #warn: (text: string) => void;
 
   constructor(server: Server, { name, upstream, options, identity, uris }: MountedParts) {
@@ -254,6 +259,7 @@ class MountedUpstream implements Mounted {
     this.#core = core;
     this.#uris = uris;
     this.#fixed = options.offer !== undefined;
+    this.#onChanged = options.onChanged;
     this.#warn = (text) => core.report("warning", text);
     this.#connections = new Connections({
       name,
@@ -353,7 +359,14 @@ class MountedUpstream implements Mounted {
       if (signal.aborted) void subscription.close();
       this.#followed.add(subscription);
       for await (const { kind } of subscription) {
-        if (this.#fixed) continue;
+        if (this.#fixed) {
+          if (kind === "resource" || this.#onChanged === undefined) continue;
+          await this.#onChanged(client).catch((error: unknown) =>
+            this.#warn(`The lists of ${this.name} could not be compared: ${(error as Error).message}`),
+          );
+          await pause(COMPARED_MS, undefined);
+          continue;
+        }
         const offer = await readOffer(client).catch((error: unknown) =>
           this.#warn(`The lists of ${this.name} could not be read: ${(error as Error).message}`),
         );

@@ -408,9 +408,11 @@ export class MountedServers {
     };
     this.#rename(standing);
     standing.mounted = await (this.#mounts as Mounts).mount(name, (options) => this.#open(name, options), {
-      offer: NOTHING_YET,
+      // Nothing is shown while it is being mounted.
+      offer: approvedOffer(new Map()),
       known: whole,
       idleMs: grant.idleMs,
+      onChanged: (client) => this.#compare(name, client),
       checkOutput: true,
       before: this.#options.before,
       beforeRead: this.#options.beforeRead,
@@ -495,7 +497,7 @@ export class MountedServers {
 
   /** A server that was started is compared with what was approved of it before anything is sent to it. */
   async #open(name: string, options: ClientOptions): Promise<Client> {
-    const { askable, readOffer, reviewServer } = this.#parts as Parts;
+    const { askable } = this.#parts as Parts;
     const standing = this.#standing.get(name);
     if (standing === undefined) throw new Error(`${name} is not mounted`);
     const { grant, locked } = standing;
@@ -511,18 +513,26 @@ export class MountedServers {
     await this.#options.record({ kind: "server.started", server: name, detail });
     const client = await this.#options.open(grant, askable(grant, options), launch);
     try {
-      const review = reviewServer(grant, await readOffer(client), { locked, launch, peers: standing.peers });
-      standing.missing.set(
-        client,
-        new Set(review.changes.filter(({ kind }) => kind === "removed").map(({ item }) => item)),
-      );
+      await this.#compare(name, client);
       void client.closed.then(() => standing.missing.delete(client));
-      this.#withhold(standing, review.withheld);
       return client;
     } catch (error) {
       await client.close();
       throw error;
     }
+  }
+
+  /** Holds what a connection lists now against what was approved. */
+  async #compare(name: string, client: Client): Promise<void> {
+    const { readOffer, reviewServer } = this.#parts as Parts;
+    const offer = await readOffer(client);
+    const standing = this.#standing.get(name);
+    if (standing === undefined) return;
+    const { grant, locked, peers } = standing;
+    const review = reviewServer(grant, offer, { locked, launch: locked.approved.get("launch"), peers });
+    const gone = review.changes.flatMap(({ kind, item }) => (kind === "removed" ? [item] : []));
+    standing.missing.set(client, new Set(gone));
+    this.#withhold(standing, review.withheld);
   }
 
   /** A list may depend on what its reader can be asked: gone is what no connection lists. */
@@ -590,13 +600,3 @@ export function deniedByEntry(grant: ServerGrant, own: string): Decision | undef
 const approvalRule = (server: string): string => `approval of the server ${server}`;
 const LOGIN = "give its entry login: oauth, or a header with a secret that the server takes";
 const STOPPED = "a person stopped its server";
-
-/** Shown while it is being mounted. */
-const NOTHING_YET: Offer = {
-  tools: [],
-  prompts: [],
-  resources: [],
-  resourceTemplates: [],
-  capabilities: {},
-  hints: { ttlMs: 0, cacheScope: "private" },
-};

@@ -1,0 +1,57 @@
+// A server that says in the middle of its session that its lists changed is compared again, and its callers hear of it.
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { Server } from "@secure-local/mcp/server";
+import { Fleet } from "./fleet.js";
+
+let fleet: Fleet;
+beforeEach(() => {
+  fleet = new Fleet();
+});
+afterEach(() => fleet.close());
+
+const input = { type: "object" } as const;
+
+/** A server with two tools, and what makes one of them another one. */
+function changing(): { readonly server: Server; change(description: string): void } {
+  const server = new Server({ name: "moody", version: "1" });
+  const describe = (description: string) => server.tool("one", { description, input, run: () => "called" });
+  let one = describe("As approved.");
+  server.tool("two", { description: "The other.", input, run: () => "called" });
+  return {
+    server,
+    change(description) {
+      one.remove();
+      one = describe(description);
+    },
+  };
+}
+
+it.each(["2025-06-18", "2026-07-28"])(
+  "withholds what is another thing now, and nothing else, in revision %s",
+  async (spoken) => {
+    const made: ReturnType<typeof changing>[] = [];
+    fleet.spoken = spoken;
+    fleet.make("moody", () => {
+      made.push(changing());
+      return (made.at(-1) as ReturnType<typeof changing>).server;
+    });
+    const policy = await fleet.policy('tools: { allowed: ["moody__*"] }\nsandbox: none');
+    await fleet.approve(policy);
+    await fleet.serve(policy);
+    const peer = await fleet.client("2025-06-18");
+    const call = async (name: string): Promise<string> =>
+      JSON.stringify(await peer.request("tools/call", { name: `moody__${name}`, arguments: {} }));
+    expect([await call("one"), await call("two")].join()).not.toContain("withheld");
+    const running = made.at(-1) as ReturnType<typeof changing>;
+    const listed = async (): Promise<string> => JSON.stringify(await peer.request("tools/list", {}));
+
+    running.change("Something else.");
+    await expect.poll(listed, { timeout: 5_000 }).not.toContain("moody__one");
+    expect(await listed()).toContain("moody__two");
+    expect(await call("one")).toContain("withheld");
+    expect(await call("two")).not.toContain("withheld");
+
+    running.change("As approved.");
+    await expect.poll(listed, { timeout: 5_000 }).toContain("moody__one");
+  },
+);
