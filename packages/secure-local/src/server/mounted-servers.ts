@@ -408,7 +408,6 @@ export class MountedServers {
     };
     this.#rename(standing);
     standing.mounted = await (this.#mounts as Mounts).mount(name, (options) => this.#open(name, options), {
-      // Nothing is shown while it is being mounted.
       offer: approvedOffer(new Map()),
       known: whole,
       idleMs: grant.idleMs,
@@ -530,8 +529,7 @@ export class MountedServers {
     if (standing === undefined) return;
     const { grant, locked, peers } = standing;
     const review = reviewServer(grant, offer, { locked, launch: locked.approved.get("launch"), peers });
-    const gone = review.changes.flatMap(({ kind, item }) => (kind === "removed" ? [item] : []));
-    standing.missing.set(client, new Set(gone));
+    standing.missing.set(client, new Set(review.changes.flatMap(({ kind, item }) => (kind === "removed" ? item : []))));
     this.#withhold(standing, review.withheld);
   }
 

@@ -51,12 +51,13 @@ export async function passQuestion(
   // The record names no call that is not known to be the cause.
   const known = among.length === 1;
   const about = { id: known ? call.id : undefined, principal, method, server };
-  const asked = cleanValue(params);
+  const asked = cleanValue(ownMembers(method, params));
+  const isLong = JSON.stringify(asked).length > MOST_SHOWN;
   const calls = known ? {} : { calls: among.map(({ id }) => id) };
-  const detail = redactValue({ asked, ...calls }) as JsonObject;
+  const detail = redactValue({ asked: isLong ? TOO_LONG.rule : asked, ...calls }) as JsonObject;
   const isPage = what === "elicitation" && params["mode"] === "url";
   const page = isPage ? pageOf(asked, mayOpen) : asked;
-  const refused = refusedQuestion({ name: server, mayAsk }, { what, number, page });
+  const refused = isLong ? TOO_LONG : refusedQuestion({ name: server, mayAsk }, { what, number, page });
   if (refused !== undefined || page === undefined) {
     const { rule, text } = refused ?? NO_PAGE;
     await record({ kind: "server.asked", ...about, decision: { allowed: false, rule }, outcome: "denied", detail });
@@ -77,11 +78,23 @@ export async function passQuestion(
       ...about,
       outcome: typeof action === "string" ? action : settled,
     });
-    return answer;
+    return answer && withoutMeta(answer);
   } catch (error) {
     await record({ kind: "server.answered", ...about, outcome: "error" });
     throw error;
   }
+}
+
+/** What a question may consist of: a model is asked without the caller's tools and what it knows of others, and `_meta` is for one hop. */
+function ownMembers(method: RelayedQuestion["method"], params: JsonObject): JsonObject {
+  const rest = withoutMeta(params);
+  if (method !== "sampling/createMessage") return rest;
+  const { includeContext: _context, tools: _tools, toolChoice: _choice, ...own } = rest;
+  return own;
+}
+
+function withoutMeta({ _meta, ...rest }: JsonObject): JsonObject {
+  return rest;
 }
 
 /** Why a question is not put; undefined where it may be. */
@@ -112,9 +125,16 @@ function named(
 ): JsonObject {
   const by = (text: unknown): string =>
     `The server ${server} asks: ${typeof text === "string" ? said(text) : ""}`.trimEnd();
-  if (method === "elicitation/create") return { ...params, message: by(params["message"]) };
+  if (method === "elicitation/create") return { ...params, message: by(params["message"]) + lookAlike(params["url"]) };
   if (method === "sampling/createMessage") return { ...params, systemPrompt: by(params["systemPrompt"]) };
   return params;
+}
+
+/** A host with letters of other alphabets may be drawn like another one: it is named as machines write it. */
+function lookAlike(url: unknown): string {
+  const host = typeof url === "string" && URL.canParse(url) ? new URL(url).hostname : "";
+  if (!/(?:^|\.)xn--/i.test(host)) return "";
+  return `\nCAREFUL: the host of this page has letters that may look like others. It is ${host}`;
 }
 
 /** What a question for a page consists of, and nothing else; undefined where it is none that may be asked. */
@@ -188,6 +208,11 @@ function refusedPages(
 
 const PAGES = "pages to open";
 const NO_PAGE = { rule: PAGES, text: "Denied. The page to open is none that a client may open." };
+const MOST_SHOWN = 64 * 1024;
+const TOO_LONG = {
+  rule: "at most 64 KiB a question",
+  text: "Denied. A question may have at most 64 KiB: nobody reads a longer one.",
+};
 const TOO_MANY = {
   rule: `at most ${MOST_QUESTIONS} questions a call`,
   text: `Denied. A call may put at most ${MOST_QUESTIONS} questions to a person.`,
