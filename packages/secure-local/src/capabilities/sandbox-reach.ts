@@ -23,6 +23,11 @@ function bringsMore(asked: Asked): asked is "bring" | "fill" {
   return asked === "bring" || asked === "fill";
 }
 
+/** What may put something else where a name leads; a folder is made only where nothing is. */
+function exchanges(asked: Asked): boolean {
+  return asked === "write" || bringsMore(asked);
+}
+
 /** More than a project with its packages has; looking for denied names among more would hold up every start. */
 const MAX_ENTRIES = 200_000;
 
@@ -122,6 +127,7 @@ export class SandboxView {
   readonly #judgeNames: Judge = (path, asked) => {
     // A link there would lead on to names that nobody has judged as protected ones.
     if (bringsMore(asked) && beginsProtected(path, asked)) return false;
+    if (exchanges(asked) && this.#rules.onTheWay(path) !== undefined) return false;
     const op = asked === "read" || asked === "list" ? asked : "write";
     if (op === "write" && this.#environments.isSourcedElsewhere(path)) return false;
     if (this.#rules.judge(path, op) === undefined) return true;
@@ -138,7 +144,8 @@ export class SandboxView {
     const op = asked === "read" || asked === "list" ? asked : "write";
     if (op === "write" && this.#environments.isSourcedElsewhere(path))
       return "built-in protection of bin/activate: shells source it";
-    return this.#rules.judge(path, op)?.rule ?? "granted to be read";
+    const kept = exchanges(asked) ? this.#rules.onTheWay(path) : undefined;
+    return (this.#rules.judge(path, op) ?? kept)?.rule ?? "granted to be read";
   }
 
   async #find(

@@ -1,17 +1,16 @@
 // Judges paths by one policy and the built-in protections: a real path is judged under every name the policy has for it.
 import { lstatSync } from "node:fs";
-import { readdir, realpath } from "node:fs/promises";
-import { join } from "node:path";
 import { homedir } from "node:os";
 import { startedFiles } from "../../policy/started-files.js";
 import type { Policy } from "../../policy/policy.js";
-import { type Alias, aliasOf, literalPrefix, outermost, pathOf, realPrefix, rootFolders } from "./root-folders.js";
+import { type Alias, aliasOf, literalPrefix, outermost, parentOf, pathOf, realPrefix, rootFolders } from "./root-folders.js";
 import { aliasesOf, placesStarted, type StartedPlace } from "./bases.js";
 import { COMMANDS, type From, GIT_STORE, KERNEL_FOLDERS, NAME_CLASSES, namesIn } from "./protected-names.js";
-import { folded, type OwnFiles, programFiles, slashed } from "./own-files.js";
+import { folded, type OwnFiles, programFiles } from "./own-files.js";
 import { decide, type FileOperation } from "../../policy/decide.js";
 import type { Rule } from "../../policy/faults.js";
 import { liesIn, namesOf } from "./plain-path.js";
+import { homePlace, ProtectedLinks } from "./protected-links.js";
 
 // Brings a name into the one form in which protected names are compared, so that no spelling of them slips through.
 
@@ -246,8 +245,10 @@ export class FileRules {
   #aliases: readonly Alias[];
   /** Those that have led elsewhere since: what they deny there stays denied, and nothing is allowed by them. */
   #former: readonly Alias[];
-  /** Links of protected names: what they lead to is protected under its own name too. */
-  #links: readonly Alias[] = [];
+  /** The roots, as they are written and as they really are. */
+  #tops: readonly string[] = [];
+  /** What of the links of protected names the judgements that are kept go by. */
+  #linksVersion = -1;
   #othersChecked = 0;
   readonly #own: OwnFiles;
   /** Folded, as named and as they really are. */
@@ -287,16 +288,46 @@ export class FileRules {
     const { linked: aliases, others: former } = await aliasesOf(policy.filesystem);
     const started = startedFiles(policy).flatMap(placesStarted);
     const rules = new FileRules(policy, { aliases, former, own, started, byName: false });
-    await rules.#findLinks();
+    await rules.#findTops();
     return rules;
   }
 
-  async #findLinks(): Promise<void> {
+  async #findTops(): Promise<void> {
     const real = await Promise.all(this.roots.map(realPrefix));
-    const found = await protectedLinks([...new Set([...this.roots, ...real])].slice(0, MOST_ROOTS));
-    if (found.length === this.#links.length && found.every((link, index) => isSame(link, this.#links[index]))) return;
-    this.#links = found;
-    this.#known.clear();
+    this.#tops = [...new Set([...this.roots, ...real])];
+  }
+
+  /**
+   * Looks for links of protected names wherever programs find them: at home, and in each allowed folder above a path. What could not be
+   * looked through may hold one that leads to the path.
+   */
+  #lookAround(path: string): Refusal | undefined {
+    if (this.#byName) return undefined;
+    // A home that cannot be listed has nothing for its owner's programs.
+    LINKS.look(homePlace());
+    for (let above = parentOf(path); this.#tops.some((top) => liesIn(above, top)); above = parentOf(above)) {
+      const fault = LINKS.look(above);
+      if (fault !== undefined) return notLookedThrough(fault);
+      if (above === parentOf(above)) break;
+    }
+    return undefined;
+  }
+
+  /** Why the name itself stays as it is: a protected name would lead elsewhere without it. */
+  onTheWay(path: string): Refusal | undefined {
+    if (this.#byName) return undefined;
+    const fault = this.#lookAround(path);
+    const written = LINKS.passing(path);
+    if (fault !== undefined || written === undefined) return fault;
+    const named = protectionOf(written)?.rule ?? "built-in protection of where protected names begin";
+    return { rule: `${named}, and this is on the way to it`, reason: "This name is protected, and no policy can allow to change it." };
+  }
+
+  /** The names a path has by links of protected names. One that leads to all that is allowed would leave nothing. */
+  #linkedNames(path: string): string[] {
+    return LINKS.namesOf(path)
+      .filter(({ written, real }) => protectionOf(written) === undefined || !this.#tops.some((top) => liesIn(top, real)))
+      .map(({ name }) => name);
   }
 
   /**
@@ -308,7 +339,7 @@ export class FileRules {
     const due = performance.now() - this.#othersChecked >= OTHERS_MS;
     if (due) {
       this.#othersChecked = performance.now();
-      await this.#findLinks();
+      await this.#findTops();
     }
     const checked = this.#aliases.filter(({ written }) => due || this.shown.includes(written));
     if (checked.length === 0) return;
@@ -331,6 +362,11 @@ export class FileRules {
   /** Undefined when the operation is allowed. The path is plain, and where it matters free of links. */
   judge(path: string, op: FileOperation, reader?: Reader): Refusal | undefined {
     const key = `${reader ?? ""}${op} ${path}`;
+    const unseen = this.#lookAround(path);
+    if (this.#linksVersion !== LINKS.version) {
+      this.#linksVersion = LINKS.version;
+      this.#known.clear();
+    }
     let known = this.#known.get(key);
     if (known === undefined) {
       known = this.#judged(path, { op, reader }) ?? ALLOWED;
@@ -338,6 +374,7 @@ export class FileRules {
       if (path.length <= LONGEST_KNOWN) this.#known.set(key, known);
     }
     if (known !== ALLOWED) return known;
+    if (unseen !== undefined) return unseen;
     // What lies around a file may change, so this is not kept.
     return this.#byName ? undefined : refusalOf(repositoryProtection(path, op), { op, reader });
   }
@@ -347,7 +384,7 @@ export class FileRules {
    * lies in. For whoever shows folders to other programs.
    */
   protection(path: string): Protection | undefined {
-    const names = [...this.#namesFor(path), ...underAliases(path, this.#links)];
+    const names = [...this.#namesFor(path), ...this.#linkedNames(path)];
     const found = names.flatMap((name) => [this.#ownProtection(name), protectionOf(name)]);
     const strict = found.find((protection) => protection?.from === "read and write");
     return strict ?? (this.#byName ? undefined : repositoryProtection(path, "write")) ?? found.find(Boolean);
@@ -358,7 +395,7 @@ export class FileRules {
     const names = this.#namesFor(path);
     // What lies outside is all alike: the rule that protects it would say what it is.
     if (!names.some((name) => this.roots.some((root) => liesIn(name, root)))) return OUTSIDE;
-    for (const name of [...names, ...underAliases(path, this.#former), ...underAliases(path, this.#links)]) {
+    for (const name of [...names, ...underAliases(path, this.#former), ...this.#linkedNames(path)]) {
       const named = protectionOf(name, changes(op) ? undefined : asked.reader);
       const protection = refusalOf(this.#ownProtection(name), asked) ?? refusalOf(named, asked);
       const refusal = protection ?? this.denial(name, op);
@@ -417,73 +454,34 @@ export class FileRules {
   }
 }
 
-/** Folders of the policy in which links are looked for; more than people have. */
-const MOST_ROOTS = 16;
-/** Entries looked at for links, in all: a home with its settings has some hundreds. */
-const MOST_LOOKED = 5_000;
-/** As deep as protected names begin: `Library/Application Support/Code/User/settings.json`. */
-const DEEPEST = 5;
-/** Levels looked at below a protected folder: `.ipython/profile_default/startup/x.py`. */
-const WITHIN = 2;
-/** Classes whose folders hold whole stores and installations: only what lies at their top is looked at. */
-const LARGE: ReadonlySet<string> = new Set([
-  GIT_STORE,
-  "version-managers",
-  "package-managers",
-  "browsers",
-  "histories",
-]);
-/** Files are used, and sandboxes start, one after the other under the same policy. */
-const LINKS_KEPT_MS = 5_000;
-let lastLinks: { readonly key: string; readonly since: number; readonly found: Promise<Alias[]> } | undefined;
-
-/**
- * Where protected names of the home folder, and of folders that are allowed, or what they begin with (`.config`), are links: dotfiles
- * kept in a folder of their own, say. Written there they would run just the same.
- */
-async function protectedLinks(roots: readonly string[]): Promise<readonly Alias[]> {
-  const folders = [...new Set([slashed(homedir()), ...roots])];
-  const key = folders.join("\n");
-  if (lastLinks?.key !== key || performance.now() - lastLinks.since > LINKS_KEPT_MS)
-    lastLinks = { key, since: performance.now(), found: linksIn(folders) };
-  // A protected one that leads to all that is allowed would leave nothing.
-  return (await lastLinks.found).filter(
-    ({ written, real }) => protectionOf(written) === undefined || !roots.some((root) => liesIn(root, real)),
+/** Whether a name may be protected in some folder, or begin protected names. */
+function mayCount(name: string): boolean {
+  const { exact, byStart, byEnd, above } = tables();
+  const folded = foldName(name);
+  return (
+    exact.has(folded) ||
+    above.has(folded) ||
+    byStart.has(folded.slice(0, CERTAIN)) ||
+    byEnd.has(folded.slice(-CERTAIN)) ||
+    [38, 62, 64].includes(folded.length) ||
+    folded.startsWith("pack-")
   );
 }
 
-async function linksIn(folders: readonly string[]): Promise<Alias[]> {
-  const found: Alias[] = [];
-  const waiting = folders.map((path) => ({ path, depth: 0 }));
-  let left = MOST_LOOKED;
-  for (let next = waiting.shift(); next !== undefined && left > 0; next = waiting.shift()) {
-    const { path, depth } = next;
-    const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
-    for (const entry of entries.slice(0, left)) {
-      const at = slashed(join(path, entry.name));
-      const kept = protectionOf(at)?.class;
-      if (kept === COMMANDS) continue;
-      if (entry.isSymbolicLink() && (kept !== undefined || beginsProtected(at, "bring"))) {
-        const real = await realpath(at).catch(() => undefined);
-        if (real !== undefined) found.push({ written: at, real: slashed(real) });
-      } else if (entry.isDirectory() && depth < DEEPEST && (kept !== undefined || leadsOn(entry.name))) {
-        // What lies in a protected folder may be a link too.
-        const least = kept === undefined ? 0 : LARGE.has(kept) ? DEEPEST : DEEPEST - WITHIN;
-        waiting.push({ path: at, depth: Math.max(depth + 1, least) });
-      }
-    }
-    left -= entries.length;
-  }
-  return found;
-}
+const LINKS: ProtectedLinks = new ProtectedLinks({
+  mayCount,
+  classOf: (path) => protectionOf(path)?.class,
+  begins: (path) => beginsProtected(path, "bring"),
+  leadsOn: (name) => tables().above.has(foldName(name)),
+  large: new Set([GIT_STORE, "version-managers", "package-managers", "browsers", "histories"]),
+  passedOver: COMMANDS,
+});
 
-function isSame(link: Alias, other: Alias | undefined): boolean {
-  return link.written === other?.written && link.real === other.real;
-}
-
-/** Whether protected names begin with this one. */
-function leadsOn(name: string): boolean {
-  return tables().above.has(foldName(name));
+function notLookedThrough(fault: string): Refusal {
+  return {
+    rule: "built-in protection of what protected names lead to",
+    reason: `${fault}, so links of protected names in it could not be looked for; let it be listed, or allow other folders.`,
+  };
 }
 
 function underAliases(path: string, aliases: readonly Alias[]): string[] {

@@ -84,6 +84,9 @@ export class Finder {
     const path = want.last ? at.found.path : join(at.found.path, at.name);
     try {
       if (path !== want.judged) this.#judge(terms, path, want);
+      const kept = want.last ? undefined : terms.rules.onTheWay(path);
+      if (kept !== undefined)
+        throw new FileError("denied", `"${want.given}": ${kept.reason} Rule: ${kept.rule}.`, kept.rule);
       if (!isWhereJudged(want.given, path))
         throw new FileError("changed", `"${want.given}" leads elsewhere than when the call was judged; make it again.`);
       return at;

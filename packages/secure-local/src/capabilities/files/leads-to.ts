@@ -47,6 +47,52 @@ export function wayTo(path: string): WayTo {
   return { real: realPrefixNow(path), links, isWhole: false };
 }
 
+/** Every name that is gone through on the way to what a name stands for. */
+export interface Passage {
+  /** Where it leads, or would once what is missing is made; where nobody may look further, where that is. */
+  readonly real: string;
+  /** Each name and link on the way, itself and `real` among them: whoever exchanges one of them leads it elsewhere. */
+  readonly passed: readonly string[];
+}
+
+/**
+ * As `walk`, but what is missing, or no folder, is taken for a folder that somebody may make. Links in circles, and more of them than
+ * the system follows, end it: nobody gets further without exchanging one that was passed.
+ */
+export function passageTo(path: string): Passage {
+  const left = namesLed(path);
+  const passed = new Set<string>();
+  let [real, links] = [pathOf([]), 0];
+  for (let name = left.pop(); name !== undefined; name = left.pop()) {
+    if (name === "..") {
+      real = parentOf(real);
+      continue;
+    }
+    const next = /^[A-Za-z]:$/.test(name) && real === "/" ? `${name}/` : join(real.replace(/\/$/, "") || "/", name);
+    passed.add(next);
+    real = next;
+    const target = linkAt(next);
+    if (target === null) break;
+    if (target === undefined) continue;
+    links += 1;
+    if (links > MOST_LINKS) break;
+    real = /^(?:\/|[A-Za-z]:\/)/.test(target) ? pathOf([]) : parentOf(next);
+    left.push(...namesLed(target));
+  }
+  return { real, passed: [...passed] };
+}
+
+/** What a link says; undefined for what is none, or not there; null where nobody may look. */
+function linkAt(path: string): string | null | undefined {
+  try {
+    return readlinkSync(path).replaceAll("\\", process.platform === "win32" ? "/" : "\\");
+  } catch (error) {
+    return NO_LINK.has((error as NodeJS.ErrnoException).code) ? undefined : null;
+  }
+}
+
+const NO_LINK: ReadonlySet<unknown> = new Set(["EINVAL", "ENOENT", "ENOTDIR", "ENAMETOOLONG", "UNKNOWN"]);
+
 interface Way {
   readonly real: string;
   /** Of every part of it that exists. */

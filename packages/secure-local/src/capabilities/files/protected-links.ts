@@ -1,0 +1,190 @@
+// Finds the protected names that are links, since what they lead to is run, or read, as if it had their names.
+//
+// A link with a protected name is made by nobody inside, so it is looked for at the places where programs find it: in the home folder, at the
+// top of what is allowed, and in each folder above what is to be used, as soon as something there is to be used.
+import { type Dirent, readdirSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { passageTo } from "./leads-to.js";
+import { slashed } from "./own-files.js";
+import { parentOf } from "./root-folders.js";
+
+/** What is known of names. */
+export interface KnownNames {
+  /** Whether it may be protected, or protected names begin with it, in some folder. */
+  mayCount(name: string): boolean;
+  /** The class of names that protects a path; undefined when none does. */
+  classOf(path: string): string | undefined;
+  /** Whether protected names begin with a path, so that a link there brings them about. */
+  begins(path: string): boolean;
+  /** Whether something protected may lie in a folder of this name. */
+  leadsOn(name: string): boolean;
+  /** Classes whose folders hold whole stores and installations: only what lies at their top is looked at. */
+  readonly large: ReadonlySet<string>;
+  /** The class whose links lead to what people work on. */
+  readonly passedOver: string;
+}
+
+/** As deep as protected names begin: `Library/Application Support/Code/User/settings.json`. */
+const DEEPEST = 5;
+/** Levels looked at below a protected folder: `.ipython/profile_default/startup/x.py`. */
+const WITHIN = 2;
+/** Folders looked at from one place; its own names are never too many. A home with many extensions has some thousands. */
+const MOST_FOLDERS = 20_000;
+/** How long what was found in a place counts; a folder that takes long to look through is looked through more rarely. */
+const KEPT_MS = 5_000;
+const PATIENCE = 50;
+/** Times of folders are no finer than this anywhere. */
+const SETTLED_MS = 2_000;
+/** Places remembered: more folders than one session works in. */
+const MOST_PLACES = 20_000;
+
+/** The names of one folder that matter, as long as it is not changed. */
+interface Folder {
+  readonly stamp: string;
+  readonly due: number;
+  readonly names: readonly Pick<Dirent, "name" | "isSymbolicLink" | "isDirectory">[];
+}
+
+interface Link {
+  readonly written: string;
+  readonly real: string;
+  readonly passed: readonly string[];
+}
+
+interface Place {
+  readonly due: number;
+  readonly links: readonly Link[];
+  readonly folders: ReadonlyMap<string, Folder>;
+  /** Why not all links were found. */
+  readonly fault: string | undefined;
+}
+
+/** For the whole process: the same places are looked at under every policy. */
+export class ProtectedLinks {
+  readonly #names: KnownNames;
+  readonly #places = new Map<string, Place>();
+  /** Written names, by where they lead. */
+  #led = new Map<string, Set<string>>();
+  /** Written names, by what is passed on the way. */
+  #passed = new Map<string, string>();
+  #version = 0;
+
+  constructor(names: KnownNames) {
+    this.#names = names;
+  }
+
+  /** Grows when something else was found than before. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Looks for links from a folder. Says why not all of them could be found. */
+  look(folder: string): string | undefined {
+    const before = this.#places.get(folder);
+    const now = performance.now();
+    if (before !== undefined && now < before.due) return before.fault;
+    const found = this.#found(folder, before);
+    const took = performance.now() - now;
+    if (before === undefined && this.#places.size >= MOST_PLACES) this.#forgetOldest();
+    this.#places.set(folder, { ...found, due: now + Math.max(KEPT_MS, took * PATIENCE) });
+    if (!isSame(before?.links ?? [], found.links)) this.#index();
+    return found.fault;
+  }
+
+  /** The names that a path has by links, each with the place its link leads to. */
+  namesOf(path: string): { readonly name: string; readonly written: string; readonly real: string }[] {
+    if (this.#led.size === 0) return [];
+    const names = [];
+    for (let real = path; ; real = parentOf(real)) {
+      for (const written of this.#led.get(real) ?? [])
+        names.push({ name: written + path.slice(real === "/" ? 0 : real.length), written, real });
+      if (real === parentOf(real)) return names;
+    }
+  }
+
+  /** The protected name on whose way a path lies. */
+  passing(path: string): string | undefined {
+    return this.#passed.get(path);
+  }
+
+  #forgetOldest(): void {
+    for (const [oldest, { links }] of this.#places) {
+      if (links.length > 0) continue;
+      this.#places.delete(oldest);
+      return;
+    }
+  }
+
+  #index(): void {
+    this.#version += 1;
+    this.#led = new Map();
+    this.#passed = new Map();
+    for (const { links } of this.#places.values()) {
+      for (const { written, real, passed } of links) {
+        const names = this.#led.get(real) ?? new Set<string>();
+        this.#led.set(real, names.add(written));
+        for (const path of passed) this.#passed.set(path, written);
+      }
+    }
+  }
+
+  #found(start: string, before: Place | undefined): Omit<Place, "due"> {
+    const links: Link[] = [];
+    const folders = new Map<string, Folder>();
+    const waiting = [{ path: start, depth: 0 }];
+    for (const { path, depth } of waiting) {
+      const folder = this.#folder(path, before?.folders.get(path));
+      if (folder === undefined) return { links, folders, fault: `"${path}" cannot be listed` };
+      folders.set(path, folder);
+      for (const entry of folder.names) {
+        const at = slashed(join(path, entry.name));
+        const kept = this.#names.classOf(at);
+        if (kept === this.#names.passedOver) continue;
+        if (entry.isSymbolicLink()) {
+          if (kept !== undefined || this.#names.begins(at)) links.push({ written: at, ...passageTo(at) });
+        } else if (entry.isDirectory() && depth < DEEPEST && (kept !== undefined || this.#names.leadsOn(entry.name))) {
+          // What lies in a protected folder may be a link too.
+          const least = kept === undefined ? 0 : this.#names.large.has(kept) ? DEEPEST : DEEPEST - WITHIN;
+          waiting.push({ path: at, depth: Math.max(depth + 1, least) });
+        }
+      }
+      if (waiting.length > MOST_FOLDERS)
+        return { links, folders, fault: `"${start}" has more than ${MOST_FOLDERS} folders with protected names` };
+    }
+    return { links, folders, fault: undefined };
+  }
+
+  /** Undefined for what is there and cannot be looked through. */
+  #folder(path: string, before: Folder | undefined): Folder | undefined {
+    try {
+      const now = performance.now();
+      const { dev, ino, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+      // Of what was changed just now the next change may not be told by the time.
+      const settled = Date.now() - Number(ctimeNs / 1_000_000n) > SETTLED_MS;
+      const stamp = settled ? [dev, ino, mtimeNs, ctimeNs].join() : "";
+      // What is changed all the time is not looked through all the time.
+      if (before !== undefined && ((settled && before.stamp === stamp) || now < before.due)) return before;
+      const inProtected = this.#names.classOf(path) !== undefined;
+      const names = readdirSync(path, { withFileTypes: true }).filter(
+        ({ name }) => inProtected || this.#names.mayCount(name),
+      );
+      const took = performance.now() - now;
+      return { stamp, due: now + took * PATIENCE, names };
+    } catch (error) {
+      return ABSENT.has((error as NodeJS.ErrnoException).code) ? NOTHING : undefined;
+    }
+  }
+}
+
+const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
+const NOTHING: Folder = { stamp: "", due: 0, names: [] };
+
+function isSame(some: readonly Link[], others: readonly Link[]): boolean {
+  return JSON.stringify(some) === JSON.stringify(others);
+}
+
+/** The home folder, whose names every program of the user's looks for. */
+export function homePlace(): string {
+  return slashed(homedir());
+}
