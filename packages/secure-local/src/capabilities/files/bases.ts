@@ -50,7 +50,7 @@ const FIRST_LINE = 256;
 /** All that decides what is started by a path, folded: where it is, its interpreters, and the links on the way to each. */
 export function placesStarted({ path, except, from, existing = false }: StartedFile): StartedPlace[] {
   if (existing && !mayBeFile(path)) return [];
-  const places: StartedPlace[] = [];
+  const places: Omit<StartedPlace, "written">[] = [];
   let next: string | undefined = slashed(path);
   for (let depth = 0; next !== undefined && depth <= MOST_INTERPRETERS; depth += 1) {
     const { real, links, isWhole } = wayTo(next);
@@ -60,7 +60,7 @@ export function placesStarted({ path, except, from, existing = false }: StartedF
     places.push(...whole, ...links.map((link) => ({ path: link, except: undefined, alone: true })));
     next = interpreterOf(real, from);
   }
-  return places.map((place) => ({ ...place, path: folded(place.path) }));
+  return places.map((place) => ({ ...place, path: folded(place.path), written: place.path }));
 }
 
 /** What a path or a text that may be one is when it is not there, and cannot be. */
@@ -100,7 +100,9 @@ function interpreterOf(file: string, from: string | undefined): string | undefin
 
 /** A part of what a policy starts. */
 export interface StartedPlace {
+  /** Folded. */
   readonly path: string;
+  readonly written: string;
   readonly except: PathMatcher | undefined;
   /** A link on the way: what is named below it has a name of its own. */
   readonly alone: boolean;

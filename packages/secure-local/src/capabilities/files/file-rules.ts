@@ -5,12 +5,14 @@ import { startedFiles } from "../../policy/started-files.js";
 import type { Policy } from "../../policy/policy.js";
 import { type Alias, aliasOf, literalPrefix, outermost, parentOf, pathOf, realPrefix, rootFolders } from "./root-folders.js";
 import { aliasesOf, placesStarted, type StartedPlace } from "./bases.js";
-import { COMMANDS, type From, GIT_STORE, KERNEL_FOLDERS, NAME_CLASSES, namesIn } from "./protected-names.js";
-import { folded, type OwnFiles, programFiles } from "./own-files.js";
+import { COMMANDS, GIT_STORE, KERNEL_FOLDERS, NAME_CLASSES, namesIn } from "./protected-names.js";
+import { OWN, PROGRAM, type Protection, STARTED } from "./own-protection.js";
+import { folded, type OwnFiles, programFiles, programPlaces, writtenPlaces } from "./own-files.js";
 import { decide, type FileOperation } from "../../policy/decide.js";
 import type { Rule } from "../../policy/faults.js";
 import { liesIn, namesOf } from "./plain-path.js";
 import { homePlace, ProtectedLinks } from "./protected-links.js";
+import { SecondViews } from "./second-views.js";
 
 // Brings a name into the one form in which protected names are compared, so that no spelling of them slips through.
 
@@ -32,15 +34,6 @@ function withoutIgnorable(name: string): string {
 }
 
 // Finds out whether a path is one of those no tool reaches, in whatever spelling, and what it is protected from.
-
-/** What the names of a path say about it. */
-interface Protection {
-  /** The class of names (`protected-names.ts`), `kernel`, or `own` for the program's own files. */
-  readonly class: string;
-  /** `write`: it may be read, and is neither written nor removed. */
-  readonly from: From;
-  readonly rule: string;
-}
 
 interface Sequence {
   /** Folded names of the folders above, nearest last; the first may be "" for the beginning of the path. */
@@ -254,6 +247,7 @@ export class FileRules {
   /** Folded, as named and as they really are. */
   readonly #started: readonly StartedPlace[];
   readonly #byName: boolean;
+  readonly #views: SecondViews;
   readonly #permissions: readonly (readonly string[])[];
   /** Judgements made: they cannot change as long as the policy does not. */
   readonly #known = new Map<string, Refusal>();
@@ -265,6 +259,8 @@ export class FileRules {
     this.#aliases = aliases;
     this.#former = former;
     this.#own = own;
+    const places = byName ? [] : [...writtenPlaces(own), ...programPlaces(), ...started.map(({ written }) => written)];
+    this.#views = new SecondViews(places);
     const { allowed, readable } = policy.filesystem;
     const patterns = [...allowed.rules, ...readable.rules].map(({ pattern }) => pattern);
     this.roots = rootFolders(patterns);
@@ -374,7 +370,8 @@ export class FileRules {
       if (path.length <= LONGEST_KNOWN) this.#known.set(key, known);
     }
     if (known !== ALLOWED) return known;
-    if (unseen !== undefined) return unseen;
+    const refusal = unseen ?? this.#seenElsewhere(path, { op, reader });
+    if (refusal !== undefined) return refusal;
     // What lies around a file may change, so this is not kept.
     return this.#byName ? undefined : refusalOf(repositoryProtection(path, op), { op, reader });
   }
@@ -384,7 +381,7 @@ export class FileRules {
    * lies in. For whoever shows folders to other programs.
    */
   protection(path: string): Protection | undefined {
-    const names = [...this.#namesFor(path), ...this.#linkedNames(path)];
+    const names = [...this.#namesFor(path), ...this.#linkedNames(path), ...this.#views.namesOf(path)];
     const found = names.flatMap((name) => [this.#ownProtection(name), protectionOf(name)]);
     const strict = found.find((protection) => protection?.from === "read and write");
     return strict ?? (this.#byName ? undefined : repositoryProtection(path, "write")) ?? found.find(Boolean);
@@ -406,6 +403,17 @@ export class FileRules {
     if (op === "list" && names.some((name) => this.#mayHold(name))) return undefined;
     const rule = decisions.find((decision) => decision.rule.text !== OUTSIDE.rule)?.rule;
     return rule === undefined ? OUTSIDE : { rule: lined(rule), reason: `The policy denies this ${op}.` };
+  }
+
+  /** What is mounted a second time is what it is under its first name. */
+  #seenElsewhere(path: string, asked: Asked): Refusal | undefined {
+    if (this.#byName) return undefined;
+    for (const name of this.#views.namesOf(path)) {
+      const named = protectionOf(name, changes(asked.op) ? undefined : asked.reader);
+      const refusal = refusalOf(this.#ownProtection(name), asked) ?? refusalOf(named, asked);
+      if (refusal !== undefined) return refusal;
+    }
+    return undefined;
   }
 
   /** The path as the policy writes it. */
@@ -502,24 +510,6 @@ interface Asked {
   readonly op: FileOperation;
   readonly reader: Reader;
 }
-
-const OWN: Protection = Object.freeze({
-  class: "own",
-  from: "read and write",
-  rule: "built-in protection of this program's own files",
-});
-
-const PROGRAM: Protection = Object.freeze({
-  class: "own",
-  from: "write",
-  rule: "built-in protection of this program's own code, and of Node",
-});
-
-const STARTED: Protection = Object.freeze({
-  class: "own",
-  from: "write",
-  rule: "built-in protection of what the policy starts, or shows to every program, without a hash (sha256)",
-});
 
 function changes(op: FileOperation): boolean {
   return op === "write" || op === "delete";

@@ -12,7 +12,17 @@ export type OwnFiles = readonly string[] & { readonly [LOOKED_UP]: true };
 
 /** Folded paths, as named and as they really are, logs without the last extension: their other files (`audit.lock`) begin like them. */
 export function ownFiles(policy: Policy, more: readonly string[]): OwnFiles {
-  return [...new Set(rememberOwnFiles(policy, more))].map(folded) as readonly string[] as OwnFiles;
+  const paths = [...new Set(rememberOwnFiles(policy, more))];
+  const own = paths.map(folded) as readonly string[] as OwnFiles;
+  WRITTEN.set(own, paths);
+  return own;
+}
+
+/** As they are written: what is looked up has its own letters. */
+const WRITTEN = new WeakMap<OwnFiles, readonly string[]>();
+
+export function writtenPlaces(own: OwnFiles): readonly string[] {
+  return WRITTEN.get(own) ?? own;
 }
 
 /** Where each was found: what was the program's own stays so while it runs, wherever a link on the way leads by now. */
@@ -40,13 +50,20 @@ export function rememberOwnFiles({ file, audit, secrets, filesystem }: Policy, m
 }
 
 let program: readonly string[] | undefined;
+let placed: readonly string[] | undefined;
 
 /** The installed package, the file it was started by (a link in `node_modules/.bin`, say), and Node: folded, named and real. */
 export function programFiles(): readonly string[] {
-  if (program !== undefined) return program;
-  const paths = [packageFolder(), process.argv[1], process.execPath].flatMap((path) => (path ? [resolve(path)] : []));
-  program = [...new Set([...paths, ...paths.map(realOrSame)])].map((path) => folded(slashed(path)));
+  program ??= programPlaces().map(folded);
   return program;
+}
+
+/** The same, as they are written. */
+export function programPlaces(): readonly string[] {
+  if (placed !== undefined) return placed;
+  const paths = [packageFolder(), process.argv[1], process.execPath].flatMap((path) => (path ? [resolve(path)] : []));
+  placed = [...new Set([...paths, ...paths.map(realOrSame)])].map(slashed);
+  return placed;
 }
 
 /** As high as this file lies in its package, bundled or not. */
