@@ -21,6 +21,7 @@ import { EVIL, folderIn, inside, put, tried } from "../support/granted-folder.mj
 import { beginnings, linkedBefore, twoHands } from "../support/name-beginnings.mjs";
 import { links } from "../support/protected-links.mjs";
 import { environments, noText, told } from "../support/keeper-doors.mjs";
+import { waysDefended, waysOfLinks } from "../support/ways-of-links.mjs";
 import { homesGranted, policies } from "../support/policies-of-own-places.mjs";
 import { BUILDS, namesIn, sandboxSiege } from "../support/sandbox-siege.mjs";
 
@@ -155,6 +156,7 @@ export const defences = [
     find: "  readlink: [89, undefined],\n  readlinkat: [267, 78],\n",
     replace: "",
   },
+  ...waysDefended,
   {
     name: "what was moved out of a granted folder is lost to the sandbox",
     steps: ["movedOut"],
@@ -233,6 +235,7 @@ const STEPS = {
   savedAnew,
   handles,
   links,
+  waysOfLinks,
   movedOut,
   noText,
   environments,

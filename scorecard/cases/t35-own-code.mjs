@@ -61,8 +61,16 @@ export const defences = [
     replace: "[configFolder, stateFolder, dataFolder]",
     built: true,
   },
+  {
+    name: "the program's own files are known where they are mounted a second time",
+    file: "packages/secure-local/src/capabilities/files/file-rules.ts",
+    find: "const refusal = unseen ?? this.#seenElsewhere(path, { op, reader });",
+    replace: "const refusal = unseen;",
+    built: true,
+  },
 ];
 
+const WALL = "bwrap";
 const PACKAGE = fileURLToPath(new URL("../../packages/secure-local/", import.meta.url));
 const PAGES = ["packages/secure-local/README.md", "docs/first-policy.md"];
 const KEPT_AFTER_MS = 20_000;
@@ -109,7 +117,60 @@ const INSTALLS = {
 export async function run(report) {
   for (const [title, install] of Object.entries(INSTALLS)) await installed(report, title, install);
   await keptCode(report);
+  await mounted(report);
   await foundByNpx(report);
+}
+
+/** What a container or a service mounts into an allowed folder: its own files, seen there a second time. */
+async function mounted(report) {
+  report.kind("the program's own files mounted a second time in an allowed folder", { found: "attack" });
+  const at = place();
+  const [own, granted] = [join(at.base, "own"), join(at.inside, "granted")];
+  for (const folder of [
+    own,
+    join(granted, "m"),
+    join(granted, "home"),
+    join(at.inside, "home/.cache/mcp-secure-local"),
+  ])
+    mkdirSync(folder, { recursive: true });
+  writeFileSync(join(granted, "file.yaml"), "");
+  writeFileSync(join(own, "token"), SECRET);
+  const policy = join(own, "policy.yaml");
+  const text = `version: "1.0"
+filesystem: { allowed_paths: ["${granted}/**"] }
+tools: { allowed: ["*"] }
+audit: { log_file: "${own}/log/audit.jsonl" }
+secrets: { tok: { from: "file:${own}/token", hosts: [a.example] } }
+`;
+  writeFileSync(policy, text, { mode: 0o600 });
+  const mounts = { [own]: "m", [join(at.inside, "home")]: "home", [policy]: "file.yaml" };
+  const binds = Object.entries(mounts).flatMap(([from, to]) => ["--bind", from, join(granted, to)]);
+  const calls = [
+    ...["m/policy.yaml", "m/token", "file.yaml", "m/log/audit.jsonl"].map((name) => ["read_file", name, {}]),
+    ...["m/policy.yaml", "m/token", "m/log/new", "m/policy.yaml.new", "home/.cache/mcp-secure-local/new"].map(
+      (name) => ["write_file", name, { content: "x" }],
+    ),
+    ["list_directory", "home/.cache/mcp-secure-local", {}],
+  ];
+  const run = ([tool, name, more]) => {
+    const args = JSON.stringify({ path: join(granted, name), ...more });
+    const start = join(PACKAGE, "dist/mcp-secure-local.cjs");
+    const words = [process.execPath, start, "call", "--yes", "--policy", policy, tool, args];
+    return spawnSync(WALL, ["--dev-bind", "/", "/", ...binds, "--", ...words], {
+      env: environment(at),
+      encoding: "utf8",
+    });
+  };
+  await report.benign(
+    "a file beside what is mounted is written",
+    () => run(["write_file", "plain.txt", { content: "x" }]).status === 0,
+  );
+  for (const call of calls)
+    await report.attack(`${call[0]} ${call[1]}`, () => {
+      const { stdout, stderr } = run(call);
+      return /This name is protected/.test(stdout + stderr) || `${stdout}${stderr}`;
+    });
+  at.remove();
 }
 
 function put(at, { real, links = {} }) {

@@ -115,7 +115,10 @@ it("cannot be exchanged anywhere, whatever links they go by, and whether they le
 
 it("keep a name whose target is not there, and no tool removes a link on the way", async () => {
   const t = tree();
-  make(t, { links: { ".zshrc": "conf/notyet", ".bashrc": "dot/cur/rc", "dot/cur": "../store/v1" }, files: ["store/v1/rc"] });
+  make(t, {
+    links: { ".zshrc": "conf/notyet", ".bashrc": "dot/cur/rc", "dot/cur": "../store/v1" },
+    files: ["store/v1/rc"],
+  });
   mkdirSync(join(t.inside, "conf"));
   const files = await filesIn(t);
   const bytes = new TextEncoder().encode(EVIL);
@@ -127,14 +130,17 @@ it("keep a name whose target is not there, and no tool removes a link on the way
   await files.write(join(t.inside, "store/v1/other"), bytes);
 });
 
-it.each([0, 1, 2])("are known however many names there are, and %s folders below the top of what is allowed", async (depth) => {
-  const t = tree();
-  const project = join(t.inside, ...["one", "two"].slice(0, depth));
-  mkdirSync(join(project, "conf"), { recursive: true });
-  writeFileSync(join(project, "conf/settings.txt"), "secret");
-  for (let count = 0; count < 2_000; count++) writeFileSync(join(project, `a${count}`), "");
-  symlinkSync("conf/settings.txt", join(project, ".env"));
-  const files = await filesIn(t);
-  await expect(files.read(join(project, "conf/settings.txt"))).rejects.toMatchObject({ code: "denied" });
-  expect(new TextDecoder().decode((await files.read(join(project, "a1"))).bytes)).toBe("");
-});
+it.each([0, 1, 2])(
+  "are known however many names there are, and %s folders below the top of what is allowed",
+  async (depth) => {
+    const t = tree();
+    const project = join(t.inside, ...["one", "two"].slice(0, depth));
+    mkdirSync(join(project, "conf"), { recursive: true });
+    writeFileSync(join(project, "conf/settings.txt"), "secret");
+    for (let count = 0; count < 2_000; count++) writeFileSync(join(project, `a${count}`), "");
+    symlinkSync("conf/settings.txt", join(project, ".env"));
+    const files = await filesIn(t);
+    await expect(files.read(join(project, "conf/settings.txt"))).rejects.toMatchObject({ code: "denied" });
+    expect(new TextDecoder().decode((await files.read(join(project, "a1"))).bytes)).toBe("");
+  },
+);

@@ -3,10 +3,28 @@ import { lstatSync } from "node:fs";
 import { homedir } from "node:os";
 import { startedFiles } from "../../policy/started-files.js";
 import type { Policy } from "../../policy/policy.js";
-import { type Alias, aliasOf, literalPrefix, outermost, parentOf, pathOf, realPrefix, rootFolders } from "./root-folders.js";
+import {
+  type Alias,
+  aliasOf,
+  literalPrefix,
+  outermost,
+  parentOf,
+  pathOf,
+  realPrefix,
+  rootFolders,
+} from "./root-folders.js";
 import { aliasesOf, placesStarted, type StartedPlace } from "./bases.js";
-import { COMMANDS, GIT_STORE, KERNEL_FOLDERS, NAME_CLASSES, namesIn } from "./protected-names.js";
-import { OWN, PROGRAM, type Protection, STARTED } from "./own-protection.js";
+import {
+  COMMANDS,
+  GIT_STORE,
+  KERNEL_FOLDERS,
+  NAME_CLASSES,
+  namesIn,
+  OWN,
+  PROGRAM,
+  type Protection,
+  STARTED,
+} from "./protected-names.js";
 import { folded, type OwnFiles, programFiles, programPlaces, writtenPlaces } from "./own-files.js";
 import { decide, type FileOperation } from "../../policy/decide.js";
 import type { Rule } from "../../policy/faults.js";
@@ -299,11 +317,10 @@ export class FileRules {
    */
   #lookAround(path: string): Refusal | undefined {
     if (this.#byName) return undefined;
-    // A home that cannot be listed has nothing for its owner's programs.
-    LINKS.look(homePlace());
+    LINKS.look(homePlace()); // One that cannot be listed has nothing for its owner's programs.
     for (let above = parentOf(path); this.#tops.some((top) => liesIn(above, top)); above = parentOf(above)) {
       const fault = LINKS.look(above);
-      if (fault !== undefined) return notLookedThrough(fault);
+      if (fault !== undefined) return { rule: "built-in protection of what protected names lead to", reason: fault };
       if (above === parentOf(above)) break;
     }
     return undefined;
@@ -316,13 +333,18 @@ export class FileRules {
     const written = LINKS.passing(path);
     if (fault !== undefined || written === undefined) return fault;
     const named = protectionOf(written)?.rule ?? "built-in protection of where protected names begin";
-    return { rule: `${named}, and this is on the way to it`, reason: "This name is protected, and no policy can allow to change it." };
+    return {
+      rule: `${named}, and this is on the way to it`,
+      reason: "This name is protected, and no policy can allow to change it.",
+    };
   }
 
   /** The names a path has by links of protected names. One that leads to all that is allowed would leave nothing. */
   #linkedNames(path: string): string[] {
     return LINKS.namesOf(path)
-      .filter(({ written, real }) => protectionOf(written) === undefined || !this.#tops.some((top) => liesIn(top, real)))
+      .filter(
+        ({ written, real }) => protectionOf(written) === undefined || !this.#tops.some((top) => liesIn(top, real)),
+      )
       .map(({ name }) => name);
   }
 
@@ -484,13 +506,6 @@ const LINKS: ProtectedLinks = new ProtectedLinks({
   large: new Set([GIT_STORE, "version-managers", "package-managers", "browsers", "histories"]),
   passedOver: COMMANDS,
 });
-
-function notLookedThrough(fault: string): Refusal {
-  return {
-    rule: "built-in protection of what protected names lead to",
-    reason: `${fault}, so links of protected names in it could not be looked for; let it be listed, or allow other folders.`,
-  };
-}
 
 function underAliases(path: string, aliases: readonly Alias[]): string[] {
   const others = aliases.filter(({ real }) => liesIn(path, real));

@@ -135,7 +135,7 @@ export class ProtectedLinks {
     const waiting = [{ path: start, depth: 0 }];
     for (const { path, depth } of waiting) {
       const folder = this.#folder(path, before?.folders.get(path));
-      if (folder === undefined) return { links, folders, fault: `"${path}" cannot be listed` };
+      if (folder === undefined) return { links, folders, fault: notLookedThrough(`"${path}" cannot be listed`) };
       folders.set(path, folder);
       for (const entry of folder.names) {
         const at = slashed(join(path, entry.name));
@@ -150,7 +150,7 @@ export class ProtectedLinks {
         }
       }
       if (waiting.length > MOST_FOLDERS)
-        return { links, folders, fault: `"${start}" has more than ${MOST_FOLDERS} folders with protected names` };
+        return { links, folders, fault: notLookedThrough(`"${start}" has too many folders with protected names`) };
     }
     return { links, folders, fault: undefined };
   }
@@ -175,6 +175,10 @@ export class ProtectedLinks {
       return ABSENT.has((error as NodeJS.ErrnoException).code) ? NOTHING : undefined;
     }
   }
+}
+
+function notLookedThrough(why: string): string {
+  return `${why}, so links of protected names in it could not be looked for; let it be listed, or allow other folders.`;
 }
 
 const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
