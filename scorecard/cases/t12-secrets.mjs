@@ -21,7 +21,7 @@ export const defences = [
   {
     name: "Base64 is looked for at every place of its groups",
     steps: ["alignments"],
-    file: "secure-local/src/audit/secret-shapes.ts",
+    file: "secure-local/src/audit/secret-spellings.ts",
     find: "...[0, 1, 2].flatMap",
     replace: "...[0].flatMap",
   },
@@ -42,7 +42,7 @@ export const defences = [
   {
     name: "entities of HTML are read",
     steps: ["saidBack"],
-    file: "secure-local/src/audit/secret-shapes.ts",
+    file: "secure-local/src/audit/secret-spellings.ts",
     find: "&#(\\d{2,7});",
     replace: "&#(\\d{9});",
   },

@@ -29,7 +29,8 @@ export { RateLimits } from "../../packages/secure-local/src/guard/rate-limits.js
 export { builtInPolicy } from "../../packages/secure-local/src/policy/load-policy.js";
 export { runCommandLine } from "../../packages/secure-local/src/cli/run-command-line.js";
 export { SecretFilter } from "../../packages/secure-local/src/capabilities/secret-exchange.js";
-export { rememberSecret, spellingsOf } from "../../packages/secure-local/src/audit/secret-shapes.js";
+export { rememberSecret } from "../../packages/secure-local/src/audit/secret-shapes.js";
+export { spellingsOf } from "../../packages/secure-local/src/audit/secret-spellings.js";
 export { approvalNeed } from "../../packages/secure-local/src/policy/decide-command.js";
 export { MadeRepository } from "../../packages/secure-local/test/git/made-repository.js";
 export { resolveAllowed } from "../../packages/secure-local/src/capabilities/resolve.js";

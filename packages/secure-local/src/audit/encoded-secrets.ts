@@ -1,5 +1,6 @@
 // Finds values that stand in no text as they are: over several lines, escaped more than once, or in bytes that are written as text.
 import { Buffer } from "node:buffer";
+import { escaped } from "./secret-spellings.js";
 
 /** Times a text is read without its escapes and line breaks: `%255F` takes two. */
 const READINGS = 3;
@@ -265,8 +266,4 @@ function matches(text: string, pattern: RegExp): readonly RegExpExecArray[] {
   pattern.lastIndex = 0;
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) all.push(match);
   return all;
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }

@@ -2,7 +2,7 @@
 // placeholders on the way back.
 import { Buffer } from "node:buffer";
 import { Transform } from "node:stream";
-import { EscapedValues, LONGEST_ESCAPE } from "../audit/secret-shapes.js";
+import { EscapedValues, LONGEST_ESCAPE } from "../audit/secret-spellings.js";
 import { FetchError } from "./fetch-error.js";
 
 // Finds the places in the body of a request that secrets are put in: fields of JSON and of forms, and plain text.

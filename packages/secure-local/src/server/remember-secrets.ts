@@ -1,6 +1,7 @@
 // Learns the values of the secrets a policy names, so that no answer and no record ever holds one.
 import { followSecretFile } from "../audit/secret-files.js";
-import { rememberSecret, spellingsOf } from "../audit/secret-shapes.js";
+import { rememberSecret } from "../audit/secret-shapes.js";
+import { spellingsOf } from "../audit/secret-spellings.js";
 import type { Policy } from "../policy/policy.js";
 
 /** A file is looked at again before anything leaves. A value that cannot be read is not known; who uses it has to say that it is missing. */

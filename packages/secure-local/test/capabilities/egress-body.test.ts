@@ -8,7 +8,7 @@ import { EgressProxy } from "../../src/capabilities/egress-proxy.js";
 import { createFetch, type PolicyFetch } from "../../src/capabilities/fetch.js";
 import { SecretBroker } from "../../src/capabilities/secret-broker.js";
 import { MAX_BODY_BYTES } from "../../src/capabilities/secret-exchange.js";
-import { spellingsOf } from "../../src/audit/secret-shapes.js";
+import { spellingsOf } from "../../src/audit/secret-spellings.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 
 const VALUE = 'va"lue & more/+\nend';

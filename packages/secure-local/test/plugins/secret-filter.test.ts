@@ -5,7 +5,7 @@ import { connect, type AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repeated } from "../../../mcp/test/support/soak.js";
-import { spellingsOf } from "../../src/audit/secret-shapes.js";
+import { spellingsOf } from "../../src/audit/secret-spellings.js";
 import { EgressProxy } from "../../src/capabilities/egress-proxy.js";
 import { parseTarget } from "../../src/capabilities/egress-target.js";
 import { SecretBroker, SecretError } from "../../src/capabilities/secret-broker.js";

@@ -1,0 +1,168 @@
+// How the value of a secret may be written: in JSON, in a URL, in Base64, or with characters escaped in several ways at once.
+
+/** Shorter values appear in texts by chance. */
+export const SHORTEST_SECRET = 6;
+
+/**
+ * Spellings of one value: as it is, in JSON, in a URL, in a form, in Base64 of both alphabets, in hexadecimal. Base64 of a
+ * longer text holds the value at one of three places of its groups of three bytes; what stands there of it is a spelling too.
+ */
+export function spellingsOf(value: string): Set<string> {
+  const bytes = Buffer.from(value);
+  const encoded = encodeURIComponent(value);
+  const strict = encoded.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+  const hexadecimal = bytes.toString("hex");
+  const pairs = hexadecimal.match(/../g) ?? [];
+  return new Set([
+    value,
+    ...inJson(value),
+    encoded,
+    encoded.replaceAll("%20", "+"),
+    strict,
+    strict.replaceAll("%20", "+"),
+    bytes.toString("base64").replaceAll("=", ""),
+    bytes.toString("base64url"),
+    ...[0, 1, 2].flatMap((place) => withinBase64(bytes, place)),
+    hexadecimal,
+    hexadecimal.toUpperCase(),
+    ...[":", " ", "-"].flatMap((between) => [pairs.join(between), pairs.join(between).toUpperCase()]),
+  ]);
+}
+
+/** The characters that only the value decides, when `place` bytes of another text stand before it in its first group. */
+function withinBase64(bytes: Buffer, place: number): string[] {
+  const begins = [0, 2, 3][place] as number;
+  const ends = Math.floor(((place + bytes.length) * 8) / 6);
+  const padded = Buffer.concat([Buffer.alloc(place), bytes]);
+  const both = [padded.toString("base64"), padded.toString("base64url")].map((text) => text.slice(begins, ends));
+  return both.filter((text) => text.length >= SHORTEST_SECRET);
+}
+
+/**
+ * Finds values in which any character may be escaped as in a URL or in JSON, and any may not be: the text is read without its
+ * escapes, once and whatever the number of values, and what is found is told by its place in the text as it is. What looks like an
+ * escape and belongs to the value itself may have been read as one, or not.
+ */
+export class EscapedValues {
+  /** By the value in small letters, what looks like an escape in it read as one. */
+  readonly #labels = new Map<string, string>();
+  readonly #values = new Set<string>();
+  #pattern: RegExp | undefined;
+
+  /** @param values Each with what is written in its place. */
+  constructor(values: Iterable<readonly [value: string, label: string]>) {
+    for (const [value, label] of values) {
+      // Bytes that are escaped one by one come out as one character each.
+      for (const form of [value, Buffer.from(value).toString("latin1")]) {
+        this.#values.add(form);
+        this.#labels.set(wholly(form), label);
+      }
+    }
+  }
+
+  /** Where each begins and how long it is, in their order; cheap where nothing is escaped. */
+  *in(text: string): Iterable<{ readonly index: number; readonly length: number; readonly label: string }> {
+    if (this.#labels.size === 0 || !MARKS.some((mark) => text.includes(mark)) || !MAY_ESCAPE.test(text)) return;
+    this.#pattern ??= new RegExp(
+      [...this.#values]
+        .sort((a, b) => b.length - a.length)
+        .map(readOrNot)
+        .join("|"),
+      "gi",
+    );
+    const { plain, places } = withoutEscapes(text);
+    let next = 0;
+    // Behind the last escape before this place, one character of the one text is one of the other.
+    const placeOf = (at: number): number => {
+      while (next < places.length && (places[next]?.plain ?? 0) <= at) next += 1;
+      const last = places[next - 1];
+      return last === undefined ? at : last.raw + at - last.plain;
+    };
+    for (const { 0: found, index: at } of plain.matchAll(this.#pattern)) {
+      const index = placeOf(at);
+      yield { index, length: placeOf(at + found.length) - index, label: this.#labels.get(wholly(found)) ?? "" };
+    }
+  }
+
+  replace(text: string): string {
+    let [replaced, at] = ["", 0];
+    for (const { index, length, label } of this.in(text)) {
+      replaced += text.slice(at, index) + label;
+      at = index + length;
+    }
+    return at === 0 ? text : replaced + text.slice(at);
+  }
+}
+
+/** What escapes begin with: a first look. */
+const MARKS = ["%", "\\", "&"] as const;
+/** What a text has that holds an escaped character. */
+const MAY_ESCAPE = /%[0-9a-f]{2}|\\[ux][0-9a-f]{2}|&#?\w{2,8};/i;
+/** A backslash before an escape stands for itself: it may be the value's own. Of HTML's names those of ASCII are known. */
+const ESCAPE =
+  /%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|\\([/"'<>+`]|&(?!#?\w{2,8};)|\\(?![ux][0-9a-f]{2}))|&#(\d{2,7});|&#x([0-9a-f]{2,6});|&(amp|lt|gt|quot|apos);/gi;
+/** Characters of one escaped character, as in `&#x000061;`. */
+export const LONGEST_ESCAPE = 10;
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+interface Unescaped {
+  readonly plain: string;
+  /** Behind each escape: the place in `plain`, and in the text as it was. */
+  readonly places: readonly { readonly plain: number; readonly raw: number }[];
+}
+
+function withoutEscapes(text: string): Unescaped {
+  const places: { plain: number; raw: number }[] = [];
+  let length = 0;
+  let at = 0;
+  const plain = text.replace(ESCAPE, (all: string, ...groups: unknown[]) => {
+    const [percent, unit, byte, mark, decimal, sixteenth, name] = groups as (string | undefined)[];
+    const from = Number(groups[7]);
+    length += from - at + 1;
+    at = from + all.length;
+    places.push({ plain: length, raw: at });
+    if (decimal !== undefined) return String.fromCharCode(Number(decimal));
+    return (
+      mark ?? ENTITIES[name?.toLowerCase() ?? ""] ?? String.fromCharCode(hexadecimal(percent, unit, byte, sixteenth))
+    );
+  });
+  return { plain, places };
+}
+
+function hexadecimal(...groups: readonly (string | undefined)[]): number {
+  return Number.parseInt(groups.find((group) => group !== undefined) ?? "", 16);
+}
+
+/** Without escapes, nor those that come to be when others are read; in small letters. */
+function wholly(text: string): string {
+  const { plain } = withoutEscapes(text);
+  return plain.length === text.length ? text.toLowerCase() : wholly(plain);
+}
+
+/** A pattern of the value, in which each of what looks like an escape may have been read as one. */
+function readOrNot(value: string): string {
+  let [pattern, at] = ["", 0];
+  for (const { 0: all, index } of value.matchAll(ESCAPE)) {
+    pattern += `${escaped(value.slice(at, index))}(?:${escaped(all)}|${escaped(withoutEscapes(all).plain)})`;
+    at = index + all.length;
+  }
+  return pattern + escaped(value.slice(at));
+}
+
+/** As servers write it by default, in JavaScript, PHP, Python, Go and .NET. */
+function inJson(value: string): readonly string[] {
+  const json = JSON.stringify(value).slice(1, -1);
+  const ascii = json.replace(/[^\x20-\x7e]/g, (mark) => `\\u${hex(mark)}`);
+  const go = json.replace(/[<>&]/g, (mark) => `\\u${hex(mark)}`);
+  const net = ascii.replace(/\\"|[<>&'+`]/g, (mark) => `\\u${hex(mark.slice(-1)).toUpperCase()}`);
+  return [json, json.replaceAll("/", "\\/"), ascii, ascii.replaceAll("/", "\\/"), go, net];
+}
+
+function hex(mark: string): string {
+  return mark.charCodeAt(0).toString(16).padStart(4, "0");
+}
+
+/** The text as part of a pattern that means these very characters. */
+export function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+}
