@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { leakingPlugins } from "../support/leaking-plugins.mjs";
+import { WRITTEN } from "../support/written-secrets.mjs";
 import { renewed } from "../support/renewed-secrets.mjs";
 import { listen } from "../support/sockets.mjs";
 
@@ -36,8 +37,8 @@ export const defences = [
     name: "the texts of an answer are looked through together",
     steps: ["saidBack"],
     file: "secure-local/src/guard/cleaning/clean-result.ts",
-    find: "return withoutSpread(cleaned, pass.texts) as T;",
-    replace: "return cleaned as T;",
+    find: "withoutSpreadValues(withoutSpread(cleaned, pass.texts))",
+    replace: "withoutSpreadValues(cleaned)",
   },
   {
     name: "entities of HTML are read",
@@ -109,24 +110,6 @@ function readAll(answer) {
   const texts = [...text.matchAll(/"text":"([^"]*)"/g)].map(([, found]) => found);
   return [text, ...blobs, texts.join("")].join("\n");
 }
-
-const fold = (text, columns, by) => text.replace(new RegExp(`.{${columns}}`, "g"), `$&${by}`);
-const base64 = (text, encoding) => Buffer.from(text, encoding).toString("base64");
-const hexadecimal = (text) => Buffer.from(text).toString("hex");
-/** How a server may write what it says back, so that no line of it is a usual spelling. */
-const WRITTEN = {
-  "Base64 in lines of 76": (text) => fold(base64(text), 76, "\r\n"),
-  "Base64 in lines of 20, indented": (text) => fold(base64(text), 20, "\n    "),
-  "Base64 in lines, in JSON": (text) => fold(base64(text), 20, "\\n"),
-  "hexadecimal in lines of 60": (text) => fold(hexadecimal(text), 60, "\n"),
-  "plain, in lines of 20": (text) => fold(text, 20, "\n"),
-  "quoted-printable": (text) => fold(text, 20, "=\n"),
-  "Base64 of UTF-16": (text) => base64(text, "utf16le"),
-  "Base64 of Base64": (text) => base64(base64(text)),
-  "decimal bytes": (text) => JSON.stringify(Buffer.from(text)),
-  "a URL escaped twice": (text) => [...text].map((each) => `%25${each.charCodeAt(0).toString(16)}`).join(""),
-  "entities without an end": (text) => [...text].map((each) => `&#${each.charCodeAt(0)}`).join(""),
-};
 
 /** A server says back what it was sent, where no text of its answer is the secret. */
 async function saidBack(report, { cleanResult, rememberSecret, serverItems }) {

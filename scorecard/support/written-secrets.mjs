@@ -1,0 +1,17 @@
+// How a server may write a secret that it says back, so that no line of it is a usual spelling.
+const fold = (text, columns, by) => text.replace(new RegExp(`.{${columns}}`, "g"), `$&${by}`);
+const base64 = (text, encoding) => Buffer.from(text, encoding).toString("base64");
+const hexadecimal = (text) => Buffer.from(text).toString("hex");
+export const WRITTEN = {
+  "Base64 in lines of 76": (text) => fold(base64(text), 76, "\r\n"),
+  "Base64 in lines of 20, indented": (text) => fold(base64(text), 20, "\n    "),
+  "Base64 in lines, in JSON": (text) => fold(base64(text), 20, "\\n"),
+  "hexadecimal in lines of 60": (text) => fold(hexadecimal(text), 60, "\n"),
+  "plain, in lines of 20": (text) => fold(text, 20, "\n"),
+  "quoted-printable": (text) => fold(text, 20, "=\n"),
+  "Base64 of UTF-16": (text) => base64(text, "utf16le"),
+  "Base64 of Base64": (text) => base64(base64(text)),
+  "decimal bytes": (text) => JSON.stringify(Buffer.from(text)),
+  "a URL escaped twice": (text) => [...text].map((each) => `%25${each.charCodeAt(0).toString(16)}`).join(""),
+  "entities without an end": (text) => [...text].map((each) => `&#${each.charCodeAt(0)}`).join(""),
+};
