@@ -1,18 +1,7 @@
 // T32: what a sandbox sees and can change of the folders it was granted, while it, its neighbours and the world outside exchange
 // what lies in them: every way to a protected name is tried at every place.
 import { once } from "node:events";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { createServer } from "node:net";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { exchanged, rawTexts } from "../support/exchanged-paths.mjs";
@@ -20,7 +9,7 @@ import { withGit } from "../support/git-settings.mjs";
 import { EVIL, folderIn, inside, put, tried } from "../support/granted-folder.mjs";
 import { beginnings, linkedBefore, twoHands } from "../support/name-beginnings.mjs";
 import { links } from "../support/protected-links.mjs";
-import { environments, noText, told } from "../support/keeper-doors.mjs";
+import { environments, handles, noText, sockets, told } from "../support/keeper-doors.mjs";
 import { waysDefended, waysOfLinks } from "../support/ways-of-links.mjs";
 import { homesGranted, policies } from "../support/policies-of-own-places.mjs";
 import { BUILDS, namesIn, sandboxSiege } from "../support/sandbox-siege.mjs";
@@ -457,27 +446,6 @@ async function savedAnew(report, parts, ground) {
   await program.end();
 }
 
-/** Opens `name` as a handle that cannot be read, several times, then each number anew. */
-function opened(name, at, how) {
-  return `perl -MFcntl -e 'sysopen($h[$_], "${name}", 010000000) for 0 .. 7;
-    for my $n (3 .. 10) { next unless sysopen(my $f, "${at}", ${how}); print <$f>; syswrite($f, "${EVIL}") }'`;
-}
-
-async function handles(report, parts, ground) {
-  report.kind("a handle of a protected file is opened anew by its number", { found: "attack" });
-  const folder = folderIn(ground);
-  for (const name of [".env", "deep/.ssh/id_rsa", ".git/config", ".npmrc"])
-    for (const at of ["/proc/self/fd/$n", "/dev/fd/$n", "/proc/$$/fd/$n", "/proc/$$/task/$$/fd/$n"])
-      for (const how of ["O_RDONLY", "O_RDWR", "O_WRONLY | O_APPEND", "O_WRONLY | O_TRUNC"]) {
-        put(folder, name, SECRET);
-        const scripts = ["", " | O_NOFOLLOW"].map((link) => opened(name, at, how + link));
-        await report.attack(`${name} by ${at}: ${how}`, async () => {
-          const { stdout } = await inside(parts, folder, scripts.join("\n"));
-          return !stdout.includes(SECRET) && readFileSync(join(folder, name), "utf8") === SECRET;
-        });
-      }
-}
-
 async function movedOut(report, parts, ground) {
   report.kind("a granted folder's part is moved out of it while a program stands in it", { found: "attack" });
   for (const below of ["", "one/", "one/two/"]) {
@@ -517,39 +485,6 @@ async function becameGit(report, parts, ground) {
         return (before.includes(SECRET) && !after.includes(SECRET)) || after;
       });
   await program.end();
-}
-
-async function sockets(report, parts, ground) {
-  report.kind("sockets and pipes of others in granted folders", { found: "reader" });
-  let heard = 0;
-  const agent = createServer((stream) => {
-    heard += 1;
-    stream.on("error", () => undefined).destroy();
-  });
-  const folder = folderIn(ground);
-  await once(agent.listen(join(folder, "agent.sock")), "listening");
-  symlinkSync(join(folder, "agent.sock"), join(folder, "link.sock"));
-  const network = `network: { allowed_endpoints: [{ host: example.com }] }`;
-  for (const granted of ["", network])
-    for (const path of [
-      "agent.sock",
-      "./agent.sock",
-      "link.sock",
-      "/proc/self/cwd/agent.sock",
-      join(folder, "agent.sock"),
-    ])
-      for (const kind of ["SOCK_STREAM", "SOCK_DGRAM", "SOCK_SEQPACKET"])
-        await report.attack(`${kind} to ${path}${granted ? " with a network" : ""}`, async () => {
-          const before = heard;
-          const script = `perl -MSocket -e 'socket(my $s, AF_UNIX, ${kind}, 0) or die "no: $!"; connect($s, pack_sockaddr_un("${path}")) or die "no: $!"; print "connected"'`;
-          const { stdout } = await inside(parts, folder, script, { network: granted });
-          return (heard === before && !stdout.includes("connected")) || stdout;
-        });
-  agent.close();
-  await report.attack("a pipe is made in a granted folder", async () => {
-    await inside(parts, folder, "mkfifo p; mknod q p; perl -e 'syscall(133,\"r\",0010644,0)'");
-    return !["p", "q", "r"].some((name) => existsSync(join(folder, name)));
-  });
 }
 
 const RACED = ["arguments read", "arguments written", "working directories", "grants"];

@@ -1,7 +1,8 @@
-// Ways past the keeper that were found in what it does by itself: in names that are no text, in Python's environments, and in calls
-// that tell of a file without opening it.
+// Ways past the keeper: names that are no text, handles, sockets, environments of Python's, calls that tell of a file without opening it.
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { EVIL, folderIn, inside, put } from "./granted-folder.mjs";
 
@@ -127,5 +128,59 @@ export async function told(report, parts, ground) {
       ${PYTHON} -c '${begin}; fd = l.inotify_init(); w = l.inotify_add_watch(fd, b"src", 0xfff); open("src/b", "w").close(); print(w > 0, len(os.read(fd, 999)) > 0)'`;
     const { exitCode, stdout, stderr } = await inside(parts, folderIn(ground), script);
     return (exitCode === 0 && stdout === "True True\n") || `${stdout} ${stderr}`;
+  });
+}
+
+/** Opens `name` as a handle that cannot be read, several times, then each number anew. */
+function opened(name, at, how) {
+  return `perl -MFcntl -e 'sysopen($h[$_], "${name}", 010000000) for 0 .. 7;
+    for my $n (3 .. 10) { next unless sysopen(my $f, "${at}", ${how}); print <$f>; syswrite($f, "${EVIL}") }'`;
+}
+
+export async function handles(report, parts, ground) {
+  report.kind("a handle of a protected file is opened anew by its number", { found: "attack" });
+  const folder = folderIn(ground);
+  for (const name of [".env", "deep/.ssh/id_rsa", ".git/config", ".npmrc"])
+    for (const at of ["/proc/self/fd/$n", "/dev/fd/$n", "/proc/$$/fd/$n", "/proc/$$/task/$$/fd/$n"])
+      for (const how of ["O_RDONLY", "O_RDWR", "O_WRONLY | O_APPEND", "O_WRONLY | O_TRUNC"]) {
+        put(folder, name, SECRET);
+        const scripts = ["", " | O_NOFOLLOW"].map((link) => opened(name, at, how + link));
+        await report.attack(`${name} by ${at}: ${how}`, async () => {
+          const { stdout } = await inside(parts, folder, scripts.join("\n"));
+          return !stdout.includes(SECRET) && readFileSync(join(folder, name), "utf8") === SECRET;
+        });
+      }
+}
+
+export async function sockets(report, parts, ground) {
+  report.kind("sockets and pipes of others in granted folders", { found: "reader" });
+  let heard = 0;
+  const agent = createServer((stream) => {
+    heard += 1;
+    stream.on("error", () => undefined).destroy();
+  });
+  const folder = folderIn(ground);
+  await once(agent.listen(join(folder, "agent.sock")), "listening");
+  symlinkSync(join(folder, "agent.sock"), join(folder, "link.sock"));
+  const network = `network: { allowed_endpoints: [{ host: example.com }] }`;
+  for (const granted of ["", network])
+    for (const path of [
+      "agent.sock",
+      "./agent.sock",
+      "link.sock",
+      "/proc/self/cwd/agent.sock",
+      join(folder, "agent.sock"),
+    ])
+      for (const kind of ["SOCK_STREAM", "SOCK_DGRAM", "SOCK_SEQPACKET"])
+        await report.attack(`${kind} to ${path}${granted ? " with a network" : ""}`, async () => {
+          const before = heard;
+          const script = `perl -MSocket -e 'socket(my $s, AF_UNIX, ${kind}, 0) or die "no: $!"; connect($s, pack_sockaddr_un("${path}")) or die "no: $!"; print "connected"'`;
+          const { stdout } = await inside(parts, folder, script, { network: granted });
+          return (heard === before && !stdout.includes("connected")) || stdout;
+        });
+  agent.close();
+  await report.attack("a pipe is made in a granted folder", async () => {
+    await inside(parts, folder, "mkfifo p; mknod q p; perl -e 'syscall(133,\"r\",0010644,0)'");
+    return !["p", "q", "r"].some((name) => existsSync(join(folder, name)));
   });
 }
