@@ -147,7 +147,7 @@ secrets: { tok: { from: "file:${own}/token", hosts: [a.example] } }
   const binds = Object.entries(mounts).flatMap(([from, to]) => ["--bind", from, join(granted, to)]);
   const calls = [
     ...["m/policy.yaml", "m/token", "file.yaml", "m/log/audit.jsonl"].map((name) => ["read_file", name, {}]),
-    ...["m/policy.yaml", "m/token", "m/log/new", "m/policy.yaml.new", "home/.cache/mcp-secure-local/new"].map(
+    ...["m/policy.yaml", "m/token", "m/log/audit.lock", "m/policy.yaml.new", "home/.cache/mcp-secure-local/new"].map(
       (name) => ["write_file", name, { content: "x" }],
     ),
     ["list_directory", "home/.cache/mcp-secure-local", {}],
