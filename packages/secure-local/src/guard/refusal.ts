@@ -41,7 +41,7 @@ export function unknown({ kind, name, path }: Subject): Refusal {
 /** `what` is over its limit of `limit` a minute; `key` is where the policy raises it, undefined where nothing does. */
 export function limited(what: string, limit: number, { waitMs, key }: { waitMs: number; key?: string }): Refusal {
   const wait = Math.ceil(waitMs / 1_000);
-  const raise = key === undefined ? "" : ` The policy allows more with ${key}.`;
+  const raise = key === undefined ? "" : ` To allow more, raise ${key} in the policy.`;
   const text = `Too many ${what}: at most ${limit} a minute are allowed. Try again in ${wait} second${wait === 1 ? "" : "s"}.${raise}`;
   const error = new RpcError(ErrorCode.InternalError, text, { retryAfterMs: Math.ceil(waitMs) });
   return { text, rule: `rate limit: ${limit} a minute`, outcome: "rate_limited", error };
@@ -66,7 +66,7 @@ const LOG_ADVICE: Readonly<Partial<Record<AuditErrorCode, string>>> = {
 /** @param task whether it had become one, which has a time limit of its own */
 export function timedOut({ kind, name }: Subject, ms: number, task: boolean): string {
   const key = task ? "task_timeout" : `timeouts.${kind === "tool" ? name : "default"}`;
-  return `The ${kind} ${name} timed out after ${seconds(ms)}. The policy gives it longer with tools.${key}.`;
+  return `The ${kind} ${name} timed out after ${seconds(ms)}. To give it longer, raise tools.${key} in the policy.`;
 }
 
 /** Tools are answered with a result the model can read; everything else, and what does not exist, with an error. */

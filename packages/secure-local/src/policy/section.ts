@@ -11,7 +11,9 @@ const MAX_LENGTH = 40;
 export function didYouMean(given: string, names: Iterable<string>): string {
   const wanted = given.toLowerCase().replaceAll("-", "_");
   let best = "";
-  let bestDistance = 1 + Math.max(2, Math.floor(given.length / 3));
+  // Of a short word two letters are half: what is left is another word, not a slip.
+  const most = given.length < 5 ? 1 : Math.max(2, Math.floor(given.length / 3));
+  let bestDistance = 1 + most;
   for (const name of names) {
     const distance = editDistance(wanted, name.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [name, distance];

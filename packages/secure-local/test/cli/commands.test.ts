@@ -43,6 +43,7 @@ describe("a wrong command line", () => {
     [["--policy", "a", "--policy", "b"], "--policy is given twice"],
     [["--json=yes", "tools"], '--json takes no value; leave out "=yes"'],
     [["--json"], "--json belongs to a command"],
+    [["--nope"], "there is no option --nope; see mcp-secure-local --help"],
     [["tool"], 'there is no command "tool"; did you mean "tools"?'],
     [["tools", "calculate"], 'there is no server "calculate"'],
     [["call"], "call needs the name of a tool"],

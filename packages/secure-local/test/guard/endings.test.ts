@@ -34,7 +34,7 @@ describe("time", () => {
     const result = await call(peer, "slow");
     expect(result["isError"]).toBe(true);
     expect(textOf(result)).toBe(
-      "The tool slow timed out after 0.02 s. The policy gives it longer with tools.timeouts.slow.",
+      "The tool slow timed out after 0.02 s. To give it longer, raise tools.timeouts.slow in the policy.",
     );
     expect(String(reason)).toContain("timed out after 0.02 s");
     finish("too late");
@@ -52,7 +52,7 @@ describe("time", () => {
     const { taskId } = created["task"] as { taskId: string };
     const result = await peer.request("tasks/result", { taskId });
     expect(textOf(result)).toBe(
-      "The tool slow timed out after 0.06 s. The policy gives it longer with tools.task_timeout.",
+      "The tool slow timed out after 0.06 s. To give it longer, raise tools.task_timeout in the policy.",
     );
     expect(audit.records()).toMatchObject([{ kind: "call.intent" }, { kind: "call.result", outcome: "timeout" }]);
   });

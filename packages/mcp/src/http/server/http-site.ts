@@ -90,10 +90,15 @@ export class HttpSite {
       if (exchange.method === "OPTIONS") return answerPreflight(exchange);
     }
     const route = routes.get(exchange.path);
-    if (route === undefined) return turnAway(exchange, 404, "Nothing is served at this path");
+    if (route === undefined) return turnAway(exchange, 404, this.#nothingAt(exchange.path));
     if (route.open === true) route.serve(exchange);
     else if (authenticate === undefined) this.#serve(exchange, route);
     else this.#identify(exchange, route, authenticate);
+  }
+
+  #nothingAt(path: string): string {
+    const slashes = path.endsWith("/") && this.serves(path.slice(0, -1));
+    return `Nothing is served at this path${slashes ? ": leave out the slash at its end" : ""}`;
   }
 
   #identify(exchange: HttpExchange, route: HttpRoute, authenticate: Authenticate): void {
