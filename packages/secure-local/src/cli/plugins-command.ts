@@ -78,8 +78,7 @@ function show(health: readonly Listed[], line: CommandLine): void {
     const known = version === undefined ? "" : ` ${cleanLine(version)}, ${tools} ${tools === 1 ? "tool" : "tools"}`;
     const walled = wall === undefined ? "" : ` (${wall === "none" ? "no sandbox" : wall})`;
     print(`${styled("bold", name)}  ${styled(state === "ready" ? "green" : "red", state)}${known}${walled}`);
-    // What a server says of itself names no policy; here is the one that was asked for.
-    if (note !== "") print(`  ${cleanLine(note).replace("plugins lock", lockCommand(name, line))}`);
+    if (note !== "") print(`  ${cleanLine(note)}`);
     for (const line of lastLines(output)) print(styled("dim", `  | ${cleanLine(line)}`));
     showReview(name, review, line);
   }

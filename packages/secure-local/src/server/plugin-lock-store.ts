@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import type { PluginGrant, Policy } from "../policy/policy.js";
-import { LockError, lockFileOf, lockText, parseLock, type PluginLock } from "./plugin-lock.js";
+import { LockError, lockCommandFor, lockFileOf, lockText, parseLock, type PluginLock } from "./plugin-lock.js";
 import type { StartedContent } from "../plugins/plugin.js";
 
 export interface LockInForce {
@@ -78,7 +78,7 @@ export class PluginLockStore {
     const known = !first && version === this.#inForce.version && this.#refused === "";
     if (known) return undefined;
     if (text === undefined && !first && this.#inForce.version !== "")
-      throw new LockError(`${file} is gone; write it anew (mcp-secure-local plugins lock), or start again without it.`);
+      throw new LockError(`${file} is gone; write it anew (${lockCommandFor(file)}), or start again without it.`);
     const lock = text === undefined ? undefined : parseLock(file, text);
     this.#inForce = { version, lock, fault: undefined };
     this.#refused = "";

@@ -43,7 +43,7 @@ export function readLock(file: string): PluginLock | undefined {
 export function lockText(file: string): string | undefined {
   try {
     if (fs.statSync(file).size > MAX_BYTES)
-      throw new LockError(`${file} is longer than ${MAX_BYTES} bytes; write it anew: mcp-secure-local plugins lock.`);
+      throw new LockError(`${file} is longer than ${MAX_BYTES} bytes; write it anew: ${lockCommandFor(file)}.`);
     return fs.readFileSync(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
@@ -53,6 +53,17 @@ export function lockText(file: string): string | undefined {
   }
 }
 
+/** The command that approves what is beside a policy, and of that a plugin where one is named. */
+export function lockCommand(policyFile: string, plugin = ""): string {
+  const file = /^[\w@%+=:,./\\-]*$/.test(policyFile) ? policyFile : JSON.stringify(policyFile);
+  return `mcp-secure-local plugins lock ${plugin === "" ? "" : `${plugin} `}--policy ${file}`;
+}
+
+/** The one that writes a lock anew. */
+export function lockCommandFor(lockFile: string): string {
+  return lockCommand(lockFile.slice(0, -lockFileOf("").length));
+}
+
 /** @throws LockError naming `file` */
 export function parseLock(file: string, text: string): PluginLock {
   try {
@@ -60,7 +71,7 @@ export function parseLock(file: string, text: string): PluginLock {
     const { version } = read;
     if (typeof version === "number" && version >= 1 && version < VERSION)
       throw new LockError(
-        `${file} was written by an earlier version, whose hashes did not cover all of a plugin; read what there is, and approve it anew: mcp-secure-local plugins lock.`,
+        `${file} was written by an earlier version, whose hashes did not cover all of a plugin; read what there is, and approve it anew: ${lockCommandFor(file)}.`,
       );
     if (version !== VERSION) throw new TypeError("it has another version");
     const plugins = Object.entries(mapping(read["plugins"]));
@@ -68,7 +79,7 @@ export function parseLock(file: string, text: string): PluginLock {
   } catch (error) {
     if (error instanceof LockError) throw error;
     const reason = (error as Error).message;
-    throw new LockError(`${file} is damaged (${reason}); look at it, or write it anew: mcp-secure-local plugins lock.`);
+    throw new LockError(`${file} is damaged (${reason}); look at it, or write it anew: ${lockCommandFor(file)}.`);
   }
 }
 

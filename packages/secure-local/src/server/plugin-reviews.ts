@@ -8,7 +8,7 @@ import type { PluginGrant, Policy } from "../policy/policy.js";
 import { PluginLockStore, launchOf, type LockInForce, type LockChange } from "./plugin-lock-store.js";
 import { itemsOf, offeringOf } from "./plugin-items.js";
 import { type BuiltInNames, nameConflicts, type NameConflicts } from "./plugin-names.js";
-import type { LockedPlugin } from "./plugin-lock.js";
+import { type LockedPlugin, lockCommand } from "./plugin-lock.js";
 
 export interface PluginReview {
   readonly plugin: string;
@@ -66,7 +66,7 @@ export class PluginReviews {
     const approved = new Map([...(lock.get(name)?.approved ?? [])].filter(([item]) => item === "launch"));
     const [change] = driftOf(approved, new Map([["launch", launched(started, grant)]]));
     if (change === undefined) return undefined;
-    return `It is not as it was approved (launch was ${change.kind}). Read what changed, and approve it: mcp-secure-local plugins lock`;
+    return `It is not as it was approved (launch was ${change.kind}). Read what changed, and approve it: ${lockCommand(policy.file ?? "", name)}`;
   }
 
   /** The reviews of those that said what they offer. */

@@ -82,7 +82,7 @@ describe("a lock in force", () => {
       const news = lock.read(policy);
       expect(news).toMatchObject({ kind: "lock.rejected", file });
       expect(news?.text).toMatch(
-        /damaged .* mcp-secure-local plugins lock\. Until then what was approved before stays/,
+        /damaged .* mcp-secure-local plugins lock --policy \S+\. Until then what was approved before stays/,
       );
       expect(lock.read(policy)).toBeUndefined();
       expect(lock.of(policy)).toBe(before);
