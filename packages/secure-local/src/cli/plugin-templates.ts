@@ -127,10 +127,13 @@ for line in sys.stdin:
     print(json.dumps(answer, ensure_ascii=False), flush=True)
 `;
 
-const SHELL = `# Answers calls: one JSON line in, one JSON line out, with the same id. A real one would read them with jq.
-while read -r line; do
+const SHELL = `# Answers calls: one JSON line in, one JSON line out, with the same id. One with more to read would do so with jq.
+LC_ALL=C
+export LC_ALL
+while IFS= read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/^{"id":\\([0-9]*\\).*/\\1/p')
-  who=$(printf '%s' "$line" | sed -n 's/.*"who":"\\([A-Za-z ]*\\)".*/\\1/p')
+  # The text stays as JSON has it, with its escapes, and is put into JSON again.
+  who=$(printf '%s' "$line" | sed -nE 's/.*"who":"(([^"\\\\]|\\\\.)*)".*/\\1/p')
   [ -n "$id" ] && printf '{"id":%s,"content":"Hello, %s!"}\\n' "$id" "\${who:-world}"
 done
 `;

@@ -74,6 +74,8 @@ export class PluginProcess {
   /** Why it was ended from here; empty where that was no fault of its own. */
   #why: string | undefined;
   #end: string | undefined;
+  /** What callers hear who wait for an answer when it ends. */
+  #lost = "The plugin ended before it answered.";
 
   constructor(
     wall: Wall,
@@ -98,7 +100,10 @@ export class PluginProcess {
     if (child.stdout) {
       readLines(child.stdout, {
         line: (text) => this.#line(text, ready),
-        tooLong: () => this.kill(`it wrote a line of more than ${MAX_LINE / 2 ** 20} MiB to stdout`),
+        tooLong: () => {
+          this.#lost = TOO_LONG;
+          this.kill(`it wrote a line of more than ${MAX_LINE / 2 ** 20} MiB to stdout, the most an answer may have`);
+        },
       });
     }
     this.#gone = new Promise((resolve) => {
@@ -106,8 +111,7 @@ export class PluginProcess {
         this.#asks.close();
         this.#heartbeat.stop();
         this.#unanswered = this.#waiting.size > 0;
-        for (const { settle } of [...this.#waiting.values()])
-          settle(new PluginError("The plugin ended before it answered."));
+        for (const { settle } of [...this.#waiting.values()]) settle(new PluginError(this.#lost));
         ended(this);
         resolve();
       };
@@ -320,6 +324,8 @@ export class StderrTail {
 
 /** Characters of one line: a result of the largest size, and what JSON adds to it. */
 const MAX_LINE: number = 4 * 1024 * 1024;
+
+const TOO_LONG = `The plugin was ended: an answer of it was longer than ${MAX_LINE / 2 ** 20} MiB, the most one may have. Ask for less at once.`;
 
 interface LineReaderOptions {
   readonly line: (text: string) => void;

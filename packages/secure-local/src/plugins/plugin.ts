@@ -278,11 +278,8 @@ export class Plugin {
   #accept(description: PluginDescription): void {
     if (description.name !== this.name)
       throw new PluginError(`It calls itself ${description.name}, the policy ${this.name}; make them the same.`);
-    const [missing] = unmetGrants(
-      { policy: this.#granted, storageBytes: this.#options.grant.storageBytes },
-      description,
-    );
-    if (missing !== undefined) throw new PluginError(`It needs ${missing}.`);
+    const missing = unmetGrants({ policy: this.#granted, storageBytes: this.#options.grant.storageBytes }, description);
+    if (missing.length > 0) throw new PluginError(`It needs ${missing.join("; and ")}.`);
     this.#description = description;
     if (this.#place?.source.kind === "executable" && !this.#place.source.persistent) this.#ready();
   }
@@ -418,8 +415,12 @@ function unmetReach(granted: Policy, { name, needs }: Pick<PluginDescription, "n
   for (const need of needs.network) {
     const [, host = need, port] = /^(.*?)(?::(\d{1,5}))?$/.exec(need) ?? [];
     if (decide(granted, { kind: "network", host, port: Number(port ?? HTTPS) }).allowed) continue;
-    const asked = port === undefined ? `${need} port ${HTTPS} (a need without a port means ${HTTPS})` : need;
-    missing.push(`the host ${asked}: add it to network.allowed_endpoints of ${name} in plugins.load`);
+    const asked =
+      port === undefined
+        ? `${need} port ${HTTPS} (a need without a port means ${HTTPS}; of another port it is written "${need}:8080")`
+        : need;
+    const endpoint = `{ host: ${JSON.stringify(host)}, ports: [${port ?? HTTPS}] }`;
+    missing.push(`the host ${asked}: add ${endpoint} to network.allowed_endpoints of ${name} in plugins.load`);
   }
   for (const need of needs.filesystem) {
     const op = need.startsWith("write:") ? "write" : "read";

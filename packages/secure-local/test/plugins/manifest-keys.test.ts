@@ -61,7 +61,9 @@ describe("a manifest", () => {
       port: { manifest: { needs: { network: ["127.0.0.1:3955"] } }, grant: { network } },
       home: { manifest: { needs: { filesystem: ["~/places/**"] } }, grant: { filesystem } },
     });
-    expect(notes["bare"]).toContain("the host 127.0.0.1 port 443 (a need without a port means 443)");
+    expect(notes["bare"]).toContain(
+      'the host 127.0.0.1 port 443 (a need without a port means 443; of another port it is written "127.0.0.1:8080")',
+    );
     expect(notes["port"]).toMatch(/^ready/);
     expect(notes["home"]).toMatch(/^ready/);
   });

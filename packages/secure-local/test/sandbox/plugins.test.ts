@@ -120,7 +120,10 @@ describe.skipIf(!hasWall())("plugins", () => {
     await vi.waitFor(() => expect(healthOf("flood")).toBe("ready"), { timeout: 10_000, interval: 20 });
     const next = await nextCount();
     const answers = await Promise.all([call("flood_flood"), call("counter_next")]);
-    expect(answers).toEqual(["failed: The plugin ended before it answered.", next]);
+    expect(answers).toEqual([
+      "failed: The plugin was ended: an answer of it was longer than 4 MiB, the most one may have. Ask for less at once.",
+      next,
+    ]);
   });
 
   test("change their tools when their files change", async () => {
@@ -134,7 +137,8 @@ describe.skipIf(!hasWall())("plugins", () => {
 
   test("are not started with other content than the policy pins, under another name, or with needs not granted", async () => {
     const greedy = folder.write("greedy", {
-      "plugin.mjs": 'export default { name: "greedy", version: "1", needs: { network: ["api.test"] }, tools: {} };',
+      "plugin.mjs":
+        'export default { name: "greedy", version: "1", needs: { network: ["api.test", "127.0.0.1:28098"], filesystem: ["read:/srv/places"], secrets: ["key"] }, tools: {} };',
     });
     const hash = hashPlugin(words);
     const load = `[{ name: words, sha256: ${hash} }, { name: counter, sha256: ${"ab".repeat(32)} }, { name: greedy }, { name: missing }, { name: alias, path: ${greedy} }]`;
@@ -147,7 +151,15 @@ describe.skipIf(!hasWall())("plugins", () => {
     });
     expect(notes()["words"]).toMatch(/^ready/);
     expect(notes()["counter"]).toMatch(/^refused: Its content is not the one the policy knows/);
-    expect(notes()["greedy"]).toMatch(/^refused: It needs the host api\.test port 443 .*: add it to network/);
+    const greed = notes()["greedy"];
+    expect(greed).toMatch(/^refused: It needs the host api\.test port 443 .* it is written "api\.test:8080"\)/);
+    for (const grant of [
+      'add { host: "api.test", ports: [443] } to network.allowed_endpoints of greedy in plugins.load',
+      'the host 127.0.0.1:28098: add { host: "127.0.0.1", ports: [28098] } to network.allowed_endpoints of greedy',
+      "to read /srv/places: add it to filesystem of greedy",
+      "the secret key: add it to secrets of greedy",
+    ])
+      expect(greed).toContain(grant);
     expect(notes()["missing"]).toMatch(/^refused: There is nothing at/);
     expect(notes()["alias"]).toMatch(/^refused: It calls itself greedy/);
   });
