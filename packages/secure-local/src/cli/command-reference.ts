@@ -589,6 +589,7 @@ export const VARIABLES: readonly (readonly [name: string, about: string])[] = [
   ["MCP_SECURE_LOCAL_HOST", "the address serve listens on"],
   ["MCP_SECURE_LOCAL_PORT", "the port serve listens on"],
   ["MCP_SECURE_LOCAL_TOKEN_FILE", "where the token of serve is kept"],
+  ["MCP_SECURE_LOCAL_REDIS", "what processes share over, where --redis is not given"],
   ["MCP_SECURE_LOCAL_CLIENT_TOKENS", "where tokens are kept that other servers gave to this program"],
   ["NO_COLOR, FORCE_COLOR", "no colours; colours although there is no terminal"],
 ];

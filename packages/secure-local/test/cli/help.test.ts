@@ -1,12 +1,14 @@
 // The command reference: help, completion and man page are made of it, so it has to be what the command line takes.
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { readCommandLine, refuseForeign } from "../../src/cli/command-line.js";
-import { COMMAND_PAGES, COMMON_OPTIONS, OPTION_PAGES } from "../../src/cli/command-reference.js";
+import { COMMAND_PAGES, COMMON_OPTIONS, OPTION_PAGES, VARIABLES } from "../../src/cli/command-reference.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { type Ran, run } from "./command.js";
+import { referenceTables } from "./command-page.js";
 import { runQuickly } from "./command-in-thread.js";
 
 function tried(...args: string[]): Promise<Ran> {
@@ -46,6 +48,30 @@ describe("the command reference", () => {
         expect(() => refuseForeign(line, words[0]), example).not.toThrow();
       }
     }
+  });
+});
+
+describe("the page of the command line", () => {
+  const file = fileURLToPath(new URL("../../../../docs/command-line.md", import.meta.url));
+  const between = /(?<=<!-- commands \(written by npm run test:update\) -->\n\n)[^]*?(?=\n\n<!-- commands end -->)/;
+
+  it("has every command, option and variable of the help", () => {
+    const text = readFileSync(file, "utf8");
+    const updated = text.replace(between, () => referenceTables());
+    if (process.env["UPDATE_TRANSCRIPTS"] === "1") writeFileSync(file, updated);
+    else expect(text).toBe(updated);
+    expect(between.test(text)).toBe(true);
+  });
+
+  it("has every variable that the program lets a person set", () => {
+    const sources = fileURLToPath(new URL("../../src", import.meta.url));
+    const texts = readdirSync(sources, { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => readFileSync(join(sources, name), "utf8"));
+    const read = new Set(texts.flatMap((text) => text.match(/MCP_SECURE_LOCAL_[A-Z_]+/g) ?? []));
+    // Set by the program itself for what it starts.
+    for (const own of ["LAUNCH", "PARENT", "SANDBOX_TRUSTED"]) read.delete(`MCP_SECURE_LOCAL_${own}`);
+    expect([...read].filter((name) => !VARIABLES.some(([known]) => known === name))).toEqual([]);
   });
 });
 
