@@ -2,7 +2,8 @@
 import { redactString } from "../audit/redact.js";
 import type { Items } from "@secure-local/inspection/drift";
 import type { Policy, ServerGrant } from "../policy/policy.js";
-import type { PluginLock } from "../server/plugin-lock.js";
+import type { ApprovedItem, ApprovedNames } from "../policy/review-names.js";
+import { lockFileOf, type PluginLock, readLock } from "../server/plugin-lock.js";
 import { pinnedPackage, wantedPackage } from "../server/pinned-package.js";
 import { launchDifference, serverLaunch } from "../server/server-launch.js";
 import { approvedServers } from "../server/server-reviews.js";
@@ -41,13 +42,28 @@ export function serverState(grant: ServerGrant, approved: PluginLock): ServerSta
   return { ...known, state: "launch changed", note: isPackageGone(grant, items) ? PACKAGE_GONE : what };
 }
 
-/** The names for clients of the tools that were approved, by server; undefined where the policy names no server. */
-export async function approvedNames(policy: Policy): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
-  if (policy.servers.size === 0) return undefined;
+/** What was approved of servers and plugins, by name; undefined where the policy names neither, or what was approved cannot be read. */
+export async function approvedNames(policy: Policy): Promise<ApprovedNames | undefined> {
+  const { file, servers, plugins } = policy;
+  if (file === undefined || servers.size + plugins.load.size === 0) return undefined;
   const { mountedName } = await import("@secure-local/mcp/gateway");
-  const namesOf = (server: string, items: Items): readonly string[] =>
-    [...items.keys()].flatMap((item) => (item.startsWith("tool ") ? [mountedName(server, item.slice(5))] : []));
-  return new Map([...approvedServers(policy)].map(([name, { approved }]) => [name, namesOf(name, approved)]));
+  const locked = plugins.load.size === 0 ? undefined : readLock(lockFileOf(file));
+  return {
+    servers: namesIn(approvedServers(policy), (server, own) => mountedName(server, own)),
+    plugins: namesIn(locked ?? new Map(), (_plugin, own) => own),
+  };
+}
+
+function namesIn(
+  lock: PluginLock,
+  shownAs: (owner: string, own: string) => string,
+): ReadonlyMap<string, readonly ApprovedItem[]> {
+  const itemsOf = (owner: string, items: Items): ApprovedItem[] =>
+    [...items.keys()].flatMap((item) => {
+      const [, kind, own = ""] = /^(tool|prompt) (.*)$/s.exec(item) ?? [];
+      return kind === undefined ? [] : [{ kind: kind as ApprovedItem["kind"], own, shown: shownAs(owner, own) }];
+    });
+  return new Map([...lock].map(([owner, { approved }]) => [owner, itemsOf(owner, approved)]));
 }
 
 const PACKAGE_GONE = "its package that was kept is gone; servers review fetches it again and compares it";

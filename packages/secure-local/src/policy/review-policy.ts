@@ -2,6 +2,7 @@
 import { decide, isMetadataHost } from "./decide.js";
 import type { EndpointRule } from "./host-matcher.js";
 import { didYouMean } from "./section.js";
+import { type ApprovedNames, misnamed, serverOf } from "./review-names.js";
 import { filesNamed, filesNamedByServer, type NamedFile } from "./started-files.js";
 import type { ApprovalRule, NamesPolicy, NetworkPolicy, PerTool, Policy } from "./policy.js";
 import type { PatternRule, Rule } from "./faults.js";
@@ -31,8 +32,8 @@ export type PathKind = "folder" | "file" | "nothing" | "unknown";
 interface Surroundings {
   /** Looks at a path of this machine. */
   readonly kindOf?: (path: string) => PathKind;
-  /** By server, the names its tools have for clients, as they were approved; one that was not approved is absent. Default: nobody knows. */
-  readonly approved?: ReadonlyMap<string, readonly string[]> | undefined;
+  /** What was approved of servers and plugins. Default: nobody knows. */
+  readonly approved?: ApprovedNames | undefined;
 }
 
 export function reviewPolicy(
@@ -40,7 +41,6 @@ export function reviewPolicy(
   known: readonly KnownTool[],
   { kindOf = () => "unknown", approved }: Surroundings = {},
 ): Remark[] {
-  const tools = known.map(({ name }) => name);
   return [
     ...nothingUseful(policy, known),
     ...idleTools(policy, known),
@@ -50,9 +50,8 @@ export function reviewPolicy(
     ...shadowedEndpoints(policy.network),
     ...shadowedPaths(policy),
     ...shadowedCommands(policy),
-    ...unknownTools(policy, tools),
-    ...openRules(policy, known),
-    ...serverTools(policy, approved),
+    ...misnamed(policy, known, approved),
+    ...openConditions(policy, known),
     ...idleLimits(policy),
     ...openDoors(policy),
     ...emptyPaths(policy, kindOf),
@@ -171,40 +170,18 @@ function shadowedCommands({ commands }: Policy): Remark[] {
   });
 }
 
-function unknownTools(policy: Policy, tools: readonly string[]): Remark[] {
-  if (policy.plugins.load.size > 0) return [];
-  return policy.tools.allowed.rules.flatMap(({ pattern, rule }) => {
-    const ofServer = SERVER_TOOL.test(pattern);
-    const known = pattern.endsWith("*") || ofServer || tools.includes(pattern) || rule.preset !== undefined;
-    return known ? [] : { rule, message: `there is no tool "${pattern}"${didYouMean(pattern, tools)}` };
-  });
-}
-
-/** Denials and questions that name what there is not: what was meant goes on undenied and unasked. */
-function openRules(policy: Policy, known: readonly KnownTool[]): Remark[] {
-  if (policy.plugins.load.size > 0) return [];
-  const tools = known.map(({ name }) => name);
-  const approvals = policy.approvals.flatMap(({ approve }) => (typeof approve === "string" ? [] : approve.rules));
-  const unknown = (pattern: string): boolean => {
-    if (SERVER_TOOL.test(pattern) || pattern.includes(":")) return false;
-    return pattern.endsWith("*")
-      ? !tools.some((name) => name.startsWith(pattern.slice(0, -1)))
-      : !tools.includes(pattern);
-  };
-  const named = [...policy.tools.denied.rules, ...approvals].filter(
-    ({ pattern, rule }) => rule.preset === undefined && unknown(pattern),
-  );
-  return [
-    ...named.map(({ pattern, rule }) => ({
-      rule,
-      message: `there is no tool "${pattern}", so this stands against nothing${didYouMean(pattern, tools)}`,
-    })),
-    ...policy.approvals.flatMap((rule) => openConditions(policy, rule, known)),
-  ];
-}
-
 /** Conditions on arguments that no tool has whose calls they are about. */
-function openConditions(policy: Policy, { rule, approve, when }: ApprovalRule, known: readonly KnownTool[]): Remark[] {
+function openConditions(policy: Policy, known: readonly KnownTool[]): Remark[] {
+  // What arguments a plugin's tools have is known when it runs.
+  if (policy.plugins.load.size > 0) return [];
+  return policy.approvals.flatMap((rule) => openConditionsOf(policy, rule, known));
+}
+
+function openConditionsOf(
+  policy: Policy,
+  { rule, approve, when }: ApprovalRule,
+  known: readonly KnownTool[],
+): Remark[] {
   const isMeant = ({ name }: KnownTool): boolean => typeof approve === "string" || approve.find(name) !== undefined;
   const meant = known.filter(isMeant);
   const patterns = typeof approve === "string" ? ["*"] : approve.rules.map(({ pattern }) => pattern);
@@ -218,42 +195,6 @@ function openConditions(policy: Policy, { rule, approve, when }: ApprovalRule, k
       rule,
       message: `no tool it names has an argument "${argument}", so nobody is asked${didYouMean(argument, names)}`,
     }));
-}
-
-/** What stands before `__` is a server, in whose name there is none. */
-const SERVER_TOOL = /^(.+?)__/;
-
-function serverOf({ servers }: Policy, pattern: string): string | undefined {
-  const name = SERVER_TOOL.exec(pattern)?.[1];
-  return name !== undefined && servers.has(name) ? name : undefined;
-}
-
-/** Rules that name tools of servers: whether there is such a server, and whether it was approved with such a tool. */
-function serverTools(policy: Policy, approved: ReadonlyMap<string, readonly string[]> | undefined): Remark[] {
-  if (policy.plugins.load.size > 0) return [];
-  const { allowed, denied } = policy.tools;
-  return [...allowed.rules, ...denied.rules].flatMap(({ pattern, rule }) => {
-    const name = SERVER_TOOL.exec(pattern)?.[1];
-    if (name === undefined || rule.preset !== undefined) return [];
-    const message = serverRemark(policy, name, { pattern, tools: approved?.get(name), known: approved !== undefined });
-    return message === undefined ? [] : [{ rule, message }];
-  });
-}
-
-function serverRemark(
-  { servers }: Policy,
-  name: string,
-  { pattern, tools, known }: { pattern: string; tools: readonly string[] | undefined; known: boolean },
-): string | undefined {
-  const grant = servers.get(name);
-  if (grant === undefined) return `there is no server "${name}"${didYouMean(name, [...servers.keys()])}`;
-  if (!grant.enabled) return `the entry of the server ${name} says enabled: false, so it has no tools`;
-  if (!known) return undefined;
-  if (tools === undefined)
-    return `nothing of the server ${name} is approved yet: look at it with mcp-secure-local servers review ${name}`;
-  const stem = pattern.replace(/\*$/, "");
-  const fits = pattern.endsWith("*") ? tools.some((tool) => tool.startsWith(stem)) : tools.includes(pattern);
-  return fits ? undefined : `the server ${name} was approved with no such tool${didYouMean(pattern, tools)}`;
 }
 
 /** Limits of tools that the policy does not allow. */

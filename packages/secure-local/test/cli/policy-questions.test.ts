@@ -183,14 +183,15 @@ describe("a policy that can be used but is not meant", () => {
   it.each([
     ["ev__*", ""],
     ["ev__read", ""],
-    ["ev__reed", 'the server ev was approved with no such tool; did you mean "ev__read"?'],
-    ["ev__write*", "the server ev was approved with no such tool"],
+    ["ev__reed", 'ev has no tool "ev__reed"; did you mean "ev__read"?'],
+    ["ev__write*", 'ev has no tool "ev__write*"'],
     ["new__*", "nothing of the server new is approved yet: look at it with mcp-secure-local servers review new"],
     ["off__*", "the entry of the server off says enabled: false, so it has no tools"],
     ["eve__*", 'there is no server "eve"; did you mean "ev"?'],
   ])("names tools of a server by %s", async (pattern, message) => {
     const servers = "servers: { ev: { command: [x] }, new: { command: [x] }, off: { command: [x], enabled: false } }";
-    const approved = new Map([["ev", ["ev__read"]]]);
+    const item = { kind: "tool", own: "read", shown: "ev__read" } as const;
+    const approved = { servers: new Map([["ev", [item]]]), plugins: new Map() };
     for (const list of ["allowed", "denied"]) {
       const body = `tools: { allowed: [calculate], ${list === "denied" ? "denied" : "allowed"}: ["${pattern}"] }`;
       const policy = await parse(
@@ -201,6 +202,67 @@ describe("a policy that can be used but is not meant", () => {
       else expect(found).toContain(message);
       // Where nobody knows what was approved, nothing is said of it.
       if (/^(?:ev|new)__/.test(pattern)) expect(reviewPolicy(policy, known(tools))).toEqual([]);
+    }
+  });
+
+  const NAMED = ["delete_entities", "read_graph", "write"];
+  const PLACES: readonly (readonly [
+    place: string,
+    body: (name: string) => string,
+    owner: "server" | "plugin" | "own",
+  ])[] = (["server", "plugin"] as const)
+    .flatMap((owner): (readonly [string, (name: string) => string, "server" | "plugin" | "own"])[] => [
+      ["tools.allowed", (name) => `tools: { allowed: [${name}] }`, owner],
+      ["tools.denied", (name) => `tools: { allowed: ['*'], denied: [${name}] }`, owner],
+      ["approvals", (name) => `tools: { allowed: ['*'] }\napprovals: [{ approve: [${name}] }]`, owner],
+      ["tools.rate_limits", (name) => `tools: { allowed: ['*'], rate_limits: { ${name}: 3 } }`, owner],
+      ["the limits that stand for the list", (name) => `tools: { rate_limits: { ${name}: 3 } }`, owner],
+      ["tools.timeouts", (name) => `tools: { allowed: ['*'], timeouts: { ${name}: 3 } }`, owner],
+      [
+        "profiles allowed",
+        (name) => `tools: { allowed: ['*'] }\nprofiles: { home: { tools: { allowed: [${name}] } } }`,
+        owner,
+      ],
+      [
+        "profiles denied",
+        (name) => `tools: { allowed: ['*'] }\nprofiles: { home: { tools: { denied: [${name}] } } }`,
+        owner,
+      ],
+    ])
+    .concat([
+      [
+        "the entry of the server",
+        (name) => `tools: { allowed: ['*'] }\nservers: { memory: { command: [x], tools: { denied: [${name}] } } }`,
+        "own",
+      ],
+    ]);
+
+  it.each(PLACES)("has in %s a name that no tool has", async (_place, body, owner) => {
+    const item = (own: string, shown: string) => ({ kind: "tool" as const, own, shown });
+    const approved = {
+      servers: new Map([["memory", NAMED.map((own) => item(own, `memory__${own}`))]]),
+      plugins: new Map([["weather", NAMED.map((own) => item(`weather_${own}`, `weather_${own}`))]]),
+    };
+    const stem = owner === "server" ? "memory__" : owner === "plugin" ? "weather_" : "";
+    const rest = `\nservers: { memory: { command: [x] } }\nplugins: { load: [{ name: weather, path: /opt/weather }] }`;
+    const found = async (name: string): Promise<string[]> => {
+      const text = body(name);
+      const policy = await parse(text.includes("servers:") ? text : text + rest);
+      return reviewPolicy(policy, known(tools), { approved }).map(({ message }) => message);
+    };
+    for (const name of NAMED) {
+      expect(await found(stem + name)).toEqual([]);
+      // Each letter of the name left out, doubled, and exchanged with the next.
+      for (let at = 1; at < name.length - 1; at++) {
+        const [a, b] = [name[at] ?? "", name[at + 1] ?? ""];
+        const typos = [name.slice(0, at) + name.slice(at + 1), name.slice(0, at) + a + name.slice(at)];
+        if (a !== b) typos.push(name.slice(0, at) + b + a + name.slice(at + 2));
+        for (const typo of typos.filter((each) => !NAMED.includes(each))) {
+          const who = owner === "plugin" ? "weather" : "memory";
+          const said = `${who} has no tool "${stem}${typo}"; did you mean "${stem}${name}"?`;
+          expect(await found(stem + typo)).toEqual([expect.stringContaining(said)]);
+        }
+      }
     }
   });
 
