@@ -61,6 +61,9 @@ export function checkYes({ yes, digest }: CommandLine, command: ApprovingCommand
   );
 }
 
+/** The policy may have been written before: this is about the approval alone. */
+const NOT_APPROVED = "Nothing is approved, so nothing of it is offered.";
+
 /** Whether what stands above is approved: by its digest, or by a person in a terminal. Elsewhere the digest is told. */
 export async function approvesShown(
   line: CommandLine,
@@ -70,15 +73,15 @@ export async function approvesShown(
   const { yes, digest, words } = line;
   const shown = digestOf(offers);
   if (digest !== undefined && digest !== shown) {
-    complain(`What ${words[0] ?? "they"} offers is not what this digest was shown of. Nothing is written.`);
+    complain(`What ${words[0] ?? "they"} offers is not what this digest was shown of. Nothing is approved.`);
     return false;
   }
   for (const { name, refused } of offers)
     if (refused !== undefined) complain(`What ${name} offers was refused as it stands here, on ${refused}.`);
   if (yes) return true;
-  if (process.stdin.isTTY) return agreesInTerminal("Approve what stands above?", false);
+  if (process.stdin.isTTY) return agreesInTerminal("Approve what stands above?", false, NOT_APPROVED);
   const which = [command, ...words, "--yes --digest", shown].join(" ");
-  complain(`Nothing is written. To approve exactly what stands above: mcp-secure-local ${which}${inUse(line)}`);
+  complain(`Nothing is approved. To approve exactly what stands above: mcp-secure-local ${which}${inUse(line)}`);
   return false;
 }
 

@@ -5,6 +5,8 @@ import type { Policy, ServerGrant } from "../policy/policy.js";
 import type { ApprovedItem, ApprovedNames } from "../policy/review-names.js";
 import { lockFileOf, type PluginLock, readLock } from "../server/plugin-lock.js";
 import { pinnedPackage, wantedPackage } from "../server/pinned-package.js";
+import { secretsOf } from "../policy/read-servers.js";
+import { secretFault } from "../server/open-server.js";
 import { launchDifference, serverLaunch } from "../server/server-launch.js";
 import { approvedServers } from "../server/server-reviews.js";
 
@@ -17,7 +19,7 @@ export interface ServerState {
   readonly tokens: number;
   /** Without the values of secrets that stand in it. */
   readonly launch: readonly string[] | string;
-  /** Why it is not as it was approved, where that is known without starting it. */
+  /** Why it is not as it was approved, or what keeps it from starting, where that is known without starting it. */
   readonly note?: string;
   /** How it is in each of our processes that runs by this policy. */
   readonly running?: readonly {
@@ -28,7 +30,17 @@ export interface ServerState {
   }[];
 }
 
-export function serverState(grant: ServerGrant, approved: PluginLock): ServerState {
+/** Files of secrets alone: a variable may be set where the program is served. */
+function unreadSecret({ secrets }: Policy, grant: ServerGrant): string | undefined {
+  for (const each of secretsOf(grant)) {
+    const secret = secrets.get(each);
+    const fault = secret?.from.kind === "file" ? secretFault(secret) : undefined;
+    if (fault !== undefined) return `the secret ${each} cannot be read: ${fault}`;
+  }
+  return undefined;
+}
+
+export function serverState(policy: Policy, grant: ServerGrant, approved: PluginLock): ServerState {
   const { name, enabled, launch } = grant;
   const items = approved.get(name)?.approved;
   const shown = launch.kind === "url" ? redactString(launch.url) : launch.command.map(redactString);
@@ -37,7 +49,9 @@ export function serverState(grant: ServerGrant, approved: PluginLock): ServerSta
   if (!enabled) return { ...known, state: "disabled" };
   if (items === undefined) return { ...known, state: "not approved" };
   const [was, now] = [items.get("launch"), JSON.parse(JSON.stringify(serverLaunch(grant))) as unknown];
-  if (JSON.stringify(was) === JSON.stringify(now)) return { ...known, state: "approved" };
+  const unread = unreadSecret(policy, grant);
+  if (JSON.stringify(was) === JSON.stringify(now))
+    return { ...known, state: "approved", ...(unread === undefined ? {} : { note: unread }) };
   const what = `not as it was approved: ${launchDifference(was, now, true)}`;
   return { ...known, state: "launch changed", note: isPackageGone(grant, items) ? PACKAGE_GONE : what };
 }

@@ -96,7 +96,7 @@ async function listServers(line: CommandLine): Promise<number> {
   const approved = approvedServers(policy);
   const running = await statesOf(file);
   const listed = [...policy.servers.values()].map((grant) => ({
-    ...serverState(grant, approved),
+    ...serverState(policy, grant, approved),
     running: running.flatMap(({ pid, servers }) =>
       servers
         .filter(({ name }) => name === grant.name)
@@ -107,7 +107,10 @@ async function listServers(line: CommandLine): Promise<number> {
   else if (listed.length === 0)
     print("The policy names no server; add one: mcp-secure-local servers add NAME -- COMMAND");
   else for (const server of listed) printListed(server, line);
-  return listed.every(({ state }) => state === "approved" || state === "disabled") ? ExitCode.Ok : ExitCode.Failed;
+  // One without its secret does not start.
+  return listed.every(({ state, note }) => (state === "approved" && note === undefined) || state === "disabled")
+    ? ExitCode.Ok
+    : ExitCode.Failed;
 }
 
 function printListed({ name, state, tools, tokens, launch, note, running = [] }: ServerState, line: CommandLine): void {
@@ -132,7 +135,7 @@ async function showServer(line: CommandLine): Promise<number> {
     printJson(withoutSecrets(Object.fromEntries(approved)));
     return ExitCode.Ok;
   }
-  printListed(serverState(grant, approvedServers(policy)), line);
+  printListed(serverState(policy, grant, approvedServers(policy)), line);
   for (const each of definitionLines(approved)) print(each);
   return ExitCode.Ok;
 }

@@ -107,7 +107,9 @@ export async function planImport(from: string | undefined, into: ImportInto): Pr
   }
   const failed = (await into.tryOut?.(asked, into)) ?? new Map<string, string>();
   for (const [name, why] of failed) {
-    const left = `${name} does not come up in its sandbox, so it stays where it is: ${why}`;
+    const isRemote = asked.some((each) => each.name === name && each.entry.url !== undefined);
+    const what = isRemote ? "cannot be reached" : "does not come up in its sandbox";
+    const left = `${name} ${what}, so it stays where it is: ${why}`;
     leftOut.push(left);
     if (!into.json) complain(left);
   }

@@ -164,26 +164,48 @@ function surveyToken(): SurveyItem {
   };
 }
 
+/** What of the policy is started in the sandbox, in words; empty where nothing is. */
+function startedBy(policy: Policy | undefined): string {
+  if (policy === undefined) return "";
+  const { servers, plugins, commands } = policy;
+  const local = [...servers.values()].filter(({ enabled, launch }) => enabled && launch.kind === "command");
+  const loaded = [...plugins.load.values()].filter(({ enabled }) => enabled);
+  const named = (what: string, all: readonly { readonly name: string }[]): string[] => {
+    const names = all.map(({ name }) => name).join(", ");
+    return all.length === 0 ? [] : [`the ${what}${all.length === 1 ? "" : "s"} ${names}`];
+  };
+  const all = [
+    ...named("server", local),
+    ...named("plugin", loaded),
+    ...named("command", [...commands.allowed.values()]),
+  ];
+  return all.length < 2 ? all.join("") : `${all.slice(0, -1).join(", ")} and ${all.at(-1)}`;
+}
+
 /** Missing, it is a fault only where the policy starts something. */
-async function surveySandbox(policy: Policy | undefined): Promise<SurveyItem> {
+export async function surveySandbox(policy: Policy | undefined, find: typeof findWall = findWall): Promise<SurveyItem> {
   const name = "sandbox";
-  const needed = policy !== undefined && (policy.plugins.load.size > 0 || policy.commands.allowed.size > 0);
+  const needs = startedBy(policy);
   try {
-    const wall = await findWall(policy?.sandbox ?? { mode: "required" });
+    const wall = await find(policy?.sandbox ?? { mode: "required" });
     if (wall.name !== "none") return { name, state: "ok", text: [wall.name, ...limitsOf(wall.name)].join("; ") };
+    const who = needs === "" ? "servers, plugins and commands are" : `nothing confines ${needs}: each is`;
     return {
       name,
       state: "note",
-      text: "none: the policy says sandbox: none, so plugins and commands are not confined",
+      text: `none, since the policy says sandbox: none; ${who} started with all the rights of your account`,
     };
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     const [, mend] = /Install it: (.*?)\. Or let/.exec(text) ?? [];
-    const unused = needed ? "" : " (plugins and commands need it; this policy has none)";
+    const who =
+      needs === ""
+        ? " (servers, plugins and commands need it; this policy starts none)"
+        : ` Without it none of these starts: ${needs}.`;
     return {
       name,
-      state: needed ? "fault" : "note",
-      text: `${text}${unused}`,
+      state: needs === "" ? "note" : "fault",
+      text: `${text}${who}`,
       ...(mend === undefined ? {} : { mend }),
     };
   }
@@ -225,7 +247,7 @@ async function surveyServers(policy: Policy | undefined): Promise<SurveyItem[]> 
     import("../server/server-reviews.js"),
   ]);
   const approved = approvedServers(policy);
-  const listed = [...policy.servers.values()].map((grant) => serverState(grant, approved));
+  const listed = [...policy.servers.values()].map((grant) => serverState(policy, grant, approved));
   const text = listed.map(({ name, state }) => `${name} ${state}`).join(", ");
   const waiting = listed.filter(({ state }) => state === "not approved" || state === "launch changed");
   if (waiting.length === 0) return [{ name: "servers", state: "ok", text }];

@@ -197,10 +197,14 @@ export async function askInTerminal<T>(conversation: (ask: Ask) => Promise<T>): 
   }
 }
 
-/** Asks before something is written, in a terminal; whoever says no hears that nothing was. */
-export async function agreesInTerminal(question: string, usual: boolean): Promise<boolean> {
+/** Asks before something is written, in a terminal; whoever says no hears what was not done. */
+export async function agreesInTerminal(
+  question: string,
+  usual: boolean,
+  otherwise = "Nothing is written.",
+): Promise<boolean> {
   const agreed = await askInTerminal((ask) => askYesNo(ask, question, usual));
-  if (!agreed) complain("Nothing is written.");
+  if (!agreed) complain(otherwise);
   return agreed;
 }
 

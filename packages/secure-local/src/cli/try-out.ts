@@ -10,10 +10,10 @@ import { look, whyNot } from "./servers-command.js";
 import type { BroughtServer, ImportInto } from "./servers-import.js";
 import { clearProgress, ExitCode, showProgress } from "./terminal.js";
 
-/** Why each that does not come up does not, by its name. Remote ones are not started, so they are not tried. */
+/** Why each that does not come up does not, by its name. A remote one that asks for a login can be reached. */
 export async function tryOut(all: readonly BroughtServer[], into: ImportInto): Promise<ReadonlyMap<string, string>> {
   const approved = approvedServers(into.policy);
-  const tried = all.filter(({ name, entry }) => entry.command !== undefined && !approved.has(name));
+  const tried = all.filter(({ name }) => !approved.has(name));
   const failed = new Map<string, string>();
   if (tried.length === 0) return failed;
   const draft = `${into.file}.${process.pid}.trial`;
@@ -37,7 +37,7 @@ export async function tryOut(all: readonly BroughtServer[], into: ImportInto): P
       try {
         await look(policy, grant);
       } catch (error) {
-        failed.set(name, whyNot(error, grant));
+        if (!asksForLogin(error)) failed.set(name, whyNot(error, grant));
       } finally {
         clearProgress();
       }
@@ -51,6 +51,11 @@ export async function tryOut(all: readonly BroughtServer[], into: ImportInto): P
 }
 
 const STOPS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+function asksForLogin(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === "string" && /^(?:UNAUTHORIZED|FORBIDDEN|AUTH_\w+)$/.test(code);
+}
 
 /** The policy as it would be, with the values of secrets in a folder that is gone when the trial is over. */
 function trialText(all: readonly BroughtServer[], file: string, folder: string): string {

@@ -58,6 +58,7 @@ export function reviewPolicy(
     ...writableLaunches(policy, kindOf),
     ...unfetchedHosts(policy),
     ...secretsOfThisMachine(policy),
+    ...missingSecrets(policy, kindOf),
   ];
 }
 
@@ -71,6 +72,17 @@ function secretsOfThisMachine({ secrets }: Policy): Remark[] {
         message: `secrets.${name} goes to port ${HTTPS} of ${pattern} and no other; another port is written hosts: [{ host: "${pattern}", ports: [8080] }]`,
       })),
   );
+}
+
+/** Where the file of a secret is gone, what names it is not started. A variable may be set where the program is served. */
+function missingSecrets({ secrets }: Policy, kindOf: (path: string) => PathKind): Remark[] {
+  return [...secrets.values()].flatMap(({ name, rule, from }) => {
+    if (from.kind !== "file") return [];
+    const kind = kindOf(from.path);
+    if (kind !== "nothing" && kind !== "folder") return [];
+    const fault = kind === "nothing" ? "is missing; write the value into it" : "is a folder; name a file in it";
+    return [{ rule, message: `the secret ${name} cannot be read: ${from.path} ${fault}` }];
+  });
 }
 
 const HTTPS = 443;
@@ -210,7 +222,10 @@ function idleLimits({ tools }: Policy): Remark[] {
 function openDoors({ sandbox, filesystem, output, network }: Policy): Remark[] {
   const remarks: Remark[] = [];
   if (sandbox.rule)
-    remarks.push({ rule: sandbox.rule, message: "plugins and commands run without a wall around them" });
+    remarks.push({
+      rule: sandbox.rule,
+      message: "servers, plugins and commands run without a wall around them, with all the rights of your account",
+    });
   if (!output.redactSecrets)
     remarks.push({ message: "output.redact_secrets is false: a model may see keys and passwords" });
   for (const { pattern, rule } of [...filesystem.allowed.rules, ...filesystem.readable.rules]) {

@@ -25,7 +25,8 @@ const PROOF_MS = 20_000;
 /** Most of what the wall's program says that is repeated. */
 const MAX_ERRORS = 500;
 const PROOF_LIMITS: WallLimits = { processes: 16, memoryMb: 64, cpuSeconds: 5, fileMb: 1 };
-const OTHERWISE = "Or let the policy say sandbox: none, and plugins and commands run without a wall.";
+const OTHERWISE =
+  "Or let the policy say sandbox: none: servers, plugins and commands then run with all the rights of your account, and may read every file and reach every host that you can.";
 
 let found: Promise<Wall> | undefined;
 

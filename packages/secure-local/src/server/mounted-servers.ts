@@ -66,7 +66,7 @@ export interface ServerHealth {
 
 /** What mounting takes, loaded with the first policy that names a server: most name none, and all want to start fast. */
 async function loadParts() {
-  const [gateway, items, launches, words, questions, reviews, drift, links] = await Promise.all([
+  const [gateway, items, launches, words, questions, reviews, drift, links, opening] = await Promise.all([
     import("@secure-local/mcp/gateway"),
     import("./server-items.js"),
     import("./server-launch.js"),
@@ -75,6 +75,7 @@ async function loadParts() {
     import("./server-reviews.js"),
     import("@secure-local/inspection/drift"),
     import("./server-links.js"),
+    import("./open-server.js"),
   ]);
   const { approvedServers, KeptFindings, NOT_OFFERED, reviewServer, serverLockFile } = reviews;
   const { approvedOffer, sameGrant, serverPeers } = items;
@@ -105,6 +106,7 @@ async function loadParts() {
     askable,
     decideUri,
     linkRules,
+    requireSecrets: opening.requireSecrets,
     safeIcons,
     unwrapUri,
     wrapUri,
@@ -506,6 +508,7 @@ export class MountedServers {
       this.#changed(standing, [["all of it", reason]]);
       throw new Error(`${name} was not started: ${reason}`);
     }
+    if (this.#policy !== undefined) (this.#parts as Parts).requireSecrets(this.#policy, grant);
     const launch = locked.approved.get("launch");
     // Nothing is started that is not on record.
     const detail = { launch: (this.#parts as Parts).launchDigest(launch) };

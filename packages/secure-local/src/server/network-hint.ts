@@ -7,16 +7,40 @@ const UNREACHED =
   /\b(?:fetch failed|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|getaddrinfo|name or service not known|temporary failure in name resolution|(?:could not|couldn't) resolve|no such host|network is unreachable|max retries exceeded|all connection attempts failed|error sending request)\b/i;
 /** From here on `fetch` heeds the variables that name a proxy. */
 const HEEDS_PROXY = 24;
+/** As resolvers and programs name it: `getaddrinfo ENOTFOUND api.example.com`, `host: api.example.com`. */
+const HOST =
+  /\b(?:ENOTFOUND|EAI_AGAIN) ([a-z0-9-]+(?:\.[a-z0-9-]+)+)|\bhttps?:\/\/([a-z0-9-]+(?:\.[a-z0-9-]+)+)|\b(?:resolve host|host)[:=]? ?'?([a-z0-9-]+(?:\.[a-z0-9-]+)+)/i;
 const NODE = /^(?:node|npx)(?:\.\w+)?$/;
 
 /** Undefined for words that tell of something else, and for a server that was not started here. */
 export function networkHint({ name, launch, network }: ServerGrant, said: string): string | undefined {
   if (launch.kind === "url" || !UNREACHED.test(said)) return undefined;
   const hosts = network.allowedEndpoints.rules.map(({ pattern }) => pattern);
-  const reached = hosts.length === 0 ? "no host" : `no host but ${hosts.join(", ")}`;
-  const grant = `If it needs another, its owner adds it to servers.${name}.network.allowed_endpoints`;
+  const host = hostIn(said);
+  const reached = hosts.length === 0 ? "no host" : hosts.join(", ");
+  const key = `servers.${name}.network.allowed_endpoints`;
+  const allowed = host !== undefined && network.allowedEndpoints.rules.some(({ pattern }) => pattern === host);
+  const wish = host === undefined ? "a host that it needs" : `${host}, which it names,`;
+  const grant = allowed ? "" : ` Its owner allows ${wish} by adding it to ${key}.`;
   const [major = "0"] = process.versions.node.split(".");
-  const isOld = NODE.test(basename(launch.command[0] ?? "")) && Number(major) < HEEDS_PROXY;
-  const old = `; and starts it with Node ${HEEDS_PROXY}, since fetch in Node ${major} goes past the proxy of its sandbox and reaches nobody`;
-  return `The sandbox of ${name} lets it reach ${reached}. ${grant}${isOld ? old : ""}.`;
+  const isOld = startedByOldNode({ launch });
+  const old = isOld && hosts.length > 0 ? ` ${oldNodeHint(name, major)}` : "";
+  return `The sandbox of ${name} lets it reach ${hosts.length === 0 ? reached : `these hosts and no other: ${reached}`}.${grant}${old}`;
+}
+
+/** The host that a server did not reach, where its words name one. */
+function hostIn(said: string): string | undefined {
+  return HOST.exec(said)?.slice(1).find(Boolean)?.toLowerCase();
+}
+
+/** A server that Node starts, one too old to find the proxy of its sandbox by itself. */
+export function startedByOldNode({ launch }: Pick<ServerGrant, "launch">): boolean {
+  if (launch.kind === "url") return false;
+  const [major = "0"] = process.versions.node.split(".");
+  return NODE.test(basename(launch.command[0] ?? "")) && Number(major) < HEEDS_PROXY;
+}
+
+/** What an owner does about it. */
+export function oldNodeHint(name: string, major: string = process.versions.node.split(".")[0] ?? ""): string {
+  return `fetch in Node ${major} does not use the proxy of the sandbox, so it reaches no host: start this server with Node ${HEEDS_PROXY} or later, by naming that program in servers.${name}.command, as in [/opt/node-${HEEDS_PROXY}/bin/npx, ...].`;
 }

@@ -13,7 +13,7 @@ import { policyEgress } from "../capabilities/policy-egress.js";
 import { resolveAllowed, resolveBySystem } from "../capabilities/resolve.js";
 import { deniedEndpoint } from "../policy/decide.js";
 import type { Policy, SecretPolicy, ServerGrant } from "../policy/policy.js";
-import { withSecrets } from "../policy/read-servers.js";
+import { secretsOf, withSecrets } from "../policy/read-servers.js";
 import { launchDigest } from "./server-launch.js";
 import { learnSecret } from "./remember-secrets.js";
 
@@ -56,6 +56,7 @@ export async function openServer(
   options: ClientOptions,
 ): Promise<Client> {
   const { name, launch } = grant;
+  requireSecrets(policy, grant);
   const given = { ...options, reconnect: false as const, verdicts: false as const, connectTimeoutMs: CONNECT_MS };
   if (launch.kind === "url") {
     const headers = filled(policy, grant, grant.headers);
@@ -170,6 +171,35 @@ export function filled(
       );
     }),
   );
+}
+
+/** Before anything is started: a server without its secret would fail in its own words, much later. @throws NO_SECRET */
+export function requireSecrets({ secrets }: Policy, grant: ServerGrant): void {
+  for (const each of secretsOf(grant)) {
+    const secret = secrets.get(each);
+    const fault = secretFault(secret);
+    if (fault === undefined) continue;
+    const brief = `the secret ${each} cannot be read, which its owner has to mend`;
+    throw new LocalError("NO_SECRET", `servers.${grant.name}: the secret ${each} cannot be read: ${fault}`, { brief });
+  }
+}
+
+/** Why the value of a secret cannot be had, and what to do; undefined where it can. */
+export function secretFault(secret: SecretPolicy | undefined): string | undefined {
+  if (secret === undefined) return "the policy has no such secret; add it to secrets";
+  const { from } = secret;
+  if (from.kind === "env") {
+    const given = process.env[from.name];
+    return given ? undefined : `the variable ${from.name} is ${given === "" ? "empty" : "not set"} here; set it`;
+  }
+  const { path } = from;
+  try {
+    return readFileSync(path, "utf8").trim() === "" ? `${path} is empty; write the value into it` : undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return `${path} is missing; write the value into it, or take the secret out of the entry`;
+    return `${path} cannot be opened (${code ?? "unknown"}); see to its rights`;
+  }
 }
 
 /** Arguments with the secrets that they name; others see them in the list of processes, which is why a variable is better. */

@@ -4,6 +4,7 @@ import { ExactNumber, exactly, type JsonObject } from "@secure-local/mcp/jsonrpc
 import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import { foldLetters } from "@secure-local/inspection/names";
 import type { ServerGrant } from "../policy/policy.js";
+import { filesHint } from "./files-hint.js";
 import { networkHint } from "./network-hint.js";
 import { isPage, type LinkRules, safeLinks } from "./server-links.js";
 import { pagesAsked, passQuestion, type RecordWords } from "./server-questions.js";
@@ -47,7 +48,7 @@ export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links 
       if (code === McpErrorCode.UrlElicitationRequired)
         return pagesAsked(grant, { message: text, data, call, asked }, { record, mayOpen, said });
       const told = data === undefined ? undefined : { server: name, data };
-      const hint = networkHint(grant, message);
+      const hint = sandboxHint(grant, message);
       const below = hint === undefined ? "" : `\n${hint}`;
       return new RpcError(code, text + below, told);
     },
@@ -62,6 +63,11 @@ export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links 
   };
 }
 
+/** What stands in the way of a server is its sandbox more often than its words say. */
+function sandboxHint(grant: ServerGrant, said: string): string | undefined {
+  return networkHint(grant, said) ?? filesHint(grant, said);
+}
+
 /** An answer that is an error, with what to do about it as a text of its own. */
 function hinted(grant: ServerGrant, answer: JsonObject): JsonObject {
   const { isError, content } = answer;
@@ -70,7 +76,7 @@ function hinted(grant: ServerGrant, answer: JsonObject): JsonObject {
     const text: unknown = typeof block === "object" && block !== null ? Reflect.get(block, "text") : undefined;
     return typeof text === "string" ? [text] : [];
   });
-  const hint = networkHint(grant, said.join("\n"));
+  const hint = sandboxHint(grant, said.join("\n"));
   return hint === undefined ? answer : { ...answer, content: [...content, { type: "text", text: hint }] };
 }
 

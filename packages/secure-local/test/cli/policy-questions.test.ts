@@ -140,7 +140,7 @@ describe("a policy that can be used but is not meant", () => {
     ["filesystem: { allowed_paths: [/a/b/**], denied_paths: [/a/**] }", '2 "filesystem.allowed_paths: /a/b/**" never'],
     ["filesystem: { readable_paths: ['/**'] }", "every file of this machine"],
     ["commands: { blocked: [git], allowed: [{ name: g, executable: /usr/bin/git }] }", "never counts"],
-    ["sandbox: none", "2 plugins and commands run without a wall"],
+    ["sandbox: none", "2 servers, plugins and commands run without a wall"],
     ["output: { redact_secrets: false }", "may see keys"],
   ])("%s", async (body, message) => expect((await remarks(body)).join("\n")).toContain(message));
 

@@ -127,7 +127,7 @@ it("offers nothing of a server before it was approved", async () => {
   expect(await servers("review", "notes")).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
-      /^Nothing is written.*servers review notes --yes --digest [0-9a-f]{64} --policy/m,
+      /^Nothing is approved.*servers review notes --yes --digest [0-9a-f]{64} --policy/m,
     ) as string,
   });
 });

@@ -14,8 +14,8 @@ async function grantOf(entry: object): Promise<ServerGrant> {
 
 const NONE = { command: ["/opt/github"] };
 const SOME = { command: ["node", "/g.mjs"], network: { allowed_endpoints: [{ host: "api.github.com" }] } };
-const HINT =
-  "The sandbox of github lets it reach no host. If it needs another, its owner adds it to servers.github.network.allowed_endpoints";
+const HINT = "The sandbox of github lets it reach no host. Its owner allows ";
+const KEY = "by adding it to servers.github.network.allowed_endpoints";
 
 describe("what a server says that reaches nobody", () => {
   it.each([
@@ -27,8 +27,22 @@ describe("what a server says that reaches nobody", () => {
     "dial tcp: lookup x: no such host",
   ])("%s", async (said) => {
     expect(networkHint(await grantOf(NONE), said)).toContain(HINT);
-    expect(networkHint(await grantOf(SOME), said)).toContain("no host but api.github.com.");
+    expect(networkHint(await grantOf(NONE), said)).toContain(KEY);
+    expect(networkHint(await grantOf(SOME), said)).toContain("lets it reach these hosts and no other: api.github.com.");
     expect(networkHint(await grantOf({ url: "https://a.example" }), said)).toBeUndefined();
+  });
+
+  it.each([
+    "Error: getaddrinfo ENOTFOUND api.example.com",
+    "request to https://api.example.com/v1 failed, reason: getaddrinfo EAI_AGAIN api.example.com",
+    "curl: (6) Could not resolve host: api.example.com",
+    "HTTPSConnectionPool(host='api.example.com', port=443): Max retries exceeded",
+  ])("names the host where the words do: %s", async (said) => {
+    expect(networkHint(await grantOf(NONE), said)).toContain(
+      `Its owner allows api.example.com, which it names, ${KEY}`,
+    );
+    const has = { ...SOME, network: { allowed_endpoints: [{ host: "api.example.com" }] } };
+    expect(networkHint(await grantOf(has), said)).not.toContain("Its owner allows");
   });
 
   it("and nothing of other words", async () => {
@@ -37,7 +51,9 @@ describe("what a server says that reaches nobody", () => {
 
   it("tells of Node's fetch where this Node knows no proxy, of programs of Node's alone", async () => {
     const isOld = Number(process.versions.node.split(".")[0]) < 24;
-    expect(/starts it with Node 24/.test(networkHint(await grantOf(SOME), "fetch failed") ?? "")).toBe(isOld);
+    expect(/start this server with Node 24 or later/.test(networkHint(await grantOf(SOME), "fetch failed") ?? "")).toBe(
+      isOld,
+    );
     expect(networkHint(await grantOf(NONE), "fetch failed")).not.toContain("Node");
   });
 });

@@ -1,0 +1,46 @@
+// A server whose file system is read-only hears from us where its owner lets it write.
+import { expect, it } from "vitest";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+import type { ServerGrant } from "../../src/policy/policy.js";
+import { filesHint } from "../../src/server/files-hint.js";
+import { serverWords } from "../../src/server/server-words.js";
+
+async function grantOf(entry: object): Promise<ServerGrant> {
+  const text = JSON.stringify({ version: "1.0", servers: { memory: entry } });
+  return (await parsePolicy(text, { file: "policy.yaml" })).servers.get("memory") as ServerGrant;
+}
+
+const NONE = { command: ["/opt/memory"] };
+const SOME = { command: ["/opt/memory"], filesystem: { allowed_paths: ["/srv/notes/**"] } };
+const KEY = "servers.memory.filesystem.allowed_paths";
+
+const PATH = "/home/ada/memory.json";
+it.each([
+  `EROFS: read-only file system, open '${PATH}'`,
+  `[Errno 30] Read-only file system: '${PATH}'`,
+  `open ${PATH}: read-only file system`,
+])("names the file and the key: %s", async (said) => {
+  expect(filesHint(await grantOf(NONE), said)).toBe(
+    `The sandbox of memory lets it change no file. If it is to, its owner adds the folder of ${PATH} to ${KEY}.`,
+  );
+  expect(filesHint(await grantOf(SOME), said)).toContain("no file but those of /srv/notes/**");
+  expect(filesHint(await grantOf({ url: "https://a.example" }), said)).toBeUndefined();
+});
+
+it("names the key where no file is named, and says nothing of other words", async () => {
+  expect(filesHint(await grantOf(NONE), "Read-only file system (os error 30)")).toContain(
+    `the folder that it writes in to ${KEY}`,
+  );
+  expect(filesHint(await grantOf(NONE), "this list is read-only")).toBeUndefined();
+});
+
+it("stands below an answer that is an error", async () => {
+  const unused = { record: () => Promise.resolve(), mayAsk: () => Promise.resolve(), failed: () => undefined };
+  const words = serverWords(await grantOf(NONE), { ...unused, links: () => ({}) as never });
+  const content = [{ type: "text", text: `EROFS: read-only file system, open '${PATH}'` }];
+  const answer = words.answer?.({ isError: true, content }, { kind: "tool", shown: "x" } as never);
+  expect(answer).toEqual({
+    isError: true,
+    content: [...content, { type: "text", text: expect.stringContaining(KEY) }],
+  });
+});
