@@ -27,6 +27,7 @@ export interface ServerState {
     readonly state: string;
     readonly cause: string;
     readonly remedy: string;
+    readonly note?: string;
   }[];
 }
 

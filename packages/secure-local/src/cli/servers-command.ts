@@ -100,7 +100,13 @@ async function listServers(line: CommandLine): Promise<number> {
     running: running.flatMap(({ pid, servers }) =>
       servers
         .filter(({ name }) => name === grant.name)
-        .map(({ state, cause, remedy }) => ({ pid, state, cause, remedy })),
+        .map(({ state, cause, remedy, note }) => ({
+          pid,
+          state,
+          cause,
+          remedy,
+          ...(note === undefined ? {} : { note }),
+        })),
     ),
   }));
   if (line.json) printJson(listed);
@@ -121,6 +127,7 @@ function printListed({ name, state, tools, tokens, launch, note, running = [] }:
   if (note !== undefined) print(`  ${cleanLine(note)}`);
   for (const each of running) {
     print(`  ${each.state} in process ${each.pid}${each.cause === "" ? "" : `: ${cleanLine(each.cause)}`}`);
+    if (each.note !== undefined) print(`    ${cleanLine(each.note)}`);
     if (each.remedy !== "") print(`    what to do: ${each.remedy}`);
   }
   if (state === "not approved" || state === "launch changed")

@@ -60,6 +60,8 @@ export interface ServerHealth {
   readonly cause: string;
   /** What to do about it; empty where nothing is to be done. */
   readonly remedy: string;
+  /** What is worth knowing and no fault of anybody's. */
+  readonly note?: string;
   /** Whether a person logs in to it. */
   readonly hasLogin: boolean;
 }
@@ -77,11 +79,11 @@ async function loadParts() {
     import("./server-links.js"),
     import("./open-server.js"),
   ]);
-  const { approvedServers, KeptFindings, NOT_OFFERED, reviewServer, serverLockFile } = reviews;
+  const { approvedServers, dependsOnClient, isMissing, KeptFindings, reviewServer, serverLockFile } = reviews;
   const { approvedOffer, sameGrant, serverPeers } = items;
   const { launchDigest, launchReason, serverLaunch } = launches;
   const { serverWords } = words;
-  const { askable } = questions;
+  const { askable, undeclared } = questions;
   const { Mounts, mountedName, readOffer, unwrapUri, wrapUri } = gateway;
   const { canonicalJson } = drift;
   const { alikeOf, decideUri, linkRules, safeIcons } = links;
@@ -99,7 +101,9 @@ async function loadParts() {
     KeptFindings,
     launchDigest,
     launchReason,
-    NOT_OFFERED,
+    dependsOnClient,
+    isMissing,
+    undeclared,
     serverLockFile,
     serverPeers,
     serverWords,
@@ -143,6 +147,8 @@ export class MountedServers {
   readonly #standing = new Map<string, Standing>();
   /** The way of each call that went to a server, until its record is written. */
   readonly #hops = new WeakMap<Call, RelayedRequest>();
+  /** What a server may ask and a connection does not declare. */
+  readonly #lacking = new WeakMap<Client, readonly string[]>();
   /** What a server's failure was in full, until the record of its call is written. */
   readonly #failures = new WeakMap<Call, string>();
   /** Why nothing was sent to a server for a call, until the record of it is written. */
@@ -293,9 +299,15 @@ export class MountedServers {
         remedy: login === undefined ? LOGIN : `mcp-secure-local servers login ${name}`,
       };
     if (cause !== undefined) return { name, state, tools, cause, remedy: `mcp-secure-local servers logs ${name}` };
-    if (withheld.size === 0) return { name, state, tools, cause: "", remedy: "" };
-    const changed = `${withheld.size} withheld, since they are not as they were approved`;
-    return { name, state: tools === 0 ? "withheld" : state, tools, cause: changed, remedy: review };
+    const parts = this.#parts as Parts;
+    const others = launchChanged
+      ? []
+      : [...standing.withheld].filter(([, reason]) => parts.dependsOnClient(reason)).map(([item]) => item);
+    const count = withheld.size - others.length;
+    const note = others.length === 0 ? {} : { note: `${others.join(", ")}: only for clients that declare more` };
+    if (count === 0) return { name, state, tools, cause: "", remedy: "", ...note };
+    const changed = `${count} withheld, since they are not as they were approved`;
+    return { name, state: tools === 0 ? "withheld" : state, tools, cause: changed, remedy: review, ...note };
   }
 
   /** Ends its processes; the next call starts it anew. False: there is no such server. */
@@ -498,7 +510,7 @@ export class MountedServers {
 
   /** A server that was started is compared with what was approved of it before anything is sent to it. */
   async #open(name: string, options: ClientOptions): Promise<Client> {
-    const { askable } = this.#parts as Parts;
+    const { askable, undeclared } = this.#parts as Parts;
     const standing = this.#standing.get(name);
     if (standing === undefined) throw new Error(`${name} is not mounted`);
     const { grant, locked } = standing;
@@ -515,6 +527,7 @@ export class MountedServers {
     await this.#options.record({ kind: "server.started", server: name, detail });
     const client = await this.#options.open(grant, askable(grant, options), launch);
     try {
+      this.#lacking.set(client, undeclared(grant, options));
       await this.#compare(name, client);
       void client.closed.then(() => standing.missing.delete(client));
       return client;
@@ -531,7 +544,8 @@ export class MountedServers {
     const standing = this.#standing.get(name);
     if (standing === undefined) return;
     const { grant, locked, peers } = standing;
-    const review = reviewServer(grant, offer, { locked, launch: locked.approved.get("launch"), peers });
+    const [launch, lacking = []] = [locked.approved.get("launch"), this.#lacking.get(client)];
+    const review = reviewServer(grant, offer, { locked, launch, peers, lacking });
     standing.missing.set(client, new Set(review.changes.flatMap(({ kind, item }) => (kind === "removed" ? item : []))));
     this.#withhold(standing, review.withheld);
   }
@@ -550,7 +564,7 @@ export class MountedServers {
 
   #changed(standing: Standing, withheld: Iterable<readonly [string, string]>): void {
     if (this.#policy !== undefined) this.#show(this.#policy, standing);
-    const news = [...withheld].filter(([, reason]) => reason !== this.#parts?.NOT_OFFERED);
+    const news = [...withheld].filter(([, reason]) => this.#parts?.isMissing(reason) !== true);
     this.#quarantined(standing.grant.name, news);
     for (const [item, reason] of news)
       this.#options.say(cleanLine(`server ${standing.grant.name}: ${item} is withheld: ${reason}`));

@@ -41,6 +41,11 @@ export function askable({ mayAsk }: Pick<ServerGrant, "mayAsk">, options: Client
   };
 }
 
+/** What its entry lets a server ask, and this caller does not declare. */
+export function undeclared({ mayAsk }: Pick<ServerGrant, "mayAsk">, { capabilities = {} }: ClientOptions): string[] {
+  return [...mayAsk].filter((question) => capabilities[question] === undefined);
+}
+
 export async function passQuestion(
   { name: server, mayAsk }: ServerGrant,
   { call, among, method, number, params }: RelayedQuestion,

@@ -37,7 +37,23 @@ export interface ServerReview {
 const UNCLEAN = "its name is empty or holds characters that nobody sees";
 
 /** Of what was approved and is in none of its lists: some servers list less to clients that can be asked less. */
-export const NOT_OFFERED = "its server does not offer it to this client, or not any more";
+const NOT_OFFERED = "its server does not offer it to this client, or not any more";
+const FOR_OTHERS = "its server does not offer it to a client that declares no ";
+
+/** The same of one that is missing where less is declared than at its review. */
+function offeredToOthers(lacking: readonly string[]): string {
+  return FOR_OTHERS + lacking.join(" and no ");
+}
+
+/** Whether the reason is that something is in no list: nobody has changed it. */
+export function isMissing(reason: string): boolean {
+  return reason === NOT_OFFERED || dependsOnClient(reason);
+}
+
+/** Whether the reason is what the client declares, about which nobody has to do anything. */
+export function dependsOnClient(reason: string): boolean {
+  return reason.startsWith(FOR_OTHERS);
+}
 
 /** Compares what a server offers now with what was approved of it. */
 export function reviewServer(
@@ -50,9 +66,12 @@ export function reviewServer(
     readonly peers?: readonly Peer[];
     /** What the inspection found in this offer. Default: it is inspected now. */
     readonly found?: readonly Finding[];
+    /** What it may ask and this connection does not declare; default: nothing. */
+    readonly lacking?: readonly string[];
   },
 ): ServerReview {
-  const { locked, peers = [], launch = serverLaunch(grant) } = given;
+  const { locked, peers = [], launch = serverLaunch(grant), lacking = [] } = given;
+  const missing = lacking.length === 0 ? NOT_OFFERED : offeredToOthers(lacking);
   const { found = inspectOffering(serverOffering(grant.name, offer), peers) } = given;
   const items = serverItems(offer, launch);
   const accepted = new Set(grant.accept);
@@ -72,7 +91,7 @@ export function reviewServer(
     else if (found !== undefined) withheld.set(item, `its description looks like an attack on the model (${found.id})`);
   }
   for (const { item, kind } of changes)
-    if (kind === "removed") withheld.set(item, unfitReason(item, locked?.approved.get(item)) ?? NOT_OFFERED);
+    if (kind === "removed") withheld.set(item, unfitReason(item, locked?.approved.get(item)) ?? missing);
   return { server: grant.name, findings, changes, withheld };
 }
 

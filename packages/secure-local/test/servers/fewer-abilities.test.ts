@@ -1,0 +1,50 @@
+// A server that lists less to a client that can be asked less: what is missing for that is no fault, and nobody has to decide anything.
+import { readFileSync, writeFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { RawClient } from "../cli/command.js";
+import { Household, tool, toolNames } from "./household.js";
+
+const house = new Household();
+const clients: RawClient[] = [];
+const CAN = ["elicitation", "sampling", "roots"] as const;
+
+beforeAll(async () => {
+  const file = house.program("review", { tools: [tool("plain")] });
+  // Each ability brings a tool of its own, as servers do that ask within a call.
+  const more = JSON.stringify(CAN.map((name) => tool(name)));
+  const source = readFileSync(file, "utf8").replace(
+    "initialize: () => (",
+    `initialize: ({ capabilities }) => (tools.push(...${more}.filter(({ name }) => capabilities[name])), `,
+  );
+  writeFileSync(file, source);
+  house.write(`version: "1.0"
+sandbox: none
+tools: { allowed: ["review__*"] }
+servers: { review: { command: [node, "${file}"], may_ask: [${CAN.join(", ")}], ${house.readable} } }
+`);
+  expect(await house.approve("review")).toMatchObject({ code: 0 });
+});
+afterAll(async () => {
+  for (const client of clients) await client.close();
+  await house.close();
+});
+
+it("is listed as well, with what depends on the client", async () => {
+  const client = await house.client();
+  await client.request("tools/call", { name: "review__plain", arguments: {} });
+  expect(await toolNames(client)).toEqual(["review__plain"]);
+  const listed = await house.run(["servers", "list"]);
+  expect(listed.stdout).not.toContain("withheld");
+  expect(listed.stdout).not.toContain("what to do");
+  for (const name of CAN) expect(listed.stdout).toContain(`tool ${name}`);
+  expect(listed.stdout).toContain("only for clients that declare more");
+  expect(listed.code).toBe(0);
+});
+
+it("and one that is not as it was approved still counts", async () => {
+  house.offer("review", [tool("plain", { description: "Does something else." })]);
+  const client = await house.client();
+  await client.request("tools/call", { name: "review__plain", arguments: {} });
+  const listed = await house.run(["servers", "list"]);
+  expect(listed.stdout).toContain("1 withheld, since they are not as they were approved");
+});
