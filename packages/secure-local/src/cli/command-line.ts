@@ -68,6 +68,8 @@ export interface CommandLine {
   readonly force: boolean;
   /** For `install`: prints what a client's file needs and writes nothing. */
   readonly print: boolean;
+  /** For `servers review`: shows all of it in a terminal too. */
+  readonly full: boolean;
   /** For `install`: brings the servers that the client has under the policy. */
   readonly move: boolean;
   /** For `install`: clients reach the server that `serve` runs. */
@@ -97,6 +99,7 @@ type Switch =
   | "force"
   | "shared"
   | "print"
+  | "full"
   | "attach"
   | "move";
 type Value =
@@ -130,6 +133,7 @@ type Key = Switch | Value | List;
 
 const SWITCHES: ReadonlyMap<string, Switch> = new Map([
   ["--json", "json"],
+  ["--full", "full"],
   ["--debug", "debug"],
   ["--yes", "yes"],
   ["--help", "help"],

@@ -316,10 +316,11 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
   {
     name: "servers review",
     usage: "[NAME]",
-    about: "Show whole what of the servers is not as you approved it, and approve what was shown",
-    options: [POLICY, "--yes", "--digest", "--json"],
+    about: "Show what of the servers is not as you approved it, and approve it server by server",
+    options: [POLICY, "--full", "--yes", "--digest", "--json"],
     examples: [
-      ["servers review notes", "asks in a terminal"],
+      ["servers review", "asks in a terminal, server by server; v shows the whole of one"],
+      ["servers review notes --full", "in a terminal too shows the whole before it asks"],
       ["servers review notes --yes --digest 1f0c…", "elsewhere: the digest stands at the end of what it shows"],
       ["servers review --json", "in a continuous integration: fails while something waits"],
     ],
@@ -562,6 +563,7 @@ export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
   "--max-message-mb": { value: "N", about: "the longest message to take of a server, in megabytes" },
   "--max-members": { value: "N", about: "the most members a message may have" },
   "--save-images": { value: "FOLDER", about: "write the images and sounds of the answer there" },
+  "--full": { about: "show all of it before the question, and not a short list" },
   "--strict": { about: "fail for whatever is found; of replay: take requests in the recorded order only" },
   "--ignore": { value: "CHECK", about: "leave a check out (may be repeated)" },
   "--move": { about: "bring the servers that the client has under the policy, and take them out of its file" },

@@ -42,6 +42,7 @@ import { serverState, type ServerState } from "./server-state.js";
 import { lateAudit } from "./open-audit.js";
 import { clientTokensFile, controlFolder, pluginFolders, policyFile, programVersion } from "./settings.js";
 import {
+  askInTerminal,
   clearProgress,
   complain,
   complainJson,
@@ -170,10 +171,26 @@ async function reviewed(line: CommandLine): Promise<number> {
   const review = await lookAtAll(line);
   if (line.json) return reviewAsJson(line, review);
   const changed = review.looked.filter(({ changes }) => changes.length > 0);
-  const { looked, failed, file } = review;
-  for (const each of looked) showLooked(each);
+  const { looked, failed } = review;
+  const { askEach, overviewLines } = await import("./review-in-terminal.js");
+  if (looked.length > 1) for (const each of overviewLines(looked)) print(each);
+  const asks = process.stdin.isTTY && line.digest === undefined && !line.full;
+  if (!asks || changed.length === 0) for (const each of looked) showLooked(each);
   if (changed.length === 0) return failed ? ExitCode.Failed : ExitCode.Ok;
+  if (asks) {
+    const agreed = await askInTerminal((ask) => askEach(looked, { ask, show: print, about: showFindings }));
+    if (agreed.size === 0) return ExitCode.Failed;
+    return finished(
+      { ...review, looked: looked.filter(({ name }) => agreed.has(name)) },
+      failed || agreed.size < changed.length,
+    );
+  }
   if (!(await approvesShown(line, "servers review", looked.map(offeredOf)))) return ExitCode.Failed;
+  return finished(review, failed);
+}
+
+function finished(review: Review, failed: boolean): number {
+  const { looked, file } = review;
   writeApproved(review);
   print(`${serverLockFile(file)} is written: a running server takes it in a moment.`);
   const hard = looked.flatMap(({ name, findings }) =>
@@ -328,9 +345,13 @@ async function pin({ name, launch }: ServerGrant): Promise<void> {
   complain(`${name}: ${found}@${version} is kept from now on (${integrity}); none of its scripts was run`);
 }
 
-function showLooked({ name, changes, findings, items, data, locked }: Looked): void {
+function showLooked({ name, changes, items, locked, ...more }: Looked): void {
   print(`${styled("bold", name)}${changes.length === 0 ? `  ${styled("green", "as it was approved")}` : ""}`);
   for (const each of differenceLines({ locked, items, changes })) print(each);
+  showFindings({ items, ...more });
+}
+
+function showFindings({ findings, items, data }: Pick<Looked, "findings" | "items" | "data">): void {
   for (const what of [...unpinnedOf(items.get("launch")), ...data])
     print(`  ${styled("yellow", "not pinned")}  ${cleanLine(what)}: it can change without being approved again`);
   for (const { tier, id, kind, item, at, about, excerpt } of findings) {
