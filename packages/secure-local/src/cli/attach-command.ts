@@ -27,16 +27,26 @@ export async function attachCommand(line: CommandLine): Promise<number> {
   if (line.words.length > 0)
     throw new UsageError(`attach takes no "${line.words[0]}"; see mcp-secure-local help attach`);
   const remedy = remedyOf(line);
-  const place = await placeOf(line);
-  if (place === undefined) throw new LocalError("UNREACHABLE", `there is no running server to attach to. ${remedy}`);
+  // One that is misspelt runs nowhere, and no advice to start it would help.
+  if (line.profile !== undefined)
+    await (await import("../policy/load-policy.js")).loadPolicy(policyFile(line), line.profile);
   const { stdin: input, stdout: output } = process;
   const end = (): void => void input.destroy();
   process.once("SIGINT", end).once("SIGTERM", end);
   // Who stops reading has gone.
   output.on("error", end);
-  const attached = new Attachment(place, (text) => output.write(`${text}\n`), remedy);
-  for await (const text of linesOf(input)) await attached.take(text);
+  const find = async (): Promise<Place> => {
+    const place = await placeOf(line);
+    if (place !== undefined) return place;
+    throw new LocalError("UNREACHABLE", `there is no running server to attach to. ${remedy}`);
+  };
+  // A client keeps the program and goes on once there is a server; a person in a terminal wants to know it now.
+  if (input.isTTY) await find();
+  const attached = new Attachment(find, (text) => output.write(`${text}\n`), remedy);
+  let lines = 0;
+  for await (const text of linesOf(input)) await attached.take(text).then(() => lines++);
   await attached.close();
+  if (lines === 0) await find();
   process.removeListener("SIGINT", end).removeListener("SIGTERM", end);
   return ExitCode.Ok;
 }
@@ -70,7 +80,7 @@ type Message = Readonly<Record<string, unknown>>;
 
 /** One client's conversation, over as many links as it takes: a server that was started anew is greeted again. */
 class Attachment {
-  readonly #place: Place;
+  readonly #find: () => Promise<Place>;
   readonly #write: (text: string) => void;
   readonly #remedy: string;
   /** By this the server tells the clients apart that are attached: questions of one must not reach another. */
@@ -86,8 +96,8 @@ class Attachment {
   /** Ends the wait for the answer to our own greeting. */
   #greeted: ((answer: Message) => void) | undefined;
 
-  constructor(place: Place, write: (text: string) => void, remedy: string) {
-    this.#place = place;
+  constructor(find: () => Promise<Place>, write: (text: string) => void, remedy: string) {
+    this.#find = find;
     this.#write = write;
     this.#remedy = remedy;
   }
@@ -132,7 +142,7 @@ class Attachment {
   }
 
   async #connect(greets: boolean): Promise<TextLink> {
-    const { url } = this.#place;
+    const { url } = await this.#find();
     const headers = this.#headers;
     const transport = streamableHttpTransport({
       ...{ url, headers, requester: nodeRequester(), ownsRequester: true },
@@ -181,7 +191,12 @@ class Attachment {
     await this.#send(text, messageOf(text));
   }
 
-  #fail(id: unknown, { message }: Error): void {
+  #fail(id: unknown, error: Error): void {
+    const { message } = error;
+    if (error instanceof LocalError && error.code === "UNREACHABLE" && message.startsWith("there is no running")) {
+      this.#write(failure(id, INTERNAL_ERROR, `Not run: ${message}`));
+      return this.#answered(id);
+    }
     const lost = `The server that this client is attached to did not answer (${message}); it may have served the request.`;
     this.#write(failure(id, INTERNAL_ERROR, `${lost} The next request connects again. If none runs: ${this.#remedy}`));
     this.#answered(id);

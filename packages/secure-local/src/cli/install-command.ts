@@ -194,7 +194,7 @@ export async function uninstallCommand(line: CommandLine): Promise<number> {
   fs.rmSync(recordFile(client), { force: true });
   const state = exact ? (text === undefined ? "removed" : "restored") : text === now ? "unchanged" : "edited";
   const copies = copiesOf(client);
-  const words = [howLeft(file, state, returned), ...stillKept(record.moved, copies)];
+  const words = [howLeft(file, state, returned), ...(await stillKept(line, record.moved)), ...copiesLeft(copies)];
   tell(line, { client: client.id, file, state, returned, moved: record.moved, copies }, cleanText(words.join("\n")));
   return ExitCode.Ok;
 }
@@ -215,14 +215,24 @@ function howLeft(file: string, state: string, returned: Undone["returned"]): str
   return `${file} was changed since: ${SERVER} is taken out of it, and the rest stays.${moved}`;
 }
 
-/** Where secrets still are, and how to be rid of them. */
-function stillKept(moved: readonly string[], copies: readonly string[]): string[] {
-  const policy = `The policy still has what was moved: ${named(moved)}. Secrets are in ${join(configFolder(), "secrets")}.`;
+/** What of the moved servers is still in the policy, and where secrets are, as it is now: a person may have taken either away. */
+async function stillKept(line: CommandLine, moved: readonly string[]): Promise<string[]> {
+  if (moved.length === 0) return [];
+  const file = policyFile(line);
+  const { loadPolicy } = await import("../policy/load-policy.js");
+  const policy = file === undefined || !fs.existsSync(file) ? undefined : await loadPolicy(file).catch(() => undefined);
+  if (policy === undefined) return [];
+  // A server may have another name there than its client had for it; those of the same names are known to be there.
+  const there = moved.filter((name) => policy.servers.has(name));
+  const folder = join(configFolder(), "secrets");
+  const secrets = fs.existsSync(folder) && fs.readdirSync(folder).length > 0 ? ` Secrets are in ${folder}.` : "";
+  if (there.length === 0) return secrets === "" ? [] : [secrets.trim()];
   const remove = "What no other client needs: mcp-secure-local servers remove NAME";
-  return [
-    ...(moved.length === 0 ? [] : [`${policy} ${remove}`]),
-    ...(copies.length === 0 ? [] : [`Copies of the file may hold secrets; delete them: ${copies.join(" ")}`]),
-  ];
+  return [`The policy still has what was moved: ${named(there)}.${secrets} ${remove}`];
+}
+
+function copiesLeft(copies: readonly string[]): string[] {
+  return copies.length === 0 ? [] : [`Copies of the file may hold secrets; delete them: ${copies.join(" ")}`];
 }
 
 /** A file that was not there is gone again, with the folders made for it. */

@@ -428,10 +428,21 @@ async function removeServer(line: CommandLine): Promise<number> {
   if (approved.delete(name)) writeLock(serverLockFile(file), approved);
   const secrets = secretsOf(policy, name);
   const kept =
-    secrets.length === 0 ? "" : `\nIts secrets stay until you delete them: ${secrets.join(", ")} (section secrets)`;
-  const also = profiles.length === 0 ? "" : ` Nor do its profiles ${profiles.join(", ")}.`;
+    secrets.length === 0
+      ? ""
+      : `\nIts secrets stay until you delete them, in the section secrets and where they are kept: ${secrets.map((secret) => placeOfSecret(policy, secret)).join(", ")}`;
+  const also =
+    profiles.length === 0
+      ? ""
+      : ` It is taken out of ${profiles.length === 1 ? "the profile" : "the profiles"} ${profiles.join(", ")} too.`;
   tell(line, { removed: name, file, secrets, profiles }, `${file} no longer names the server ${name}.${also}${kept}`);
   return ExitCode.Ok;
+}
+
+function placeOfSecret({ secrets }: Policy, name: string): string {
+  const from = secrets.get(name)?.from;
+  if (from === undefined) return name;
+  return `${name} (${from.kind === "file" ? from.path : `the variable ${from.name}`})`;
 }
 
 /** Secrets that no other server of the policy uses, each with the file it is in. */

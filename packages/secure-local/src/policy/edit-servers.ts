@@ -92,5 +92,5 @@ function read(text: string): Document {
   const document = parseDocument(text);
   const [fault] = document.errors;
   if (fault === undefined) return document;
-  throw new PolicyError([{ file: "the policy", line: 1, column: 1, message: fault.message }]);
+  throw new PolicyError([{ file: "the policy", line: 1, column: 1, message: fault.message, placeless: true }]);
 }

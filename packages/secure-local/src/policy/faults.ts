@@ -7,20 +7,26 @@ export interface PolicyFault {
   readonly line: number;
   readonly column: number;
   readonly message: string;
+  /** It is about the file and no place in it: `line` and `column` say nothing then. */
+  readonly placeless?: true;
 }
 
 /** Faults told at once: enough to mend a file in one go, few enough to read. */
 export const MAX_FAULTS = 20;
 
-/** Its message has one line a fault: `FILE:LINE:COLUMN: what and what to do`. */
+/** Its message has one line a fault: `FILE:LINE:COLUMN: what and what to do`, or `FILE: …` where it is about no place. */
 export class PolicyError extends Error {
   readonly errors: readonly PolicyFault[];
 
   constructor(errors: readonly PolicyFault[]) {
-    super(errors.map((fault) => `${fault.file}:${fault.line}:${fault.column}: ${fault.message}`).join("\n"));
+    super(errors.map((fault) => `${placeOf(fault)}: ${fault.message}`).join("\n"));
     this.name = "PolicyError";
     this.errors = errors;
   }
+}
+
+function placeOf({ file, line, column, placeless }: PolicyFault): string {
+  return placeless === true ? file : `${file}:${line}:${column}`;
 }
 
 /** A place in the policy file, counted from 1. */

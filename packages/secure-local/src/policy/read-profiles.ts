@@ -86,9 +86,10 @@ export function profiledPolicy(policy: Policy, name: string): Policy {
   if (profile === undefined) {
     const file = policy.file ?? "the built-in policy";
     const near = didYouMean(name, policy.profiles.keys());
-    const known = policy.profiles.size === 0 ? "none" : [...policy.profiles.keys()].join(", ");
-    const message = `there is no profile "${name}"${near || `; profiles has ${known}`}`;
-    throw new PolicyError([{ file, line: 1, column: 1, message }]);
+    const known = [...policy.profiles.keys()].join(", ");
+    const has = known === "" ? "; the policy has no profiles" : `; there are ${known}`;
+    const message = `there is no profile "${name}"${near || has}`;
+    throw new PolicyError([{ file, line: 1, column: 1, message, placeless: true }]);
   }
   const wanted = profile.servers;
   const servers = [...policy.servers].filter(([server]) => wanted?.includes(server) ?? true);

@@ -213,7 +213,10 @@ profiles:
 `,
   );
   const removed = await servers("remove", "gone");
-  expect(removed).toMatchObject({ code: 0, stdout: expect.stringContaining("Nor do its profiles work, home.") });
+  expect(removed).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("It is taken out of the profiles work, home too."),
+  });
   expect((await servers("list", "--json")).stdout).toContain('"stays"');
   expect(readFileSync(policy, "utf8")).toMatch(/home: \{ ?servers: \[\] ?\}/);
   const before = readFileSync(policy, "utf8");

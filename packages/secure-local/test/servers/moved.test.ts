@@ -109,3 +109,18 @@ it.skipIf(!hasWall())(
     expect(readdirSync(join(home, ".config/mcp-secure-local/secrets"))).toEqual(["good_api_token"]);
   },
 );
+
+it("leaves a remote server with its client that cannot be reached, and takes one that only wants a login", async () => {
+  const { createServer } = await import("node:http");
+  const far = createServer((_request, response) => void response.writeHead(401).end());
+  await new Promise<void>((done) => void far.listen(0, "127.0.0.1", done));
+  const { port } = far.address() as { readonly port: number };
+  const entries = { near: { url: `http://127.0.0.1:${port}/mcp` }, gone: { url: "http://127.0.0.1:9/mcp" } };
+  write(cursor, JSON.stringify({ mcpServers: entries }));
+  const ran = await house.run(["install", "cursor", "--move", "--yes"]);
+  far.close();
+  expect(ran.stderr).toContain("gone cannot be reached, so it stays where it is:");
+  const { mcpServers } = JSON.parse(readFileSync(cursor, "utf8")) as { mcpServers: Record<string, unknown> };
+  expect(Object.keys(mcpServers).sort()).toEqual(["gone", "secure-local"]);
+  expect(readFileSync(house.policy, "utf8")).toContain("near:");
+});

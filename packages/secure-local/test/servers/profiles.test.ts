@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { once } from "node:events";
 import { afterAll, afterEach, beforeEach, expect, it } from "vitest";
-import { RawClient } from "../cli/command.js";
+import { RawClient, run } from "../cli/command.js";
 import { send, Served, toolCall } from "../serve/served.js";
 import { Household, said, tool, toolNames } from "./household.js";
 
@@ -184,8 +184,37 @@ it("goes on when the server is started anew, and says what to do while there is 
   expect(await client.close()).toBe(0);
 });
 
+it("answers every request with what to do while nothing runs to attach to, and goes on once something does", async () => {
+  const client = new RawClient(["attach", "--policy", house.policy], { home: house.folder });
+  try {
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "c", version: "1" } };
+    for (const [method, given] of [
+      ["initialize", params],
+      ["tools/list", {}],
+      ["ping", {}],
+    ] as const) {
+      const { error } = (await client.request(method, given)) as { error: { message: string } };
+      expect(error.message).toContain(
+        "Not run: there is no running server to attach to. Start it, and leave it running:",
+      );
+    }
+    const after = serve();
+    await after.ready();
+    expect(await client.request("initialize", params)).toMatchObject({ result: { protocolVersion: "2025-06-18" } });
+  } finally {
+    await client.close();
+  }
+});
+
+it("advises nothing for a profile that there is not", async () => {
+  const ran = await house.run(["attach", "--profile", "wrk"]);
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toContain(`${house.policy}: there is no profile "wrk"; did you mean "work"?`);
+  expect(ran.stderr).not.toContain("Start it");
+});
+
 it("does not begin where nothing runs to attach to", async () => {
-  const ran = await house.run(["attach"]);
+  const ran = await run(["attach", "--policy", house.policy], { home: house.folder });
   expect(ran).toMatchObject({ code: 4, stdout: "" });
   expect(ran.stderr).toContain(`Start it, and leave it running: mcp-secure-local serve --policy ${house.policy}`);
 });

@@ -51,7 +51,7 @@ it("how it is started, and what was approved in other words, are whole at once",
       { item: "launch", kind: "added" },
       { item: "tool t1", kind: "changed" },
       { item: "tool t2", kind: "added" },
-    ] as Reviewed["changes"],
+    ] as unknown as Reviewed["changes"],
   });
   const { text } = await asked([changed]);
   expect(text).toContain("/opt/a.mjs");
@@ -62,7 +62,7 @@ it("how it is started, and what was approved in other words, are whole at once",
 it("nothing that a server says steers the terminal or makes up a line", async () => {
   const items = new Map([["tool \u001b[31mred", { description: "\u001b]0;x\u0007Does\r\nApproved: 1 of 1 server." }]]);
   const { text } = await asked([
-    server("a", { items, changes: [{ item: "tool \u001b[31mred", kind: "added" }] as Reviewed["changes"] }),
+    server("a", { items, changes: [{ item: "tool \u001b[31mred", kind: "added" }] as unknown as Reviewed["changes"] }),
   ]);
   // oxlint-disable-next-line no-control-regex
   expect(text).not.toMatch(/[\u0007\u001b]/);

@@ -1,7 +1,9 @@
 // Whatever happens to a client's file between `install` and `uninstall`, every server that its user had is there afterwards.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeEach, expect, it } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { CLIENT_FILES, type ClientFile, fileOf } from "../../src/cli/client-files.js";
 import { editedText, entriesOf } from "../../src/cli/edit-client-file.js";
@@ -11,7 +13,13 @@ import { filled } from "../../src/server/open-server.js";
 import { Household } from "./household.js";
 
 const house = new Household();
-afterAll(() => house.close());
+/** A remote server that is there and wants a login: one that cannot be reached stays with its client. */
+const far = createServer((_request, response) => void response.writeHead(401).end());
+beforeAll(() => new Promise<void>((done) => void far.listen(0, "127.0.0.1", done)));
+afterAll(() => {
+  far.close();
+  return house.close();
+});
 const around = { folder: house.folder, home: house.folder, platform: process.platform, environment: {} };
 const NAME = "secure-local";
 const WORDS = ["tickets", "notes", "wiki"];
@@ -71,7 +79,7 @@ class Life {
 
   newEntry(): object {
     const token = `Bearer tok-${++this.#tokens}-0123456789`;
-    const url = `https://far.example/${this.#tokens}`;
+    const url = `http://127.0.0.1:${(far.address() as AddressInfo).port}/${this.#tokens}`;
     if (this.client.form === "yaml") return { url, requestOptions: { headers: { Authorization: token } } };
     return this.client.form === "toml"
       ? { url, http_headers: { Authorization: token } }
@@ -149,7 +157,7 @@ class Life {
     });
     const there = new Set([...(await this.entries()).values()].map(canonicalJson));
     for (const each of this.had) {
-      const [url = "", token = ""] = [/https:[^"]+/.exec(each)?.[0], /Bearer [^"]+/.exec(each)?.[0]];
+      const [url = "", token = ""] = [/http:[^"]+/.exec(each)?.[0], /Bearer [^"]+/.exec(each)?.[0]];
       expect(there.has(each) || held.includes(`${url} ${token}`), `${each} after ${this.told.join("\n")}`).toBe(true);
     }
   }
