@@ -23,7 +23,7 @@ export function networkHint({ name, launch, network }: ServerGrant, said: string
   const wish = host === undefined ? "a host that it needs" : `${host}, which it names,`;
   const grant = allowed ? "" : ` Its owner allows ${wish} by adding it to ${key}.`;
   const [major = "0"] = process.versions.node.split(".");
-  const isOld = startedByOldNode({ launch });
+  const isOld = startedByOldNode(launch.command);
   const old = isOld && hosts.length > 0 ? ` ${oldNodeHint(name, major)}` : "";
   return `The sandbox of ${name} lets it reach ${hosts.length === 0 ? reached : `these hosts and no other: ${reached}`}.${grant}${old}`;
 }
@@ -34,10 +34,9 @@ function hostIn(said: string): string | undefined {
 }
 
 /** A server that Node starts, one too old to find the proxy of its sandbox by itself. */
-export function startedByOldNode({ launch }: Pick<ServerGrant, "launch">): boolean {
-  if (launch.kind === "url") return false;
+export function startedByOldNode(command: readonly string[] = []): boolean {
   const [major = "0"] = process.versions.node.split(".");
-  return NODE.test(basename(launch.command[0] ?? "")) && Number(major) < HEEDS_PROXY;
+  return NODE.test(basename(command[0] ?? "")) && Number(major) < HEEDS_PROXY;
 }
 
 /** What an owner does about it. */
