@@ -17,7 +17,8 @@ import {
   styled,
   tell,
 } from "./terminal.js";
-import { type Remark, reviewPolicy } from "../policy/review-policy.js";
+import type { Remark } from "../policy/review-names.js";
+import { reviewPolicy } from "../policy/review-policy.js";
 import { parsePolicy } from "../policy/parse-policy.js";
 import { policyText, type PolicyChoices } from "../policy/policy-text.js";
 import { PRESET_NAMES } from "../policy/presets.js";

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { OfferedDefinitions } from "@secure-local/console/api";
 import type { Offer } from "@secure-local/mcp/gateway";
-import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
+import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Finding } from "@secure-local/inspection/finding";
 import type { Change, Items } from "@secure-local/inspection/drift";
 import { grantedPolicy } from "../policy/granted-policy.js";
@@ -19,17 +19,14 @@ import {
   openServer,
   PARENT,
 } from "../server/open-server.js";
-import type { ServerHealth } from "../server/mounted-servers.js";
+import type { ServerHealth } from "../server/server-health.js";
 import { type LockedPlugin, type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
-import { networkHint } from "../server/network-hint.js";
 import { serverItems, serverPeers, withoutSecrets } from "../server/server-items.js";
 import { rememberSecrets } from "../server/remember-secrets.js";
 import { dataNamed, launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
 import { approvedServers, reviewServer, serverLockFile } from "../server/server-reviews.js";
 import { type CommandLine, inUse, nearest, UsageError } from "./command-line.js";
 import { editedPolicy } from "./edit-policy.js";
-import { inOptions } from "./failure.js";
-import { lackingPath } from "./granted-paths.js";
 import {
   approvesShown,
   checkYes,
@@ -39,6 +36,7 @@ import {
   offeredDefinitions,
 } from "./offered-definitions.js";
 import { serverState, type ServerState } from "./server-state.js";
+import { whyNot } from "./why-not.js";
 import { lateAudit } from "./open-audit.js";
 import { clientTokensFile, controlFolder, pluginFolders, policyFile, programVersion } from "./settings.js";
 import {
@@ -262,31 +260,6 @@ async function lookAtAll(line: CommandLine): Promise<Review> {
   }
   return { looked: judged(started, before, policy), failed, policy, file };
 }
-
-/** A server runs by way of this very program: of its command line a person knows nothing, and of the first question even less. */
-const BY_WAY_OF_US =
-  /^Could not connect to [^]*?: (?:initialize was not answered: )?The server [^]*? (?=exited|was ended|ended)/;
-
-/** Why a server did not come up, with the key that grants what it lacked where its words say so much. */
-export function whyNot(error: unknown, grant: ServerGrant): string {
-  const text = inOptions(error instanceof Error ? error.message : String(error));
-  const lacking = lackingPath(text);
-  if (lacking !== undefined) {
-    const { path, key } = lacking;
-    const what = key === "readable_paths" ? "it does not see" : "it may not change";
-    return cleanLine(`${what} ${path}. Grant it: servers.${grant.name}.filesystem.${key}: ["${path}"]`);
-  }
-  const lines = text
-    .replace(/\nBefore that: [^]*$/, "")
-    .replace(BY_WAY_OF_US, "it ")
-    .split("\n");
-  const hint = networkHint(grant, text);
-  const said = [...lines.filter((each) => !STACK.test(each)), ...(hint === undefined ? [] : [hint])];
-  return cleanText(said.join("\n"));
-}
-
-/** What Node prints around the words of an error: a person who did not write the server reads nothing in it. */
-const STACK = /^\s*(?:at .*|node:internal.*|throw \w+;|\^+|Node\.js v[\d.]+|code: '.*',?|requireStack: .*|[{}]?)$/;
 
 /** What a server said of itself when it was started. */
 interface Started {

@@ -8,7 +8,7 @@ import { ownFiles } from "../capabilities/files/own-files.js";
 import type { Decision, FileOperation } from "../policy/decide.js";
 import { cacheFolder, configFolder, dataFolder, stateFolder } from "../policy/own-places.js";
 import { didYouMean } from "../policy/section.js";
-import type { KnownTool } from "../policy/review-policy.js";
+import type { KnownTool } from "../policy/review-names.js";
 import type { JsonSchema } from "@secure-local/mcp/server";
 import { type Catalogue, catalogueOf, has, unmetNeed } from "../server/catalogue.js";
 import { lazyDatabases, lazyFileSystem } from "../server/lazy-parts.js";

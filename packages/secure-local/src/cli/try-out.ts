@@ -6,7 +6,8 @@ import { withServer } from "../policy/edit-servers.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { stateFolder } from "../policy/own-places.js";
 import { approvedServers } from "../server/server-reviews.js";
-import { look, whyNot } from "./servers-command.js";
+import { look } from "./servers-command.js";
+import { whyNot } from "./why-not.js";
 import type { BroughtServer, ImportInto } from "./servers-import.js";
 import { clearProgress, ExitCode, showProgress } from "./terminal.js";
 

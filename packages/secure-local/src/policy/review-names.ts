@@ -2,7 +2,21 @@
 import { didYouMean } from "./section.js";
 import type { PatternRule, Rule } from "./faults.js";
 import type { PerTool, Policy } from "./policy.js";
-import type { KnownTool, Remark } from "./review-policy.js";
+
+export interface Remark {
+  /** Where it is about; absent when it is about the whole policy. */
+  readonly rule?: Rule;
+  readonly message: string;
+}
+
+/** A tool there is, plugins' aside. */
+export interface KnownTool {
+  readonly name: string;
+  /** What the policy lacks for it to have anything to work on. */
+  readonly lack?: string | undefined;
+  /** Names of its arguments; absent where nobody knows them. */
+  readonly arguments?: readonly string[] | undefined;
+}
 
 /** A tool or prompt of a server or plugin, as it was approved. */
 export interface ApprovedItem {

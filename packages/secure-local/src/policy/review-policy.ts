@@ -2,25 +2,10 @@
 import { decide, isMetadataHost } from "./decide.js";
 import type { EndpointRule } from "./host-matcher.js";
 import { didYouMean } from "./section.js";
-import { type ApprovedNames, misnamed, serverOf } from "./review-names.js";
+import { type ApprovedNames, type KnownTool, misnamed, type Remark, serverOf } from "./review-names.js";
 import { filesNamed, filesNamedByServer, type NamedFile } from "./started-files.js";
 import type { ApprovalRule, NamesPolicy, NetworkPolicy, PerTool, Policy } from "./policy.js";
 import type { PatternRule, Rule } from "./faults.js";
-
-export interface Remark {
-  /** Where it is about; absent when it is about the whole policy. */
-  readonly rule?: Rule;
-  readonly message: string;
-}
-
-/** A tool there is, plugins' aside. */
-export interface KnownTool {
-  readonly name: string;
-  /** What the policy lacks for it to have anything to work on. */
-  readonly lack?: string | undefined;
-  /** Names of its arguments; absent where nobody knows them. */
-  readonly arguments?: readonly string[] | undefined;
-}
 
 /** A name no file has: what it fits is fitted by every name. */
 const ANY_NAME = "\u0001";

@@ -5,7 +5,6 @@ import type {
   BeforeRead,
   Mounted,
   Mounts,
-  MountState,
   Offer,
   RelayedItem,
   RelayedRequest,
@@ -21,6 +20,7 @@ import { decide, type Decision } from "../policy/decide.js";
 import type { BuiltinTool, ToolSchema } from "../tools/tool.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
+import type { ServerHealth } from "./server-health.js";
 import type { LinkRules } from "./server-links.js";
 import type { KeptFindings } from "./server-reviews.js";
 import { watchFile } from "./watch-file.js";
@@ -49,22 +49,6 @@ export interface MountedServersOptions {
 
 /** A tool of a server, as those of our own are described. */
 export type MountedTool = Omit<BuiltinTool<never>, "run">;
-
-/** How a server is: one vocabulary for every place that shows it. */
-export interface ServerHealth {
-  readonly name: string;
-  /** `withheld`: nothing of it is offered until a person approved it. */
-  readonly state: MountState["state"] | "withheld" | "needs login" | "disabled";
-  readonly tools: number;
-  /** Why it is as it is; empty where there is nothing to say. */
-  readonly cause: string;
-  /** What to do about it; empty where nothing is to be done. */
-  readonly remedy: string;
-  /** What is worth knowing and no fault of anybody's. */
-  readonly note?: string;
-  /** Whether a person logs in to it. */
-  readonly hasLogin: boolean;
-}
 
 /** What mounting takes, loaded with the first policy that names a server: most name none, and all want to start fast. */
 async function loadParts() {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { RpcError } from "@secure-local/mcp/server";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { ServerGrant } from "../../src/policy/policy.js";
-import { whyNot } from "../../src/cli/servers-command.js";
+import { whyNot } from "../../src/cli/why-not.js";
 import { networkHint } from "../../src/server/network-hint.js";
 import { serverWords } from "../../src/server/server-words.js";
 
