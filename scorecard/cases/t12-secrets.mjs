@@ -2,10 +2,11 @@
 // that it does not belong in; none is found in clear anywhere but at its own host, where each arrives.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createServer } from "node:http";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { leakingPlugins } from "../support/leaking-plugins.mjs";
+import { inProcesses } from "../support/processes-asked.mjs";
 import { WRITTEN } from "../support/written-secrets.mjs";
 import { renewed } from "../support/renewed-secrets.mjs";
 import { listen } from "../support/sockets.mjs";
@@ -596,22 +597,6 @@ const basicOf = (value) => Buffer.from(`ada:${value}`).toString("base64").replac
 const FOREIGN = "SCORECARD_FOREIGN";
 
 const variable = (name) => `SCORECARD_${name.toUpperCase()}`;
-
-/** What every process can be asked, this one's included: it was started without them. */
-function inProcesses(secrets) {
-  const read = (path) => {
-    try {
-      return readFileSync(path, "utf8");
-    } catch {
-      return "";
-    }
-  };
-  const all = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => read(`/proc/${pid}/environ`) + read(`/proc/${pid}/cmdline`))
-    .join("\n");
-  return secrets.some(({ value }) => all.includes(value));
-}
 
 function around(text, found) {
   const at = text.indexOf(found);

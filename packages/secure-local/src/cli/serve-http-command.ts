@@ -26,8 +26,7 @@ import { auditKeeper, checkpointKeyFile, logPlaces, openAudit } from "./open-aud
 import { ownPlaces, pluginFolders, policyFile, programVersion, tokenFile } from "./settings.js";
 import { bindsToLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
 import { storedToken } from "./stored-secret.js";
-import { followTokensFile } from "./follow-tokens-file.js";
-import { namedTokens } from "./named-tokens.js";
+import { followTokensFile, namedTokens } from "./named-tokens.js";
 import { clusterPlace, clusterSettings } from "./cluster-settings.js";
 import type { ClusterOptions, OpenCluster } from "../cluster/open-cluster.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";

@@ -2,9 +2,8 @@
 import { mountedName } from "@secure-local/mcp/gateway";
 import type { ToolAnnotations } from "@secure-local/mcp/server";
 import { canonicalJson } from "@secure-local/inspection/drift";
-import type { Decision } from "../policy/decide.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
-import { deniedByEntry } from "../server/mounted-servers.js";
+import { type Decision, deniedByEntry } from "../policy/decide.js";
 import { serverLaunch } from "../server/server-launch.js";
 import { approvedServers } from "../server/server-reviews.js";
 

@@ -1,6 +1,9 @@
 // Runs the rest of a request for as long as its time lasts; the clock stands still while a person is asked.
 import type { Answer, Call, Next } from "@secure-local/mcp/server";
 
+/** A call that takes longer than this share of its time is told to its caller. */
+export const SLOW_SHARE = 0.5;
+
 /** How a request ended: with an answer, with an error, or not in time. */
 export interface Ending {
   readonly answer?: Answer;

@@ -11,7 +11,6 @@ import {
 } from "@secure-local/mcp/server";
 import { redactValue } from "../audit/redact.js";
 import { cleanValue } from "./cleaning/clean-result.js";
-import { Admissions } from "./admissions.js";
 import { RateLimits, type RateRule, SlidingWindow, type TakenPlaces } from "./rate-limits.js";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
@@ -25,7 +24,7 @@ import {
   type Underway,
 } from "./approvals/approvals.js";
 import type { CallerMemory } from "./caller-memory.js";
-import { Deadline, type Ending, timeLimitsOf } from "./deadline.js";
+import { Deadline, type Ending, SLOW_SHARE, timeLimitsOf } from "./deadline.js";
 import { PendingExceptions, type GuardedRequest, AuditRecorder, type RequestEnd } from "./audit-recorder.js";
 import {
   denied,
@@ -38,7 +37,14 @@ import {
   unknown,
   WITHHELD,
 } from "./refusal.js";
-import { listenedSubjects, type Subject, subjectOf, type CompiledPolicy, compilePolicy } from "./compiled-policy.js";
+import {
+  Admissions,
+  listenedSubjects,
+  type Subject,
+  subjectOf,
+  type CompiledPolicy,
+  compilePolicy,
+} from "./compiled-policy.js";
 import { type Flow, type FlowOf, type Taint, type TaintBook, Taints } from "./taints.js";
 
 // Tells callers what the guard did, as log messages of theirs and nobody else's.
@@ -70,9 +76,6 @@ class ClientLog {
     return this.#own.has(params);
   }
 }
-
-/** A call that takes longer than this share of its time is told to its caller. */
-const SLOW_SHARE = 0.5;
 
 /** What exists, allowed or not: a name that is denied is told apart from one that is wrong. */
 type Exists = (subject: Pick<Subject, "kind" | "name">) => boolean;

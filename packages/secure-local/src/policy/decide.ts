@@ -2,7 +2,14 @@
 import { isIP } from "node:net";
 import { deniedAddress } from "./address-range.js";
 import { plainHost } from "./host-matcher.js";
-import { type FilesystemPolicy, MENU_TOOLS, type NamesPolicy, type NetworkPolicy, type Policy } from "./policy.js";
+import {
+  type FilesystemPolicy,
+  MENU_TOOLS,
+  type NamesPolicy,
+  type NetworkPolicy,
+  type Policy,
+  type ServerGrant,
+} from "./policy.js";
 import { segments } from "./path-matcher.js";
 import { namedUri, type UriReader } from "./same-uri.js";
 import type { Rule } from "./faults.js";
@@ -225,4 +232,11 @@ function permission(rule: Rule, reason: string): Decision {
 
 function refusal(rule: Rule, reason: string): Decision {
   return { allowed: false, rule, reason };
+}
+
+/** What the entry of a server says of one of its tools. */
+export function deniedByEntry(grant: ServerGrant, own: string): Decision | undefined {
+  const rule = grant.deniedTools.find(own);
+  if (rule === undefined) return undefined;
+  return { allowed: false, rule, reason: `The entry of the server ${grant.name} denies its tool "${own}".` };
 }

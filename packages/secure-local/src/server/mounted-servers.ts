@@ -16,7 +16,7 @@ import type { ServerWay } from "../guard/conclusion.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Finding, Peer } from "@secure-local/inspection/finding";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
-import { decide, type Decision } from "../policy/decide.js";
+import { decide, type Decision, deniedByEntry } from "../policy/decide.js";
 import type { BuiltinTool, ToolSchema } from "../tools/tool.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
@@ -414,18 +414,22 @@ export class MountedServers {
       before: this.#options.before,
       beforeRead: this.#options.beforeRead,
       admit: (item, call) => this.#refusal(name, item, call),
-      words: (this.#parts as Parts).serverWords(grant, {
-        record: this.#options.record,
-        mayAsk: this.#options.mayAsk,
-        failed: (failure) => this.#failed(failure),
-        links: () => this.#linkRules(name),
-      }),
+      words: this.#words(grant),
       relayed: (request) => void this.#hops.set(request.call, request),
     });
     this.#standing.set(name, standing as Standing);
     const changed = standing.launchChanged && (this.#parts as Parts).launchReason(grant, locked.approved);
     this.#quarantined(name, changed ? [["all of it", changed]] : [...review.withheld], review.findings);
     this.#show(policy, standing as Standing);
+  }
+
+  #words(grant: ServerGrant): ReturnType<Parts["serverWords"]> {
+    return (this.#parts as Parts).serverWords(grant, {
+      record: this.#options.record,
+      mayAsk: this.#options.mayAsk,
+      failed: (failure) => this.#failed(failure),
+      links: () => this.#linkRules(grant.name),
+    });
   }
 
   #findings(name: string, offer: Offer, peers: readonly Peer[]): readonly Finding[] {
@@ -586,13 +590,6 @@ export class MountedServers {
   #tell(error: unknown): void {
     this.#options.say(cleanLine(`servers: ${error instanceof Error ? error.message : String(error)}`));
   }
-}
-
-/** What the entry of a server says of one of its tools. */
-export function deniedByEntry(grant: ServerGrant, own: string): Decision | undefined {
-  const rule = grant.deniedTools.find(own);
-  if (rule === undefined) return undefined;
-  return { allowed: false, rule, reason: `The entry of the server ${grant.name} denies its tool "${own}".` };
 }
 
 /** What decides about whatever a server offers in another way than was approved. */

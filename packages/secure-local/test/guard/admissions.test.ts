@@ -2,7 +2,7 @@
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { expect, it } from "vitest";
 import { MemoryAudit } from "../../src/audit/event-text.js";
-import { Admissions } from "../../src/guard/admissions.js";
+import { Admissions } from "../../src/guard/compiled-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 

@@ -56,7 +56,9 @@ it("names a host whose letters may look like others as machines write it", async
   for (const host of ["\u0430pple.com", "xn--pple-43d.com", "login.\u0440aypal.com", "a.xn--80ak6aa92e"])
     expect(
       (await asked("elicitation/create", { mode: "url", url: `https://${host}/x`, message: "Log in" }))[0],
-    ).toMatchObject({ message: expect.stringMatching(/CAREFUL: the host of this page .* xn--|CAREFUL: .*xn--/) as string });
+    ).toMatchObject({
+      message: expect.stringMatching(/CAREFUL: the host of this page .* xn--|CAREFUL: .*xn--/) as string,
+    });
   const [plain] = await asked("elicitation/create", { mode: "url", url: "https://apple.com/", message: "Log in" });
   expect(plain?.["message"]).toBe("The server up asks: Log in");
 });

@@ -159,16 +159,24 @@ export function httpEndpoint(
     await core.tasks?.close();
     await keeper.flush(FLUSH_MS);
   };
-  const load = (): HttpLoad => {
-    const further = others.reduce((sum, other) => sum + other.streamable.sessions, 0);
-    return { sessions: streamable.sessions + further + (sse?.sessions ?? 0), streams: keeper.size };
-  };
-  const endOf = async (whose: Whose): Promise<void> => {
-    sessionless.endOf(whose);
-    for (const other of others) other.sessionless.endOf(whose);
-    await Promise.all([streamable, ...others.map((other) => other.streamable), sse].map((each) => each?.endOf(whose)));
-  };
+  const open = [streamable, ...others.map((other) => other.streamable), sse];
+  const alone = [sessionless, ...others.map((other) => other.sessionless)];
+  const load = (): HttpLoad => loadOf(keeper, open);
+  const endOf = (whose: Whose): Promise<void> => endAll(whose, alone, open);
   return { site, limits, local: localEnd(core, site, streamable), load, endOf, close };
+}
+
+function loadOf(keeper: StreamKeeper, holders: readonly ({ readonly sessions: number } | undefined)[]): HttpLoad {
+  return { sessions: holders.reduce((sum, holder) => sum + (holder?.sessions ?? 0), 0), streams: keeper.size };
+}
+
+interface Ended {
+  endOf(whose: Whose): Promise<void> | void;
+}
+
+async function endAll(whose: Whose, first: readonly Ended[], then: readonly (Ended | undefined)[]): Promise<void> {
+  for (const each of first) void each.endOf(whose);
+  await Promise.all(then.map((each) => each?.endOf(whose)));
 }
 
 /** A server beside the one of the endpoint. */
