@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { leakingPlugins } from "../support/leaking-plugins.mjs";
 import { inProcesses } from "../support/processes-asked.mjs";
-import { WRITTEN } from "../support/written-secrets.mjs";
+import { around, WRITTEN } from "../support/written-secrets.mjs";
 import { renewed } from "../support/renewed-secrets.mjs";
 import { listen } from "../support/sockets.mjs";
 
@@ -597,8 +597,3 @@ const basicOf = (value) => Buffer.from(`ada:${value}`).toString("base64").replac
 const FOREIGN = "SCORECARD_FOREIGN";
 
 const variable = (name) => `SCORECARD_${name.toUpperCase()}`;
-
-function around(text, found) {
-  const at = text.indexOf(found);
-  return `found as ${found}: …${text.slice(Math.max(0, at - 200), at + 100)}`;
-}

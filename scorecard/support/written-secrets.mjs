@@ -15,3 +15,9 @@ export const WRITTEN = {
   "a URL escaped twice": (text) => [...text].map((each) => `%25${each.charCodeAt(0).toString(16)}`).join(""),
   "entities without an end": (text) => [...text].map((each) => `&#${each.charCodeAt(0)}`).join(""),
 };
+
+/** Where it was found, with what stands around it. */
+export function around(text, found) {
+  const at = text.indexOf(found);
+  return `found as ${found}: …${text.slice(Math.max(0, at - 200), at + 100)}`;
+}
