@@ -78,9 +78,9 @@ export const defences = [
   {
     name: "what a link leads to where protected names begin is judged by the link's name",
     steps: ["linkedBefore"],
-    file: "secure-local/src/capabilities/files/file-rules.ts",
-    find: 'if (entry.isSymbolicLink() && (kept !== undefined || beginsProtected(at, "bring"))) {',
-    replace: "if (entry.isSymbolicLink() && kept !== undefined) {",
+    file: "secure-local/src/capabilities/files/protected-links.ts",
+    find: "if (kept !== undefined || this.#names.begins(at)) links.push(",
+    replace: "if (kept !== undefined) links.push(",
   },
   {
     name: "a name is judged as it is, and not as what it is decoded to",

@@ -37,7 +37,7 @@ export const defences = [
     name: "what protected links lead to is protected",
     steps: ["links"],
     file: rules,
-    find: "...underAliases(path, this.#former), ...underAliases(path, this.#links)]) {",
+    find: "...underAliases(path, this.#former), ...this.#linkedNames(path)]) {",
     replace: "...underAliases(path, this.#former)]) {",
   },
   {
