@@ -2,7 +2,7 @@
 //
 // A link with a protected name is made by nobody inside, so it is looked for at the places where programs find it: in the home folder, at the
 // top of what is allowed, and in each folder above what is to be used, as soon as something there is to be used.
-import { type Dirent, readdirSync, statSync } from "node:fs";
+import { type Dirent, lstatSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { passageTo } from "./leads-to.js";
@@ -67,7 +67,7 @@ export class ProtectedLinks {
   /** Written names, by where they lead. */
   #led = new Map<string, Set<string>>();
   /** Written names, by what is passed on the way. */
-  #passed = new Map<string, string>();
+  #passed = new Map<string, Set<string>>();
   #version = 0;
 
   constructor(names: KnownNames) {
@@ -98,14 +98,15 @@ export class ProtectedLinks {
     const names = [];
     for (let real = path; ; real = parentOf(real)) {
       for (const written of this.#led.get(real) ?? [])
-        names.push({ name: written + path.slice(real === "/" ? 0 : real.length), written, real });
+        if (isThere(written)) names.push({ name: written + path.slice(real === "/" ? 0 : real.length), written, real });
       if (real === parentOf(real)) return names;
     }
   }
 
   /** The protected name on whose way a path lies. */
   passing(path: string): string | undefined {
-    return this.#passed.get(path);
+    for (const written of this.#passed.get(path) ?? []) if (isThere(written)) return written;
+    return undefined;
   }
 
   #forgetOldest(): void {
@@ -124,7 +125,7 @@ export class ProtectedLinks {
       for (const { written, real, passed } of links) {
         const names = this.#led.get(real) ?? new Set<string>();
         this.#led.set(real, names.add(written));
-        for (const path of passed) this.#passed.set(path, written);
+        for (const path of passed) this.#passed.set(path, (this.#passed.get(path) ?? new Set<string>()).add(written));
       }
     }
   }
@@ -183,6 +184,15 @@ function notLookedThrough(why: string): string {
 
 const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
 const NOTHING: Folder = { stamp: "", due: 0, names: [] };
+
+/** A link that was removed leads nowhere while it is gone; it stays known, for it may come back. */
+function isThere(written: string): boolean {
+  try {
+    return lstatSync(written).isSymbolicLink();
+  } catch (error) {
+    return !ABSENT.has((error as NodeJS.ErrnoException).code);
+  }
+}
 
 function isSame(some: readonly Link[], others: readonly Link[]): boolean {
   return JSON.stringify(some) === JSON.stringify(others);
