@@ -34,7 +34,7 @@ export interface MountOptions {
    * on this alone and not on what is shown at the moment. Default: what it offers.
    */
   readonly known?: Offer;
-  /** With `offer`: told when the server says that its lists changed, once at a time and once a second at most. */
+  /** With `offer`: told when the server says that its lists changed. News of a second is merged, and one is told after the other. */
   readonly onChanged?: (client: Client) => Promise<void>;
   /** Milliseconds after which a connection nobody uses is closed. Default: never. */
   readonly idleMs?: number;

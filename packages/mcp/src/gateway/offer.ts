@@ -130,7 +130,7 @@ const KINDS = {
 } as const;
 
 /** Why an item of a list is none that could be shown to anybody; undefined where it can. */
-export function itemFault(kind: keyof typeof SHAPES, item: unknown): string | undefined {
+export function itemFault(kind: "tool" | "prompt" | "resource" | "template", item: unknown): string | undefined {
   if (!isJsonObject(item)) return `it is no object`;
   const { needs, may } = SHAPES[kind];
   for (const [member, as] of Object.entries({ ...needs, ...may, ...MAY_ALL })) {

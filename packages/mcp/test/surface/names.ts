@@ -31,6 +31,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "Gateway",
     "Mounts",
     "innerUri",
+    "itemFault",
     "mountedName",
     "readOffer",
     "type Admit",

@@ -11,7 +11,6 @@ import { withSecrets } from "../policy/read-servers.js";
 import { clientEnvironment, type ConfigLocation } from "@secure-local/mcp-tools/config-locations";
 import { type ConfiguredServer, everyServer, targetFor } from "@secure-local/mcp-tools/configured-servers";
 import { filled, filledArguments } from "../server/open-server.js";
-import { oldNodeHint, startedByOldNode } from "../server/network-hint.js";
 import { wantedPackage } from "../server/pinned-package.js";
 import { learnSecret } from "../server/remember-secrets.js";
 import type { Target } from "@secure-local/mcp-tools/target";
@@ -106,8 +105,6 @@ export async function planImport(from: string | undefined, into: ImportInto): Pr
     if (!into.json && !each.already) printImported(each);
     asked.push(each.already ? each : await withKeptPlaces(each, into));
   }
-  const old = asked.find(({ already, entry: { command } }) => !already && startedByOldNode(command));
-  if (old !== undefined && !into.json) print(`If ${old.name} is to reach a host: ${oldNodeHint(old.name)}`);
   const failed = (await into.tryOut?.(asked, into)) ?? new Map<string, string>();
   for (const [name, why] of failed) {
     const isRemote = asked.some((each) => each.name === name && each.entry.url !== undefined);

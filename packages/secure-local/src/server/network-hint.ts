@@ -34,12 +34,12 @@ function hostIn(said: string): string | undefined {
 }
 
 /** A server that Node starts, one too old to find the proxy of its sandbox by itself. */
-export function startedByOldNode(command: readonly string[] = []): boolean {
+function startedByOldNode(command: readonly string[] = []): boolean {
   const [major = "0"] = process.versions.node.split(".");
   return NODE.test(basename(command[0] ?? "")) && Number(major) < HEEDS_PROXY;
 }
 
 /** What an owner does about it. */
-export function oldNodeHint(name: string, major: string = process.versions.node.split(".")[0] ?? ""): string {
+function oldNodeHint(name: string, major: string = process.versions.node.split(".")[0] ?? ""): string {
   return `fetch in Node ${major} does not use the proxy of the sandbox, so it reaches no host: start this server with Node ${HEEDS_PROXY} or later, by naming that program in servers.${name}.command, as in [/opt/node-${HEEDS_PROXY}/bin/npx, ...].`;
 }

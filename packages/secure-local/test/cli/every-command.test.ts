@@ -116,7 +116,7 @@ const FOREVER = (): Readonly<Record<string, string[]>> => ({
 });
 
 /** What reads its input to the end, or ends the process by itself, is a process always. */
-const OF_ITS_OWN = new Set(["approve", "record", "replay", "sandbox", "servers run", "trust"]);
+const OF_ITS_OWN = new Set(["approve", "attach", "record", "replay", "sandbox", "servers run", "trust"]);
 
 function withJson(args: readonly string[]): string[] {
   const target = args.indexOf("--");

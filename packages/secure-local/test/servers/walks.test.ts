@@ -96,7 +96,9 @@ describe.skipIf(!hasWall())("a user with servers", { timeout: 120_000 }, () => {
 
   it("is told that the secrets of a server stay", async () => {
     const { stdout } = await house.run(["servers", "remove", "notes"]);
-    expect(stdout).toContain("Its secrets stay until you delete them: key");
+    expect(stdout).toContain(
+      "Its secrets stay until you delete them, in the section secrets and where they are kept: key",
+    );
   });
 });
 
