@@ -12,4 +12,4 @@ it("is left to the client or to nobody, and the page says who notices: else run 
   expect(page.slice(2, 2 + MISTAKES.length).map((row: string) => row.split(" | ").slice(0, 2).join(" | "))).toEqual(
     rows,
   );
-});
+}, 180_000);

@@ -140,7 +140,7 @@ servers: { up: { command: [node, "${file}"], ${house.readable} } }\n`);
       let text = "";
       child.stdout.setEncoding("utf8").on("data", (piece: string) => {
         text += piece;
-        if (!text.includes("Approve what stands above?")) return;
+        if (!text.includes("Approve up?")) return;
         child.stdout.removeAllListeners("data");
         says("Reads something else by now.");
         child.stdin.write("y\r");
