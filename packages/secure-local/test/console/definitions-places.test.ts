@@ -63,7 +63,7 @@ describe("what a server offers beside what was approved", () => {
       ...{ kind: "server", name: "up", locked: undefined, items, withheld: new Map(), findings: [] },
       changes: changesOf(undefined, items, items.get("launch")),
     });
-    const kinds = new Set(shown.items.map(({ item }) => item.split(" ")[0]));
+    const kinds = new Set(shown.items.map(({ item }) => item.split(" ")[0] ?? ""));
     expect([...kinds].toSorted((a, b) => a.localeCompare(b))).toEqual([
       "launch",
       "prompt",

@@ -1,7 +1,7 @@
 // A server that lists less to a client that can be asked less: what is missing for that is no fault, and nobody has to decide anything.
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { RawClient } from "../cli/command.js";
+import type { RawClient } from "../cli/command.js";
 import { Household, tool, toolNames } from "./household.js";
 
 const house = new Household();

@@ -74,7 +74,7 @@ function odd(things: Things): Server {
   const server = everyKind();
   server.use((call, next) => {
     const list = LISTS[call.method as keyof typeof LISTS];
-    return list === undefined ? next() : ({ [list.member]: [list.sound, ...(things[call.method] ?? [])] } as never);
+    return list === undefined ? next() : { [list.member]: [list.sound, ...(things[call.method] ?? [])] };
   });
   return server;
 }

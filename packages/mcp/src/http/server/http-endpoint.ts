@@ -170,13 +170,17 @@ function loadOf(keeper: StreamKeeper, holders: readonly ({ readonly sessions: nu
   return { sessions: holders.reduce((sum, holder) => sum + (holder?.sessions ?? 0), 0), streams: keeper.size };
 }
 
-interface Ended {
-  endOf(whose: Whose): Promise<void> | void;
+interface Ended<T> {
+  endOf(whose: Whose): T;
 }
 
-async function endAll(whose: Whose, first: readonly Ended[], then: readonly (Ended | undefined)[]): Promise<void> {
-  for (const each of first) void each.endOf(whose);
-  await Promise.all(then.map((each) => each?.endOf(whose)));
+async function endAll(
+  whose: Whose,
+  first: readonly Ended<void>[],
+  then: readonly (Ended<Promise<void>> | undefined)[],
+): Promise<void> {
+  for (const each of first) each.endOf(whose);
+  await Promise.all(then.map(async (each) => await each?.endOf(whose)));
 }
 
 /** A server beside the one of the endpoint. */

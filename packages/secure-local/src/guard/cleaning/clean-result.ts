@@ -204,7 +204,7 @@ function withoutSpreadValues(result: unknown): unknown {
   const next = withoutShared(texts);
   const cleaned = withStrings(held, next ?? ((text) => text), bytes);
   if (next === undefined && isBare) return result;
-  const copy = copyOf(result as Json, Object.keys(result));
+  const copy = copyOf(result, Object.keys(result));
   define(copy, "structuredContent", cleaned);
   return copy;
 }
