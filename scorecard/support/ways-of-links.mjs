@@ -8,7 +8,7 @@ export const waysDefended = [
     name: "each link and folder on the way to a protected name stays",
     steps: ["waysOfLinks"],
     file: "secure-local/src/capabilities/files/protected-links.ts",
-    find: "for (const path of passed) this.#passed.set(path, written);",
+    find: "for (const written of this.#passed.get(path) ?? []) if (isThere(written)) return written;",
     replace: "",
   },
   {
