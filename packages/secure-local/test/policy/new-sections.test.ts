@@ -117,7 +117,7 @@ profiles:
   it("that are not there are told with those that are", async () => {
     const policy = await parse("profiles: { work: {}, home: {} }");
     expect(() => profiledPolicy(policy, "worc")).toThrow('there is no profile "worc"; did you mean "work"?');
-    expect(() => profiledPolicy(policy, "quite-another")).toThrow("; profiles has work, home");
+    expect(() => profiledPolicy(policy, "quite-another")).toThrow("; there are work, home");
   });
 });
 
