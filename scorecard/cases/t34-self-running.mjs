@@ -37,8 +37,8 @@ export const defences = [
     name: "what protected links lead to is protected",
     steps: ["links"],
     file: rules,
-    find: "...underAliases(path, this.#former), ...this.#linkedNames(path)]) {",
-    replace: "...underAliases(path, this.#former)]) {",
+    find: "for (const name of this.#linkedNames(path)) {",
+    replace: "for (const name of [] as string[]) {",
   },
   {
     name: "git's objects are known by their names",

@@ -310,6 +310,9 @@ const SOURCED = /^(.*)\/(?:bin|scripts)\/(?:activate|deactivate)[^/]*$/is;
 const PYTHON = /^(?:python|pypy)[\d.]*(?:\.exe)?$/i;
 const NS_IN_MS = 1_000_000n;
 
+/** Remembered of one sandbox: an environment has a handful. What comes after them counts as somebody else's. */
+const MOST_MADE = 10_000;
+
 /** Begins with its sandbox; one for each. */
 class MadeEnvironments {
   readonly #began = BigInt(Date.now()) * NS_IN_MS;
@@ -319,7 +322,7 @@ class MadeEnvironments {
   /** Hears of a file that was made inside, with its number: another may have its name by now. */
   made(path: string, inode: bigint): void {
     const stats = statsOf(path);
-    if (stats instanceof Error || stats === undefined || stats.ino !== inode) return;
+    if (stats instanceof Error || stats === undefined || stats.ino !== inode || this.#made.size === MOST_MADE) return;
     this.#made.add(identityOf(stats));
   }
 

@@ -144,3 +144,22 @@ it.each([0, 1, 2])(
     expect(new TextDecoder().decode((await files.read(join(project, "a1"))).bytes)).toBe("");
   },
 );
+
+it("count while their link is there, whether or not anybody looks at its folder in between", async () => {
+  const t = tree();
+  t.put("config/shared.txt", "good");
+  t.put("apps/web/a", "");
+  const link = join(t.inside, "apps/web/.env");
+  symlinkSync("../../config/shared.txt", link);
+  const policy = await filePolicy(t);
+  const rules = await FileRules.of(policy, ownFiles(policy, []));
+  const shared = join(t.inside, "config/shared.txt");
+  // Its folder is looked through once, and then never again.
+  expect(rules.judge(join(t.inside, "apps/web/a"), "read")).toBeUndefined();
+  for (let turn = 0; turn < 3; turn++) {
+    expect(rules.judge(shared, "read")?.rule, `with the link, turn ${turn}`).toContain(".env");
+    rmSync(link);
+    expect(rules.judge(shared, "read"), `without it, turn ${turn}`).toBeUndefined();
+    symlinkSync("../../config/shared.txt", link);
+  }
+});

@@ -258,8 +258,6 @@ export class FileRules {
   #former: readonly Alias[];
   /** The roots, as they are written and as they really are. */
   #tops: readonly string[] = [];
-  /** What of the links of protected names the judgements that are kept go by. */
-  #linksVersion = -1;
   #othersChecked = 0;
   readonly #own: OwnFiles;
   /** Folded, as named and as they really are. */
@@ -380,11 +378,6 @@ export class FileRules {
   /** Undefined when the operation is allowed. The path is plain, and where it matters free of links. */
   judge(path: string, op: FileOperation, reader?: Reader): Refusal | undefined {
     const key = `${reader ?? ""}${op} ${path}`;
-    const unseen = this.#lookAround(path);
-    if (this.#linksVersion !== LINKS.version) {
-      this.#linksVersion = LINKS.version;
-      this.#known.clear();
-    }
     let known = this.#known.get(key);
     if (known === undefined) {
       known = this.#judged(path, { op, reader }) ?? ALLOWED;
@@ -392,7 +385,8 @@ export class FileRules {
       if (path.length <= LONGEST_KNOWN) this.#known.set(key, known);
     }
     if (known !== ALLOWED) return known;
-    const refusal = unseen ?? this.#seenElsewhere(path, { op, reader });
+    const refusal =
+      this.#lookAround(path) ?? this.#ledTo(path, { op, reader }) ?? this.#seenElsewhere(path, { op, reader });
     if (refusal !== undefined) return refusal;
     // What lies around a file may change, so this is not kept.
     return this.#byName ? undefined : refusalOf(repositoryProtection(path, op), { op, reader });
@@ -414,10 +408,8 @@ export class FileRules {
     const names = this.#namesFor(path);
     // What lies outside is all alike: the rule that protects it would say what it is.
     if (!names.some((name) => this.roots.some((root) => liesIn(name, root)))) return OUTSIDE;
-    for (const name of [...names, ...underAliases(path, this.#former), ...this.#linkedNames(path)]) {
-      const named = protectionOf(name, changes(op) ? undefined : asked.reader);
-      const protection = refusalOf(this.#ownProtection(name), asked) ?? refusalOf(named, asked);
-      const refusal = protection ?? this.denial(name, op);
+    for (const name of [...names, ...underAliases(path, this.#former)]) {
+      const refusal = this.#protectedAs(name, asked) ?? this.denial(name, op);
       if (refusal !== undefined) return refusal;
     }
     const decisions = names.map((name) => decide(this.policy, { kind: "file", path: name, op }));
@@ -427,12 +419,26 @@ export class FileRules {
     return rule === undefined ? OUTSIDE : { rule: lined(rule), reason: `The policy denies this ${op}.` };
   }
 
+  #protectedAs(name: string, asked: Asked): Refusal | undefined {
+    const named = protectionOf(name, changes(asked.op) ? undefined : asked.reader);
+    return refusalOf(this.#ownProtection(name), asked) ?? refusalOf(named, asked);
+  }
+
+  /** What a link of a protected name leads to is what that name is. Links come and go, so this is not kept. */
+  #ledTo(path: string, asked: Asked): Refusal | undefined {
+    if (this.#byName) return undefined;
+    for (const name of this.#linkedNames(path)) {
+      const refusal = this.#protectedAs(name, asked) ?? this.denial(name, asked.op);
+      if (refusal !== undefined) return refusal;
+    }
+    return undefined;
+  }
+
   /** What is mounted a second time is what it is under its first name. */
   #seenElsewhere(path: string, asked: Asked): Refusal | undefined {
     if (this.#byName) return undefined;
     for (const name of this.#views.namesOf(path)) {
-      const named = protectionOf(name, changes(asked.op) ? undefined : asked.reader);
-      const refusal = refusalOf(this.#ownProtection(name), asked) ?? refusalOf(named, asked);
+      const refusal = this.#protectedAs(name, asked);
       if (refusal !== undefined) return refusal;
     }
     return undefined;

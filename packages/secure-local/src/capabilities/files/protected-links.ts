@@ -68,15 +68,9 @@ export class ProtectedLinks {
   #led = new Map<string, Set<string>>();
   /** Written names, by what is passed on the way. */
   #passed = new Map<string, Set<string>>();
-  #version = 0;
 
   constructor(names: KnownNames) {
     this.#names = names;
-  }
-
-  /** Grows when something else was found than before. */
-  get version(): number {
-    return this.#version;
   }
 
   /** Looks for links from a folder. Says why not all of them could be found. */
@@ -118,7 +112,6 @@ export class ProtectedLinks {
   }
 
   #index(): void {
-    this.#version += 1;
     this.#led = new Map();
     this.#passed = new Map();
     for (const { links } of this.#places.values()) {
