@@ -37,8 +37,8 @@ export const defences = [
     name: "what protected links lead to is protected",
     steps: ["links"],
     file: rules,
-    find: "for (const name of this.#linkedNames(path)) {",
-    replace: "for (const name of [] as string[]) {",
+    find: "for (const name of [...this.#linkedNames(path), ...this.#views.namesOf(path)]) {",
+    replace: "for (const name of this.#views.namesOf(path)) {",
   },
   {
     name: "git's objects are known by their names",

@@ -64,8 +64,8 @@ export const defences = [
   {
     name: "the program's own files are known where they are mounted a second time",
     file: "packages/secure-local/src/capabilities/files/file-rules.ts",
-    find: "this.#ledTo(path, { op, reader }) ?? this.#seenElsewhere(path, { op, reader });",
-    replace: "this.#ledTo(path, { op, reader });",
+    find: "for (const name of [...this.#linkedNames(path), ...this.#views.namesOf(path)]) {",
+    replace: "for (const name of this.#linkedNames(path)) {",
     built: true,
   },
 ];

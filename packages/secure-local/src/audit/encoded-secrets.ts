@@ -53,10 +53,14 @@ const CONTROLS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" }
 
 const MAY_CHANGE = /[%\\&\n\r\u2028\u2029]/;
 const MAY_BE_OTHER = /[%\\&\n\r\u0080-\uffff]/;
-const ESCAPE =
-  /%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\u\{0*([0-9a-f]{1,6})\}|\\x([0-9a-f]{2})|\\([nrt/"'<>+`&\\])|&#0*(\d{1,7});?|&#x0*([0-9a-f]{1,6});?|&([a-z]{2,8});|&(amp|lt|gt|quot)/gi;
-const BLANKS = /\s+/g;
-const HAS_BREAK = /[\n\r\u2028\u2029]/;
+const MARKS = /[%\\&]/g;
+const REST: Readonly<Record<string, RegExp>> = {
+  "%": /([0-9a-f]{2})/iy,
+  "\\": /u([0-9a-f]{4})|u\{0*([0-9a-f]{1,6})\}|x([0-9a-f]{2})|[nrt/"'<>+`&\\]/iy,
+  "&": /#0*(\d{1,7});?|#x0*([0-9a-f]{1,6});?|([a-z]{2,8});|(amp|lt|gt|quot)/iy,
+};
+const BREAKS = /[\n\r\u2028\u2029]/g;
+const BLANK = /\s/;
 const QUOTED = /=(?:([0-9a-f]{2})|[ \t]{0,8}\r?\n)/gi;
 const BASE64 = /[A-Za-z0-9+/_-]{12,}/g;
 /** Two digits a byte, as programs write them: with nothing between them, or one mark. */
@@ -99,31 +103,36 @@ export class EncodedSecrets {
 
   /** Where they stand other than as they are. Linear in the text's length. */
   in(text: string): readonly Found[] {
-    const found: Found[] = [];
-    this.#read(whole(text), 0, found);
-    return found;
+    const places: Found[] = [];
+    this.#read(whole(text), 0, places);
+    return places;
   }
 
-  #read(view: View, layer: number, found: Found[]): void {
+  #read(view: View, layer: number, places: Found[]): void {
     // What stands there as it is was found before.
-    if (layer > 0) this.#search(view, found);
-    const quoted = view.text.includes("=") ? edited(view, QUOTED, ([, digits]) => character(digits, 16) ?? "") : view;
+    if (layer > 0) this.#search(view, places);
+    const quoted = view.text.includes("=")
+      ? edited(
+          view,
+          found(view.text, QUOTED, ([, digits]) => character(digits, 16) ?? ""),
+        )
+      : view;
     for (const start of quoted === view ? [view] : [view, quoted]) {
-      if (start !== view) this.#search(start, found);
+      if (start !== view) this.#search(start, places);
       let last = start;
-      for (last of readings(start)) this.#search(last, found);
+      for (last of readings(start)) this.#search(last, places);
       if (layer < LAYERS && (start === view || last !== start))
-        for (const bytes of written(last)) this.#read(bytes, layer + 1, found);
+        for (const bytes of written(last)) this.#read(bytes, layer + 1, places);
     }
   }
 
-  #search(view: View, found: Found[]): void {
+  #search(view: View, places: Found[]): void {
     this.#pattern.lastIndex = 0;
     for (let match = this.#pattern.exec(view.text); match !== null; match = this.#pattern.exec(view.text)) {
       const [value] = match;
       const index = view.begin(match.index);
       const length = view.end(match.index + value.length) - index;
-      found.push({ index, length, label: this.#labels.get(value) ?? "" });
+      places.push({ index, length, label: this.#labels.get(value) ?? "" });
       this.#pattern.lastIndex = match.index + 1;
     }
   }
@@ -144,8 +153,8 @@ function whole(text: string): View {
 function readings(view: View): readonly View[] {
   const all: View[] = [];
   for (let last = view; all.length < READINGS && MAY_CHANGE.test(last.text);) {
-    const plain = edited(last, ESCAPE, unescaped);
-    const next = edited(plain, BLANKS, (_, blanks) => (HAS_BREAK.test(blanks) ? "" : undefined));
+    const plain = edited(last, escapes(last.text));
+    const next = edited(plain, breaks(plain.text));
     if (next === last) break;
     all.push(next);
     last = next;
@@ -153,12 +162,28 @@ function readings(view: View): readonly View[] {
   return all;
 }
 
-function unescaped(groups: readonly (string | undefined)[]): string | undefined {
-  const [, percent, unit, point, byte, mark, decimal, sixteenth, name, bare] = groups;
-  if (mark !== undefined) return CONTROLS[mark.toLowerCase()] ?? mark;
-  const named = name ?? bare;
-  if (named !== undefined) return NAMES[named.toLowerCase()];
-  return character(decimal, 10) ?? character(percent ?? unit ?? point ?? byte ?? sixteenth, 16);
+/** Each escape, found by its mark: what follows is looked at only there. */
+function* escapes(text: string): Iterable<Change> {
+  MARKS.lastIndex = 0;
+  for (let match = MARKS.exec(text); match !== null; match = MARKS.exec(text)) {
+    const [mark] = match;
+    const rest = REST[mark] as RegExp;
+    rest.lastIndex = match.index + 1;
+    const groups = rest.exec(text);
+    const made = groups === null ? undefined : unescaped(mark, groups);
+    if (made === undefined) continue;
+    MARKS.lastIndex = rest.lastIndex;
+    yield [match.index, rest.lastIndex, made];
+  }
+}
+
+function unescaped(mark: string, groups: readonly (string | undefined)[]): string | undefined {
+  const [all = "", first, second, third, fourth] = groups;
+  if (mark === "%") return character(first, 16);
+  if (mark === "\\") return character(first ?? second ?? third, 16) ?? CONTROLS[all.toLowerCase()] ?? all;
+  const name = third ?? fourth;
+  if (name !== undefined) return NAMES[name.toLowerCase()];
+  return character(first, 10) ?? character(second, 16);
 }
 
 function character(digits: string | undefined, base: number): string | undefined {
@@ -167,21 +192,43 @@ function character(digits: string | undefined, base: number): string | undefined
   return code <= 0x10ffff ? String.fromCodePoint(code) : undefined;
 }
 
-/** The view with other text in place of what the pattern finds, where there is some; the same one where there is none. */
-function edited(
-  view: View,
+/** A part of a text, and what is written in its place. */
+type Change = readonly [from: number, to: number, made: string];
+
+/** What the pattern finds where there is something to be written in its place. */
+function* found(
+  text: string,
   pattern: RegExp,
-  instead: (groups: readonly (string | undefined)[], all: string) => string | undefined,
-): View {
+  instead: (groups: readonly (string | undefined)[]) => string | undefined,
+): Iterable<Change> {
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const made = instead(match);
+    if (made !== undefined) yield [match.index, match.index + match[0].length, made];
+  }
+}
+
+/** Each break of a line with the blanks around it. Found from the break on: most blanks of a text have none. */
+function* breaks(text: string): Iterable<Change> {
+  let end = 0;
+  BREAKS.lastIndex = 0;
+  for (let match = BREAKS.exec(text); match !== null; match = BREAKS.exec(text)) {
+    let from = match.index;
+    while (from > end && BLANK.test(text.charAt(from - 1))) from -= 1;
+    end = BREAKS.lastIndex;
+    while (end < text.length && BLANK.test(text.charAt(end))) end += 1;
+    yield [from, end, ""];
+    BREAKS.lastIndex = end;
+  }
+}
+
+/** The view with other text in place of some of it; the same one where nothing changes. */
+function edited(view: View, changes: Iterable<Change>): View {
   const edits: Edits = { from: [], to: [], stays: [] };
   let [text, at] = ["", 0];
-  pattern.lastIndex = 0;
-  for (let match = pattern.exec(view.text); match !== null; match = pattern.exec(view.text)) {
-    const [all] = match;
-    const made = instead(match, all);
-    if (made === undefined) continue;
-    text += view.text.slice(at, match.index) + made;
-    at = match.index + all.length;
+  for (const [from, to, made] of changes) {
+    text += view.text.slice(at, from) + made;
+    at = to;
     edits.to.push(text.length);
     edits.from.push(at);
     edits.stays.push(made !== "");
@@ -219,7 +266,11 @@ function* written(view: View): Iterable<View> {
   for (const bytes of bytesOf(view)) {
     yield bytes;
     // Two bytes a character are one and a zero where it is of ASCII.
-    if (bytes.text.includes("\0")) yield edited(bytes, ZEROS, () => "");
+    if (bytes.text.includes("\0"))
+      yield edited(
+        bytes,
+        found(bytes.text, ZEROS, () => ""),
+      );
   }
 }
 

@@ -385,8 +385,7 @@ export class FileRules {
       if (path.length <= LONGEST_KNOWN) this.#known.set(key, known);
     }
     if (known !== ALLOWED) return known;
-    const refusal =
-      this.#lookAround(path) ?? this.#ledTo(path, { op, reader }) ?? this.#seenElsewhere(path, { op, reader });
+    const refusal = this.#lookAround(path) ?? this.#elsewhere(path, { op, reader });
     if (refusal !== undefined) return refusal;
     // What lies around a file may change, so this is not kept.
     return this.#byName ? undefined : refusalOf(repositoryProtection(path, op), { op, reader });
@@ -424,21 +423,11 @@ export class FileRules {
     return refusalOf(this.#ownProtection(name), asked) ?? refusalOf(named, asked);
   }
 
-  /** What a link of a protected name leads to is what that name is. Links come and go, so this is not kept. */
-  #ledTo(path: string, asked: Asked): Refusal | undefined {
+  /** What is led to by a protected link, or mounted a second time, is what it is there. Both come and go, so nothing is kept. */
+  #elsewhere(path: string, asked: Asked): Refusal | undefined {
     if (this.#byName) return undefined;
-    for (const name of this.#linkedNames(path)) {
+    for (const name of [...this.#linkedNames(path), ...this.#views.namesOf(path)]) {
       const refusal = this.#protectedAs(name, asked) ?? this.denial(name, asked.op);
-      if (refusal !== undefined) return refusal;
-    }
-    return undefined;
-  }
-
-  /** What is mounted a second time is what it is under its first name. */
-  #seenElsewhere(path: string, asked: Asked): Refusal | undefined {
-    if (this.#byName) return undefined;
-    for (const name of this.#views.namesOf(path)) {
-      const refusal = this.#protectedAs(name, asked);
       if (refusal !== undefined) return refusal;
     }
     return undefined;

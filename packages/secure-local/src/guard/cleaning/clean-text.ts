@@ -63,13 +63,16 @@ export function cleanText(
   most: number = rules.textBytes,
 ): string {
   // What is cut through is recognised no more.
-  let cleaned = capBytes(replaceKnown(text), most);
+  const known = replaceKnown(text);
+  let cleaned = capBytes(known, most);
   if (NOT_PLAIN.test(cleaned)) {
     if (LONE_SURROGATE.test(cleaned)) cleaned = cleaned.replace(ALL_LONE_SURROGATES, "\uFFFD");
     if (CONTROL.test(cleaned)) cleaned = stripTerminalSequences(cleaned);
     cleaned = withoutHidden(cleaned, rules.hidden);
   }
-  const redacted = rules.secrets === true ? redactOutput(cleaned) : replaceKnown(cleaned);
+  // Where nothing was taken away, nothing can have come together.
+  const whole = (): string => (cleaned === known ? cleaned : replaceKnown(cleaned));
+  const redacted = rules.secrets === true ? redactOutput(cleaned) : whole();
   // What stands for a short secret is longer than it.
   return redacted === cleaned ? cleaned : capBytes(redacted, most);
 }
