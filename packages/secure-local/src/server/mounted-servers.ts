@@ -525,14 +525,15 @@ export class MountedServers {
     }
   }
 
-  /** Holds what a connection lists now against what was approved. */
+  /** Holds what a connection lists now against what was approved. One that lists nothing is another thing for all we know. */
   async #compare(name: string, client: Client): Promise<void> {
     const { readOffer, reviewServer } = this.#parts as Parts;
-    const offer = await readOffer(client);
+    const closed = (error: unknown): Promise<never> => client.close().then(() => Promise.reject(error as Error));
+    const offer = await readOffer(client).catch(closed);
     const standing = this.#standing.get(name);
     if (standing === undefined) return;
     const { grant, locked, peers } = standing;
-    const [launch, lacking = []] = [locked.approved.get("launch"), this.#lacking.get(client)];
+    const [launch, lacking] = [locked.approved.get("launch"), this.#lacking.get(client) ?? []];
     const review = reviewServer(grant, offer, { locked, launch, peers, lacking });
     standing.missing.set(client, new Set(review.changes.flatMap(({ kind, item }) => (kind === "removed" ? item : []))));
     this.#withhold(standing, review.withheld);

@@ -1,6 +1,6 @@
 // A server that says in the middle of its session that its lists changed is compared again, and its callers hear of it.
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { Server } from "@secure-local/mcp/server";
+import { RpcError, Server } from "@secure-local/mcp/server";
 import { Fleet } from "./fleet.js";
 
 let fleet: Fleet;
@@ -12,13 +12,22 @@ afterEach(() => fleet.close());
 const input = { type: "object" } as const;
 
 /** A server with two tools, and what makes one of them another one. */
-function changing(): { readonly server: Server; change(description: string): void } {
+function changing(): { readonly server: Server; change(description: string): void; hide(): void } {
+  let isHidden = false;
   const server = new Server({ name: "moody", version: "1" });
+  server.use((call, next) => {
+    if (isHidden && call.method === "tools/list") throw new RpcError(-32603, "not now");
+    return next();
+  });
   const describe = (description: string) => server.tool("one", { description, input, run: () => "called" });
   let one = describe("As approved.");
   server.tool("two", { description: "The other.", input, run: () => "called" });
   return {
     server,
+    /** It lists nothing any more. */
+    hide() {
+      isHidden = true;
+    },
     change(description) {
       one.remove();
       one = describe(description);
@@ -55,3 +64,24 @@ it.each(["2025-06-18", "2026-07-28"])(
     await expect.poll(listed, { timeout: 5_000 }).toContain("moody__one");
   },
 );
+
+it("speaks no more over a connection that says its lists changed and then lists nothing", async () => {
+  const made: ReturnType<typeof changing>[] = [];
+  fleet.make("moody", () => {
+    made.push(changing());
+    return (made.at(-1) as ReturnType<typeof changing>).server;
+  });
+  const policy = await fleet.policy('tools: { allowed: ["moody__*"] }\nsandbox: none');
+  await fleet.approve(policy);
+  await fleet.serve(policy);
+  const peer = await fleet.client("2025-06-18");
+  await peer.request("tools/call", { name: "moody__one", arguments: {} });
+  const [before, running] = [made.length, made.at(-1) as ReturnType<typeof changing>];
+  running.hide();
+  running.change("Something else.");
+  const begunAnew = async (): Promise<boolean> => {
+    await peer.request("tools/call", { name: "moody__two", arguments: {} }).catch(() => undefined);
+    return made.length > before;
+  };
+  await expect.poll(begunAnew, { timeout: 5_000 }).toBe(true);
+});
