@@ -131,8 +131,7 @@ export class MountedServers {
   readonly #standing = new Map<string, Standing>();
   /** The way of each call that went to a server, until its record is written. */
   readonly #hops = new WeakMap<Call, RelayedRequest>();
-  /** What a server may ask and a connection does not declare. */
-  readonly #lacking = new WeakMap<Client, readonly string[]>();
+  readonly #lacking = new WeakMap<Client, readonly string[]>(); // What it may ask and its client did not declare.
   /** What a server's failure was in full, until the record of its call is written. */
   readonly #failures = new WeakMap<Call, string>();
   /** Why nothing was sent to a server for a call, until the record of it is written. */
@@ -528,8 +527,10 @@ export class MountedServers {
   /** Holds what a connection lists now against what was approved. One that lists nothing is another thing for all we know. */
   async #compare(name: string, client: Client): Promise<void> {
     const { readOffer, reviewServer } = this.#parts as Parts;
-    const closed = (error: unknown): Promise<never> => client.close().then(() => Promise.reject(error as Error));
-    const offer = await readOffer(client).catch(closed);
+    const offer = await readOffer(client).catch(async (error: unknown) => {
+      await client.close();
+      throw error;
+    });
     const standing = this.#standing.get(name);
     if (standing === undefined) return;
     const { grant, locked, peers } = standing;
