@@ -21,6 +21,8 @@ import {
   type ApprovalsOptions,
   type AskedCall,
   type NotApproved,
+  type Redirect,
+  redirected,
   type Underway,
 } from "./approvals/approvals.js";
 import type { CallerMemory } from "./caller-memory.js";
@@ -532,26 +534,15 @@ export class Guard {
       const decision = this.#decide(terms, subject);
       const guarded = this.#begin(call, subject, terms);
       if (!decision.allowed) return this.#refuse(guarded, denied(subject, decision));
-      // The server hears of its URI, as when it is read.
-      if (this.#approving && guarded.server !== undefined) await this.#guard(guarded, async () => ({}));
+      // The server hears of its URI, as when it is read. Whoever went away while a person was asked has got no answer.
+      if (this.#approving && guarded.server !== undefined) {
+        let passed = false;
+        const answer = await this.#guard(guarded, async () => ((passed = true), {}));
+        if (!passed || call.ended) return answer;
+      }
     }
     return next();
   }
-}
-
-/** A server has answered that what was asked for is elsewhere. */
-export interface Redirect {
-  /** As the call gave it. */
-  readonly from: string;
-  readonly to: string;
-}
-
-/** The arguments with the place that a redirect leads to, as if the call had been made with it. */
-function redirected(given: unknown, { from, to }: Redirect): unknown {
-  if (Array.isArray(given)) return given.map((each: unknown) => redirected(each, { from, to }));
-  if (typeof given === "object" && given !== null)
-    return Object.fromEntries(Object.entries(given).map(([key, each]) => [key, redirected(each, { from, to })]));
-  return given === from ? to : given;
 }
 
 /**

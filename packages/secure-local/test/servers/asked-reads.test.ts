@@ -99,3 +99,36 @@ it("passes subscriptions and completions on where no rule asks", async () => {
     completion: { values: ["completed"] },
   });
 });
+
+it.each(Object.keys(REACHES))(
+  "tells a server nothing when its caller goes away while a person is asked, in revision %s",
+  async (revision) => {
+    const policy = await fleet.policy(
+      `resources: { allowed: ["note://*", "memo://*"] }\nsandbox: none\napprovals: [{ approve: all, answer_by: [terminal] }]`,
+    );
+    await fleet.approve(policy);
+    for (const [method, params] of REACHES[revision] ?? []) {
+      let asked: () => void = () => undefined;
+      const waiting = new Promise<void>((resolve) => (asked = resolve));
+      let ended: () => void = () => undefined;
+      const over = new Promise<void>((resolve) => (ended = resolve));
+      const channel = {
+        ask: async (_: unknown, signal: AbortSignal) => {
+          asked();
+          await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+          ended();
+          return { answer: undefined, reason: "gone" } as const;
+        },
+      };
+      fleet.secure = fleet.part(policy, { channel });
+      await fleet.secure.serversReady;
+      const peer = await fleet.client(revision);
+      const answer = peer.request(method, { ...params }).catch(() => undefined);
+      await waiting;
+      await peer.close();
+      await Promise.all([answer, over]);
+      await expect.poll(() => fleet.audit.records().map(({ outcome }) => outcome)).toContain("cancelled");
+      expect(fleet.asked).toEqual([]);
+    }
+  },
+);

@@ -483,3 +483,18 @@ const REASONS: Readonly<Record<string, string>> = {
   REFUSED: "the client refused to show the question",
   BAD_ANSWER: "the client's answer is none of the choices",
 };
+
+/** A server has answered that what was asked for is elsewhere. */
+export interface Redirect {
+  /** As the call gave it. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The arguments with the place that a redirect leads to, as if the call had been made with it. */
+export function redirected(given: unknown, { from, to }: Redirect): unknown {
+  if (Array.isArray(given)) return given.map((each: unknown) => redirected(each, { from, to }));
+  if (typeof given === "object" && given !== null)
+    return Object.fromEntries(Object.entries(given).map(([key, each]) => [key, redirected(each, { from, to })]));
+  return given === from ? to : given;
+}
