@@ -163,3 +163,23 @@ it("count while their link is there, whether or not anybody looks at its folder 
     symlinkSync("../../config/shared.txt", link);
   }
 });
+
+it.each(["bin", ".local/bin"])(
+  "protect the folder of a person's commands, where ~/%s is a link to it",
+  async (name) => {
+    const t = tree();
+    vi.stubEnv("HOME", join(t.base, "home"));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    t.put("scripts/mine", "good");
+    t.put("other/file", "good");
+    const link = join(t.base, "home", name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(t.inside, "scripts"), link);
+    const files = await filesIn(t);
+    const bytes = new TextEncoder().encode(EVIL);
+    for (const each of ["scripts/ls", "scripts/mine"])
+      await expect(files.write(join(t.inside, each), bytes)).rejects.toMatchObject({ code: "denied" });
+    expect(new TextDecoder().decode((await files.read(join(t.inside, "scripts/mine"))).bytes)).toBe("good");
+    await files.write(join(t.inside, "other/file"), bytes);
+  },
+);

@@ -134,7 +134,9 @@ export class ProtectedLinks {
       for (const entry of folder.names) {
         const at = slashed(join(path, entry.name));
         const kept = this.#names.classOf(at);
-        if (kept === this.#names.passedOver) continue;
+        const isPassedOver = kept === this.#names.passedOver;
+        // The folder may be a link; what lies in it is not looked at.
+        if (isPassedOver && (!entry.isSymbolicLink() || this.#names.classOf(path) === kept)) continue;
         if (entry.isSymbolicLink()) {
           if (kept !== undefined || this.#names.begins(at)) links.push({ written: at, ...passageTo(at) });
         } else if (entry.isDirectory() && depth < DEEPEST && (kept !== undefined || this.#names.leadsOn(entry.name))) {

@@ -450,7 +450,7 @@ export const NAME_CLASSES: readonly NameClass[] = [
     from: "write",
     lines: `
       ! .pythonrc, .pythonrc.py, .pythonstartup, .python_startup, .pdbrc, .pdbrc.py <https://docs.python.org/3/library/pdb.html>
-      sitecustomize.py, usercustomize.py, sitecustomize, usercustomize, site-packages/*.pth, dist-packages/*.pth <https://docs.python.org/3/library/site.html>
+      sitecustomize*, usercustomize*, site-packages/*.pth, dist-packages/*.pth <https://docs.python.org/3/library/site.html>
       .ipython, ipython_config.py, .ptpython, .config/ptpython, .bpython, .config/bpython <https://ipython.readthedocs.io/en/stable/interactive/tutorial.html#startup-files>
       .irbrc, _irbrc, irb.rc, .config/irb, .pryrc, .config/pry, .rdbgrc, .rdbgrc.rb, .byebugrc <https://docs.ruby-lang.org/en/master/IRB.html>
       .rprofile, rprofile.site, .rdata <https://stat.ethz.ch/R-manual/R-devel/library/base/html/Startup.html>
