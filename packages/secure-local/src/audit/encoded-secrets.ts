@@ -53,15 +53,14 @@ const CONTROLS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" }
 
 const MAY_CHANGE = /[%\\&\n\r\u2028\u2029]/;
 const MAY_BE_OTHER = /[%\\&\n\r\u0080-\uffff]/;
-const MARKS = /[%\\&]/g;
 const REST: Readonly<Record<string, RegExp>> = {
-  "%": /([0-9a-f]{2})/iy,
   "\\": /u([0-9a-f]{4})|u\{0*([0-9a-f]{1,6})\}|x([0-9a-f]{2})|[nrt/"'<>+`&\\]/iy,
   "&": /#0*(\d{1,7});?|#x0*([0-9a-f]{1,6});?|([a-z]{2,8});|(amp|lt|gt|quot)/iy,
 };
 const BREAKS = /[\n\r\u2028\u2029]/g;
 const BLANK = /\s/;
-const QUOTED = /=(?:([0-9a-f]{2})|[ \t]{0,8}\r?\n)/gi;
+/** Blanks that a line of quoted-printable may end with. */
+const MOST_BLANKS = 8;
 const BASE64 = /[A-Za-z0-9+/_-]{12,}/g;
 /** Two digits a byte, as programs write them: with nothing between them, or one mark. */
 const SIXTEENTHS = /(?:(?:\\x|0x)?[0-9a-f]{2}(?:, ?|[ :-])?){6,}/gi;
@@ -111,13 +110,8 @@ export class EncodedSecrets {
   #read(view: View, layer: number, places: Found[]): void {
     // What stands there as it is was found before.
     if (layer > 0) this.#search(view, places);
-    const quoted = view.text.includes("=")
-      ? edited(
-          view,
-          found(view.text, QUOTED, ([, digits]) => character(digits, 16) ?? ""),
-        )
-      : view;
-    for (const start of quoted === view ? [view] : [view, quoted]) {
+    const printable = edited(view, quoted(view.text));
+    for (const start of printable === view ? [view] : [view, printable]) {
       if (start !== view) this.#search(start, places);
       let last = start;
       for (last of readings(start)) this.#search(last, places);
@@ -162,24 +156,56 @@ function readings(view: View): readonly View[] {
   return all;
 }
 
-/** Each escape, found by its mark: what follows is looked at only there. */
+/** Each escape. Read by code units: a text may be nothing but escapes, and a pattern for each of them costs ten times as much. */
 function* escapes(text: string): Iterable<Change> {
-  MARKS.lastIndex = 0;
-  for (let match = MARKS.exec(text); match !== null; match = MARKS.exec(text)) {
-    const [mark] = match;
-    const rest = REST[mark] as RegExp;
-    rest.lastIndex = match.index + 1;
-    const groups = rest.exec(text);
-    const made = groups === null ? undefined : unescaped(mark, groups);
-    if (made === undefined) continue;
-    MARKS.lastIndex = rest.lastIndex;
-    yield [match.index, rest.lastIndex, made];
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code !== PERCENT && code !== BACKSLASH && code !== AMPERSAND) continue;
+    const change = code === PERCENT ? hexadecimal(text, at) : named(text, at);
+    if (change === undefined) continue;
+    yield change;
+    at = change[1] - 1;
+  }
+}
+
+const [PERCENT, BACKSLASH, AMPERSAND, LINE_FEED] = [0x25, 0x5c, 0x26, 0x0a];
+
+/** A mark with two digits behind it. */
+function hexadecimal(text: string, at: number): Change | undefined {
+  const [high, low] = [digitOf(text.charCodeAt(at + 1)), digitOf(text.charCodeAt(at + 2))];
+  return high < 0 || low < 0 ? undefined : [at, at + 3, String.fromCharCode(high * 16 + low)];
+}
+
+/** What a digit of base 16 stands for; -1 for any other code unit, and where there is none. */
+function digitOf(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const letter = code | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}
+
+function named(text: string, at: number): Change | undefined {
+  const mark = text.charAt(at);
+  const rest = REST[mark] as RegExp;
+  rest.lastIndex = at + 1;
+  const groups = rest.exec(text);
+  const made = groups === null ? undefined : unescaped(mark, groups);
+  return made === undefined ? undefined : [at, rest.lastIndex, made];
+}
+
+/** Each byte and each soft break of a line of quoted-printable (RFC 2045, 6.7). */
+function* quoted(text: string): Iterable<Change> {
+  for (let at = text.indexOf("="); at >= 0; at = text.indexOf("=", at)) {
+    let end = at + 1;
+    while (end <= at + MOST_BLANKS && " \t".includes(text.charAt(end) || "-")) end += 1;
+    if (text.charAt(end) === "\r") end += 1;
+    const change: Change | undefined = text.charCodeAt(end) === LINE_FEED ? [at, end + 1, ""] : hexadecimal(text, at);
+    if (change !== undefined) yield change;
+    at = change?.[1] ?? at + 1;
   }
 }
 
 function unescaped(mark: string, groups: readonly (string | undefined)[]): string | undefined {
   const [all = "", first, second, third, fourth] = groups;
-  if (mark === "%") return character(first, 16);
   if (mark === "\\") return character(first ?? second ?? third, 16) ?? CONTROLS[all.toLowerCase()] ?? all;
   const name = third ?? fourth;
   if (name !== undefined) return NAMES[name.toLowerCase()];
@@ -214,12 +240,18 @@ function* breaks(text: string): Iterable<Change> {
   BREAKS.lastIndex = 0;
   for (let match = BREAKS.exec(text); match !== null; match = BREAKS.exec(text)) {
     let from = match.index;
-    while (from > end && BLANK.test(text.charAt(from - 1))) from -= 1;
+    while (from > end && isBlank(text.charCodeAt(from - 1))) from -= 1;
     end = BREAKS.lastIndex;
-    while (end < text.length && BLANK.test(text.charAt(end))) end += 1;
+    while (end < text.length && isBlank(text.charCodeAt(end))) end += 1;
     yield [from, end, ""];
     BREAKS.lastIndex = end;
   }
+}
+
+function isBlank(code: number): boolean {
+  return code <= 0x20
+    ? code === 0x20 || (code >= 0x09 && code <= 0x0d)
+    : code >= 0x80 && BLANK.test(String.fromCharCode(code));
 }
 
 /** The view with other text in place of some of it; the same one where nothing changes. */
@@ -227,8 +259,15 @@ function edited(view: View, changes: Iterable<Change>): View {
   const edits: Edits = { from: [], to: [], stays: [] };
   let [text, at] = ["", 0];
   for (const [from, to, made] of changes) {
+    const last = edits.from.length - 1;
+    // What is taken out right behind something else that was is one with it.
+    const isMore = made === "" && from === at && last >= 0 && edits.stays[last] === false;
     text += view.text.slice(at, from) + made;
     at = to;
+    if (isMore) {
+      edits.from[last] = to;
+      continue;
+    }
     edits.to.push(text.length);
     edits.from.push(at);
     edits.stays.push(made !== "");
@@ -293,9 +332,16 @@ function* bytesOf(view: View): Iterable<View> {
   for (const { 0: run, index } of matches(view.text, DECIMALS)) yield numbers(view, run, index, 10);
 }
 
+const BARE = /^[0-9a-f]+$/i;
 const DIGITS = { 10: /\d+/g, 16: /[0-9a-f]{2}/gi } as const;
 
 function numbers(view: View, run: string, from: number, base: 10 | 16): View {
+  // With nothing between them each has its place: a dump may be millions of them.
+  if (base === 16 && BARE.test(run)) {
+    const place = (at: number): number => from + at * 2;
+    const text = Buffer.from(run.slice(0, run.length & ~1), "hex").toString("latin1");
+    return { text, begin: (at) => view.begin(place(at)), end: (at) => view.end(place(at)) };
+  }
   const [begins, ends, bytes]: [number[], number[], number[]] = [[], [], []];
   const digits = DIGITS[base];
   digits.lastIndex = 0;
