@@ -1,6 +1,7 @@
 // Test configuration: every suite runs on the sources through the workspace's own export condition.
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import LongestFirst from "./scripts/lib/longest-first.mjs";
 
 const conditions = ["@secure-local/source", "module", "node", "default"];
 
@@ -53,6 +54,7 @@ export default defineConfig({
       { extends: true, test: { name: "alone", include: ALONE } },
     ],
     environment: "node",
+    sequence: { sequencer: LongestFirst },
     ...compiled,
     // Processes and not threads: a thread cannot go into a folder, which is how folders are held where they have no
     // handles. And to start a program the system copies the page tables of all that started it: in one process of

@@ -143,8 +143,13 @@ function Question({ call, isOver }: QuestionProps): JSX.Element {
       </header>
       <QuestionText text={text} />
       {difference !== undefined && <Difference of={difference} />}
-      {row !== undefined && difference === undefined && (
-        <p class="note">You have agreed to no call of this tool before, as far as the log goes back.</p>
+      {difference === undefined && (
+        // The line is there from the begin: the buttons below it do not move when the answer comes.
+        <p class="note">
+          {row === undefined
+            ? "Looking for a call of this tool that you have agreed to …"
+            : "You have agreed to no call of this tool before, as far as the log goes back."}
+        </p>
       )}
       <div class="answers" ref={answers}>
         {buttons.map(([label, kind, given]) => (

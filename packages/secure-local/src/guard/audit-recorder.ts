@@ -111,7 +111,7 @@ export class AuditRecorder {
 
   refused(
     { call, subject, terms, connection, server }: GuardedRequest,
-    { outcome, rule, line }: Refusal,
+    { outcome, rule, line, withheld }: Refusal,
   ): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
@@ -127,6 +127,7 @@ export class AuditRecorder {
       arguments: records.arguments ? argumentsOf(call, server) : undefined,
       decision: records.decision ? { allowed: false, rule, line } : undefined,
       outcome: records.outcome ? outcome : undefined,
+      detail: withheld === undefined ? undefined : { withheld },
       policy: terms.label,
     });
   }

@@ -15,15 +15,17 @@ export interface Refusal {
   /** Where the rule stands in the policy file; absent where it is not the file's own. */
   readonly line?: number | undefined;
   readonly outcome: "denied" | "rate_limited" | "unknown";
+  /** Why the thing itself is withheld, for the record; absent where the policy refuses. */
+  readonly withheld?: string | undefined;
   readonly error: RpcError;
 }
 
-export function denied(subject: Subject, { rule, reason }: Decision): Refusal {
+export function denied(subject: Subject, { rule, reason, withheld }: Decision): Refusal {
   const place = rule.line === undefined ? "" : ` (line ${rule.line} of the policy)`;
   const text = `Denied. ${reason} Rule: ${rule.text}${place}.`;
   const data = { path: subject.path, constraint: `a ${subject.kind} the policy allows`, rule: rule.text };
   const error = new RpcError(ErrorCode.InvalidParams, text, data);
-  return { text, rule: rule.text, line: rule.line, outcome: "denied", error };
+  return { text, rule: rule.text, line: rule.line, outcome: "denied", error, withheld };
 }
 
 /** Nothing has this name; the codes are those the library itself gives. */

@@ -35,6 +35,8 @@ export interface Decision {
   readonly rule: Rule;
   /** A sentence for people and models; it names no file of this machine that the request did not name. */
   readonly reason: string;
+  /** Why the thing itself is withheld, whatever the policy allows: its server is stopped, or is not as it was approved. */
+  readonly withheld?: string | undefined;
 }
 
 const DEFAULT_DENY: Rule = Object.freeze({ text: "default deny" });

@@ -213,7 +213,7 @@ export class MountedServers {
     const withheld = this.#withheldReason(standing, item);
     if (withheld === undefined) return decision;
     const rule = { text: approvalRule(grant.name) };
-    return { allowed: false, rule, reason: `The ${kind} ${shown} is withheld: ${withheld}.` };
+    return { allowed: false, rule, reason: `The ${kind} ${shown} is withheld: ${withheld}.`, withheld };
   }
 
   /** Denied is what a denial names under any of its names; what another server lists must not change that. */

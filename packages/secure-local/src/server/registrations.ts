@@ -316,7 +316,7 @@ export function objection(
 ): Decision | undefined {
   const withheld = withheldReason(catalogue, kind, name);
   if (withheld !== undefined)
-    return { allowed: false, rule: QUARANTINE, reason: `The ${kind} ${name} is withheld: ${withheld}.` };
+    return { allowed: false, rule: QUARANTINE, reason: `The ${kind} ${name} is withheld: ${withheld}.`, withheld };
   if (kind === "resource") return linkedDenial(policy, name) ?? familyOf(catalogue, name)?.objection?.(policy, name);
   const reason = kind === "tool" ? unmetNeed(policy, catalogue.tools.get(name)?.needs) : undefined;
   return reason === undefined ? undefined : { allowed: false, rule: DEFAULT_DENY, reason };

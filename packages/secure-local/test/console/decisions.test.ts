@@ -1,0 +1,141 @@
+// What a person decides on the page: nothing that they did not mean, and each told what became of it.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Locator, Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { contextOf, inBrowser, LONG, opened, show, started } from "./in-browser.js";
+import type { Watched } from "./running.js";
+
+/** Calls that wait for an answer, in this order. */
+async function asked(watched: Watched, page: Page, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const args = { path: join(watched.notes, name), content: `the text of ${name}` };
+    void watched.client.request("tools/call", { name: "write_file", arguments: args });
+    await page.locator(".question", { hasText: about(name) }).waitFor();
+  }
+}
+
+const isWritten = ({ notes }: Watched, name: string): boolean => existsSync(join(notes, name));
+/** By its own argument: the one before may stand beside it as the last that was approved. */
+const about = (name: string): RegExp => new RegExp(`"path"[^:]*: "[^"]*/${name}"`);
+const allow = (page: Page, name: string): Locator =>
+  page.locator("article", { hasText: about(name) }).getByRole("button", { name: "Allow this one call" });
+
+/** Where it is once nothing moves any more: what is asked of the console for a card comes a moment after the card. */
+async function atRest(locator: Locator): Promise<{ readonly x: number; readonly y: number }> {
+  let [at, before] = ["", ""];
+  const isAtRest = async (): Promise<boolean> => {
+    [before, at] = [at, JSON.stringify(await locator.boundingBox())];
+    return at === before && at !== "null";
+  };
+  await expect.poll(isAtRest, { interval: 500 }).toBe(true);
+  return JSON.parse(at) as { x: number; y: number };
+}
+
+const NOT_WELL = `version: "1.0"
+sandbox: none
+tools: { allowed: [calculate, "never__*"] }
+servers: { never: { command: [node, NOTES/none.mjs] } }
+`;
+
+inBrowser("what a person decides on the page", (browser) => {
+  it(
+    "is about the call they saw: a second click in the same place, a moment later, answers no other one",
+    { timeout: LONG },
+    async () => {
+      const watched = await started({ signedIn: false });
+      await watched.serve();
+      const { page } = await opened(await contextOf(browser()), watched);
+      await show(page, "approvals");
+      await asked(watched, page, ["one.md", "two.md", "three.md"]);
+      const first = allow(page, "one.md");
+      await page.locator("article button:not([aria-disabled])", { hasText: "Allow" }).nth(2).waitFor();
+      const { x, y } = await atRest(first);
+      await page.mouse.click(x + 5, y + 5);
+      await page.waitForTimeout(350);
+      expect(await page.locator(":focus").innerText()).toMatch(/^Question .* waiting$/);
+      expect(await page.locator("article:has(:focus)").innerText()).toContain("two.md");
+      await page.mouse.click(x + 5, y + 5);
+      await page
+        .locator(".question-over", { hasText: about("one.md") })
+        .getByText("was allowed in the console")
+        .waitFor();
+      expect(await first.boundingBox()).toMatchObject({ x, y });
+      // When the one that was answered gives up its place, what slides there is dead for a moment.
+      await page.locator(".question-over").waitFor({ state: "detached" });
+      const slid = (await allow(page, "two.md").boundingBox()) ?? { x: 0, y: 0 };
+      await page.mouse.click(slid.x + 5, slid.y + 5);
+      await page.waitForTimeout(350);
+      expect(["one.md", "two.md", "three.md"].map((name) => isWritten(watched, name))).toEqual([true, false, false]);
+    },
+  );
+
+  it(
+    "is one thing by the keyboard, too: pressing on answers no other call, and the next one is near",
+    { timeout: LONG },
+    async () => {
+      const watched = await started({ signedIn: false });
+      await watched.serve();
+      const { page } = await opened(await contextOf(browser()), watched);
+      await asked(watched, page, ["one.md", "two.md"]);
+      await allow(page, "one.md").and(page.locator(":not([aria-disabled])")).waitFor();
+      await allow(page, "one.md").focus();
+      await page.keyboard.press("Enter");
+      await page
+        .locator(".question-over", { hasText: about("one.md") })
+        .getByText("was allowed")
+        .waitFor();
+      for (let time = 0; time < 3; time += 1) await page.keyboard.press("Enter");
+      expect(await page.locator("article:has(:focus)").innerText()).toContain("two.md");
+      expect(isWritten(watched, "two.md")).toBe(false);
+      await page.locator(".question .difference").waitFor();
+      // The text of the call, and then its first answer.
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Tab");
+      const name = await page.locator(":focus").getAttribute("aria-label");
+      expect(name).toBe(`Allow this one call: write_file ${join(watched.notes, "two.md")}`);
+      await page.waitForTimeout(200);
+      await page.locator(":focus:not([aria-disabled])").waitFor();
+      await page.keyboard.press("Enter");
+      await page
+        .locator(".question-over", { hasText: about("two.md") })
+        .getByText("was allowed")
+        .waitFor();
+      expect(isWritten(watched, "two.md")).toBe(true);
+      expect(await page.evaluate("document.activeElement === document.body")).toBe(false);
+      await page.locator(".question-over").first().waitFor({ state: "detached" });
+      expect(await page.evaluate("document.activeElement === document.body")).toBe(false);
+    },
+  );
+
+  it(
+    "is told of all that is not well: on Now with the way to where it is mended, and of records cut from the end",
+    { timeout: LONG },
+    async () => {
+      const watched = await started({ signedIn: false, policy: NOT_WELL });
+      const client = await watched.serve();
+      for (const expression of ["1+1", "2+2"])
+        await client.request("tools/call", { name: "calculate", arguments: { expression } });
+      const { page } = await opened(await contextOf(browser()), watched);
+      const problem = page.locator(".troubles li");
+      await problem.filter({ hasText: "Server never is withheld" }).getByText("Read and decide").waitFor();
+      await show(page, "audit");
+      await page.getByRole("heading", { name: "Was the log changed?" }).waitFor();
+      await page.getByRole("button", { name: "Verify every record" }).click();
+      await page.getByRole("heading", { name: "Nobody changed the log" }).waitFor();
+      await page.getByText("not covered: records cut from its end").waitFor();
+      await page.getByText(/records that this console has read are all there/).waitFor();
+      await show(page, "now");
+      await show(page, "audit");
+      await page.getByText("Verified at").waitFor();
+      const log = join(watched.home, "state/mcp-secure-local/audit.log");
+      const lines = readFileSync(log, "utf8").trimEnd().split("\n");
+      writeFileSync(log, `${lines.slice(0, -2).join("\n")}\n`);
+      await page.getByRole("heading", { name: "The log was changed" }).waitFor();
+      expect(await page.locator("main h2").first().innerText()).toBe("The log was changed");
+      await show(page, "now");
+      await problem.filter({ hasText: "was changed: this console had read" }).getByText("See where").click();
+      await page.locator(".broken").getByText("taken from its end").waitFor();
+    },
+  );
+});

@@ -1,0 +1,38 @@
+// The order in which test files are begun. A file runs from its begin to its end in one worker, so that what takes long
+// and is begun last would run alone at the end while the other workers have nothing to do.
+import { BaseSequencer } from "vitest/node";
+
+/** Those that take longest by far, the longest first: each starts programs, browsers or servers and waits for them. */
+const LONGEST = [
+  "console/page.test.ts",
+  "console/decisions.test.ts",
+  "cli/every-command.test.ts",
+  "console/tasks.test.ts",
+  "cluster/processes.test.ts",
+  "servers/profiles.test.ts",
+  "cluster/stores.test.ts",
+  "cluster/redis-faults.test.ts",
+  "console/behind.test.ts",
+  "cli/interrupted.test.ts",
+  "cluster/faults.test.ts",
+  "servers/terminal.test.ts",
+  "servers/pinned.test.ts",
+  "servers/running.test.ts",
+  "servers/ten-minutes.test.ts",
+  "cluster/fleet.test.ts",
+  "sandbox/environments.test.ts",
+  "cluster/alone.test.ts",
+  "node-client/child-ending.test.ts",
+  "servers/beside.test.ts",
+  "test/mistakes.test.ts",
+];
+
+export default class LongestFirst extends BaseSequencer {
+  async sort(files) {
+    const placeOf = ({ moduleId }) => {
+      const place = LONGEST.findIndex((end) => moduleId.endsWith(`/${end}`));
+      return place < 0 ? LONGEST.length : place;
+    };
+    return (await super.sort(files)).toSorted((a, b) => placeOf(a) - placeOf(b));
+  }
+}
