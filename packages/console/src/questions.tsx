@@ -105,7 +105,8 @@ function Question({ call, isOver }: QuestionProps): JSX.Element {
       () => undefined,
     );
   }, [id, answered]);
-  useEffect(() => {
+  // Before the page is drawn: between two keys the focus is never nowhere.
+  useLayoutEffect(() => {
     if (isOver && answeredHere.current) focusNear(card.current);
   }, [isOver]);
   useLayoutEffect(

@@ -27,6 +27,9 @@ import {
 const MAX_PATH = 103;
 /** Those of one owner who ask at the same time: consoles, terminals, and one to spare each. */
 const MAX_PEERS = 16;
+/** The end of a socket's name until it listens. */
+const BEGUN = ".new";
+
 /** What the socket tells of beside the server itself. */
 export interface ControlledServer {
   readonly secure: Pick<
@@ -46,6 +49,7 @@ export class ControlSocket {
   readonly #since = Date.now();
   readonly #server: Server;
   readonly #peers = new Set<Socket>();
+  #path: string | undefined;
 
   private constructor(about: ControlledServer, say: (line: string) => void) {
     this.questions = new OpenQuestions(say);
@@ -79,6 +83,7 @@ export class ControlSocket {
   /** Resolves when the socket is gone. */
   async close(): Promise<void> {
     for (const peer of this.#peers) peer.destroy();
+    if (this.#path !== undefined) fs.rmSync(this.#path, { force: true });
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
 
@@ -88,13 +93,17 @@ export class ControlSocket {
     if (!found.isDirectory() || found.uid !== process.getuid?.()) throw new Error(`${folder} is not a folder of yours`);
     if ((found.mode & 0o077) !== 0) fs.chmodSync(folder, 0o700);
     const path = join(folder, `${process.pid}-${randomBytes(4).toString("hex")}${SOCKET_SUFFIX}`);
-    if (Buffer.byteLength(path) > MAX_PATH) throw new Error(`${path} is too long a path for a socket`);
+    if (Buffer.byteLength(path) + BEGUN.length > MAX_PATH) throw new Error(`${path} is too long a path for a socket`);
+    // Whoever is refused at a socket takes its process for dead and removes it. So it gets its name when it listens.
+    const begun = `${path}${BEGUN}`;
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen(path, resolve);
+      this.#server.listen(begun, resolve);
     });
     this.#server.on("error", () => undefined);
-    fs.chmodSync(path, 0o600);
+    fs.chmodSync(begun, 0o600);
+    fs.renameSync(begun, path);
+    this.#path = path;
   }
 
   #welcome(peer: Socket): void {
