@@ -249,6 +249,15 @@ async function foreignPages({ door, session, attempt, report }) {
           body: method === "GET" ? "" : "{}",
         }),
       );
+  const navigated = { ...headers, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
+  for (const destination of ["document", "iframe", "embed", "object", "frame", "empty"])
+    for (const [method, path] of [READ, ACT])
+      await attempt(`${path} by a link to be shown as ${destination}`, () =>
+        door.send(method, path, {
+          headers: { ...navigated, "sec-fetch-dest": destination },
+          body: method === "GET" ? "" : "{}",
+        }),
+      );
   await attempt("an act without an origin", () =>
     door.send(...ACT, { headers: { ...headers, origin: undefined }, body: "{}" }),
   );

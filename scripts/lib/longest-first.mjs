@@ -3,7 +3,10 @@
 import { BaseSequencer } from "vitest/node";
 
 /** Those that take longest by far, the longest first: each starts programs, browsers or servers and waits for them. */
-const LONGEST = [
+export const LONGEST = [
+  // With SOAK=1.
+  "servers/undo.test.ts",
+  "databases/postgres.test.ts",
   "console/page.test.ts",
   "console/decisions.test.ts",
   "cli/every-command.test.ts",

@@ -412,7 +412,7 @@ export const SECTIONS = {
   audit: {
     about: "Calls, denials and faults are recorded whatever stands here.",
     example:
-      "audit:\n  log_file: ~/.mcp/audit.log\n  log_level: INFO\n  include: [timestamp, request_id, tool_name, arguments, result_status, execution_time, security_events]\n  rotate_mb: 16\n  checkpoints: { file: /mnt/backup/audit.heads, every_records: 100, every_seconds: 30 }",
+      "audit:\n  log_file: ~/.mcp/audit.log\n  log_level: INFO\n  include: [timestamp, request_id, tool_name, arguments, result_status, execution_time, security_events]\n  results: true\n  rotate_mb: 16\n  checkpoints: { file: /mnt/backup/audit.heads, every_records: 100, every_seconds: 30 }",
     keys: {
       log_file: ["in your state folder", "Where the log is.", "an absolute path"],
       log_level: ["INFO", "How much is recorded of what is not a call, a denial or a fault."],
@@ -420,6 +420,10 @@ export const SECTIONS = {
         "all",
         "Which parts a record has.",
         "a list of timestamp, request_id, tool_name, arguments, result_status, execution_time, security_events",
+      ],
+      results: [
+        "false",
+        "Whether records say what each call was answered with, as it left: cleaned, its secrets replaced, long texts cut. The console shows it.",
       ],
       rotate_mb: ["64", "MiB after which a new file is begun; the chain goes on in it."],
       checkpoints: ["none", "Signed heads of the chain in a second place."],

@@ -37,9 +37,11 @@ export interface CallDetail {
   readonly file: string;
   /** Each record in its order: JSON texts, already redacted and with hidden characters escaped. */
   readonly records: readonly string[];
-  /** What happened when, from the first record on. `took` is known for what has an end. */
   /** Why it ended as it did, where that is not well: what the log has of it. */
   readonly reason: string;
+  /** What it was answered with; empty where the policy does not have results recorded (`audit.results`). */
+  readonly result: string;
+  /** What happened when, from the first record on. `took` is known for what has an end. */
   readonly steps: readonly { readonly label: string; readonly ms: number; readonly took?: number | undefined }[];
   /** Each hop of the request: the client's to us, and ours to the server behind it where the call took that way. */
   readonly hops: readonly Hop[];

@@ -248,7 +248,7 @@ export function CallPanel({ n, close }: { readonly n: number; readonly close: ()
 }
 
 function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
-  const { row, reason, records, steps, hops, policyLine, difference, file } = call;
+  const { row, reason, result, records, steps, hops, policyLine, difference, file } = call;
   return (
     <>
       <h3>
@@ -283,7 +283,15 @@ function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
       <h4>Steps</h4>
       <Steps of={steps} />
       {hops.length > 1 && <Hops of={hops} />}
-      <p class="note">No record has the result, which may hold anything: only what was asked for, and how it ended.</p>
+      <h4>Result</h4>
+      {result === "" ? (
+        <p class="note">
+          The log has none. It has the result of each later call, cleaned, if the policy says{" "}
+          <code>audit.results: true</code>.
+        </p>
+      ) : (
+        <Shown text={result} block />
+      )}
       <h4>Records</h4>
       {records.map((record, index) => (
         <Shown key={index} text={indented(record)} block />

@@ -87,6 +87,8 @@ export interface AuditEvent {
   readonly duration_ms?: number | undefined;
   /** How it ended: `ok`, `error`, `timeout`, `cancelled`, … */
   readonly outcome?: string | undefined;
+  /** What the caller was answered with, as it left: cleaned. Only where the policy says `audit.results`. */
+  readonly result?: unknown;
   /** The id a caller was given instead of the text of an exception. */
   readonly error_id?: string | undefined;
   /** Text of an exception. It appears here and nowhere else. */

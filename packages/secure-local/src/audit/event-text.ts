@@ -28,6 +28,7 @@ export function eventText(event: AuditEvent): string {
   if (duration !== undefined) text += `,"duration_ms":${JSON.stringify(duration)}`;
   if (event.upstream !== undefined) text += `,"upstream":${valueText(event.upstream)}`;
   if (event.outcome !== undefined) text += `,"outcome":${usualText(event.outcome)}`;
+  if (event.result !== undefined) text += `,"result":${valueText(event.result)}`;
   if (event.error_id !== undefined) text += `,"error_id":${anyText(event.error_id)}`;
   if (event.error !== undefined) text += `,"error":${anyText(event.error)}`;
   if (event.policy !== undefined) text += `,"policy":${usualText(event.policy)}`;

@@ -66,6 +66,8 @@ export interface CommandLine {
   /** For `record`: what becomes of a recording that is there already. */
   readonly append: boolean;
   readonly force: boolean;
+  /** For `console`: opens the page in a browser. */
+  readonly open: boolean;
   /** For `install`: prints what a client's file needs and writes nothing. */
   readonly print: boolean;
   /** For `servers review`: shows all of it in a terminal too. */
@@ -98,6 +100,7 @@ type Switch =
   | "append"
   | "force"
   | "shared"
+  | "open"
   | "print"
   | "full"
   | "attach"
@@ -150,6 +153,7 @@ const SWITCHES: ReadonlyMap<string, Switch> = new Map([
   ["--append", "append"],
   ["--force", "force"],
   ["--shared", "shared"],
+  ["--open", "open"],
   ["--print", "print"],
   ["--attach", "attach"],
   ["--move", "move"],
@@ -257,6 +261,7 @@ const OWNERS: readonly (readonly [Key, readonly string[]])[] = [
   ["ignore", ["doctor"]],
   ["force", ["record", "audit", "policy"]],
   ["since", ["audit"]],
+  ["open", ["console"]],
   ["print", ["install"]],
   ["move", ["install"]],
   ["attach", ["install"]],

@@ -137,8 +137,11 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     name: "console",
     usage: "",
     about: "Watch calls, answer questions and check the log in the browser; prints an address of this machine",
-    options: [POLICY, "--audit", "--port"],
-    examples: [["console", "on a port that is free"]],
+    options: [POLICY, "--audit", "--port", "--open"],
+    examples: [
+      ["console", "on a port that is free"],
+      ["console --open", "and open it in your browser"],
+    ],
   },
   {
     name: "status",
@@ -544,6 +547,7 @@ export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
   "--origin": { value: "URL", about: "let web pages of this origin call (may be repeated)" },
   "--quiet": { about: "do not print the client configuration" },
   "--console": { about: "serve the console as well" },
+  "--open": { about: "open the page in your browser" },
   "--verbose": { about: "print a line for each call" },
   "--preset": { value: "NAME", about: "build on offline, read-only or developer" },
   "--yes": { about: "do not ask" },

@@ -1,5 +1,9 @@
 // `mcp-secure-local console`: a page in the browser, where a person watches what agents do, answers, and proves.
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../audit/make-folder.js";
 import { consoleApi } from "../console/console-api.js";
 import { ConsoleListener } from "../console/console-listener.js";
 import { ConsoleState } from "../console/console-state.js";
@@ -33,17 +37,50 @@ export async function consoleCommand(line: CommandLine): Promise<number> {
   const open = await openConsole({ line, port: portOf(line.port) });
   const show = (): void => tell(line, { address: open.address() }, open.address());
   show();
+  const opened = line.open ? openInBrowser(open.address()) : undefined;
   const hint = "Open this address in a browser on this machine. It signs in one browser, once.";
-  if (!line.json) complain(styled("dim", hint, "stderr"));
+  if (!line.json && opened === undefined) complain(styled("dim", hint, "stderr"));
   if (process.stdin.isTTY && !line.json)
     complain(styled("dim", "Press Enter for another address, Ctrl-C to end.", "stderr"));
   process.stdin.on("data", show);
   await new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
   });
+  opened?.();
   await open.close();
   process.stdin.destroy();
   return ExitCode.Ok;
+}
+
+/** What shows a file in the browser of this person. */
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, string>>> = { darwin: "open", win32: "explorer" };
+/** Milliseconds that a browser has to read the file: one that is not running yet starts first. */
+const READ_MS = 60_000;
+
+/**
+ * By a file that only this person can read: other users see with which words a program was started, and the address signs in.
+ * @returns removes the file
+ */
+function openInBrowser(address: string): () => void {
+  const folder = controlFolder();
+  makeFolder(folder);
+  const file = join(folder, `open-${randomBytes(8).toString("hex")}.html`);
+  const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${address}"><title>Console</title>`;
+  writeFileSync(file, page, { mode: 0o600, flag: "wx" });
+  const opener = OPENERS[process.platform] ?? "xdg-open";
+  const child = spawn(opener, [file], { stdio: "ignore", detached: true });
+  child.on("error", ({ message }) => complain(`No browser was opened (${message}): open the address above yourself.`));
+  child.on("exit", (code) => {
+    if (code !== 0 && code !== null && process.platform !== "win32")
+      complain(`No browser was opened (${opener} ended with ${code}): open the address above yourself.`);
+  });
+  child.unref();
+  const remove = (): void => {
+    clearTimeout(timer);
+    rmSync(file, { force: true });
+  };
+  const timer = setTimeout(remove, READ_MS).unref();
+  return remove;
 }
 
 /** @throws ServeError when the port cannot be listened on */

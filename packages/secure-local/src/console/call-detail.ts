@@ -37,11 +37,24 @@ export function callDetail({ row, file, texts, policyLine, approvedBefore }: Cal
     file,
     records: texts.map(escapeUnseen),
     reason: reasonOf(row, records),
+    result: resultOf(records),
     steps: stepsOf(row, records),
     hops: hopsOf(row, records),
     policyLine,
     difference: before === undefined ? undefined : differences(before["arguments"], args),
   };
+}
+
+/** What the call was answered with, where the policy has it recorded: its texts as they are, anything else as JSON. */
+function resultOf(records: readonly LogRecord[]): string {
+  const { content, error, ...rest } = membersOf(records.findLast(({ result }) => result !== undefined)?.["result"]);
+  const parts = (Array.isArray(content) ? content : []).map((part: unknown) => {
+    const { type, text } = membersOf(part);
+    return type === "text" && typeof text === "string" ? text : JSON.stringify(part);
+  });
+  if (error !== undefined) parts.push(textOf(error));
+  if (Object.keys(rest).length > 0) parts.push(JSON.stringify(rest));
+  return escapeUnseen(parts.join("\n"));
 }
 
 /** The last record that says why; nothing of a call that went well or is under way. */

@@ -62,13 +62,16 @@ export class ConsoleAccess {
   }
 
   /** Why a request is not looked at any further; undefined when it comes from our page, or asks for the page itself. */
-  objection({ headers, rawHeaders, method }: IncomingMessage): Refused | undefined {
+  objection({ headers, rawHeaders, method, url }: IncomingMessage): Refused | undefined {
     // Of two hosts Node tells the first; whoever sends two hopes that somebody reads the other.
     const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length;
     if (headers.host !== this.#host || hosts !== 1)
       return { status: 421, error: "This address is not the console's.", advice: `Open http://${this.#host}/ itself.` };
     const site = headers["sec-fetch-site"];
-    const foreign = site !== undefined && site !== "same-origin" && site !== "none";
+    // A link may lead a person here, as `console --open` does: the page by itself holds nothing, and nobody frames it.
+    const { "sec-fetch-mode": mode, "sec-fetch-dest": destination } = headers;
+    const led = method === "GET" && url === "/" && mode === "navigate" && destination === "document";
+    const foreign = site !== undefined && site !== "same-origin" && site !== "none" && !led;
     const origin = headers.origin;
     const other = origin !== undefined && origin !== `http://${this.#host}`;
     const reads = method === "GET" || method === "HEAD";

@@ -1,5 +1,5 @@
 // Writes the audit records of guarded requests: what was meant, how it ended, what was refused.
-import { type Answer, type Call, errorIdOf, RpcError } from "@secure-local/mcp/server";
+import { type Answer, type Call, errorIdOf, ReadyResult, RpcError } from "@secure-local/mcp/server";
 import { ErrorCode, exactly } from "@secure-local/mcp/jsonrpc";
 import type { AuditSink, UpstreamHop } from "../audit/audit-event.js";
 import type { Rule } from "../policy/faults.js";
@@ -65,6 +65,7 @@ export class AuditRecorder {
   result(
     { call, subject, terms, connection, server }: GuardedRequest,
     { outcome, durationMs, fault, detail, upstream, failure }: RequestEnd,
+    told?: Answer | RpcError,
   ): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
@@ -79,6 +80,7 @@ export class AuditRecorder {
       duration_ms: records.duration ? thousandths(durationMs) : undefined,
       upstream: upstream && hopText(upstream, records),
       outcome: records.outcome ? outcome : undefined,
+      result: records.result ? resultOf(told) : undefined,
       error_id: fault?.id,
       error: fault?.text ?? failure,
       policy: terms.label,
@@ -140,6 +142,19 @@ function hopText({ ids, ms, ...hop }: UpstreamHop, records: CompiledPolicy["reco
     ids: records.id ? ids : undefined,
     ms: records.duration && ms !== undefined ? thousandths(ms) : undefined,
   };
+}
+
+/** What left, whose texts are cut with all others of the record. A question is on record where it is asked. */
+function resultOf(told: Answer | RpcError | undefined): unknown {
+  if (told instanceof RpcError) return { error: told.message };
+  if (told instanceof ReadyResult) return undefined;
+  const {
+    _meta: _,
+    inputRequests: __,
+    requestState: ___,
+    ...result
+  } = (told ?? {}) as Readonly<Record<string, unknown>>;
+  return Object.keys(result).length === 0 ? undefined : result;
 }
 
 function thousandths(ms: number): number {

@@ -19,7 +19,9 @@ export interface CompiledPolicy {
   readonly cleaning: CleanLimits;
   /** Cleans the params of what a call sends before its answer. */
   readonly cleanNotice: (params: object) => object;
-  readonly records: Readonly<Record<"id" | "tool" | "arguments" | "outcome" | "duration" | "decision", boolean>>;
+  readonly records: Readonly<
+    Record<"id" | "tool" | "arguments" | "outcome" | "duration" | "decision" | "result", boolean>
+  >;
   time(subject: Subject): TimeLimits;
   /** What the policy says of something that exists. */
   decide(subject: Subject): Decision;
@@ -46,6 +48,7 @@ export function compilePolicy(policy: Policy): CompiledPolicy {
       outcome: has("result_status"),
       duration: has("execution_time"),
       decision: has("security_events"),
+      result: policy.audit.results,
     },
     decide: decider(policy),
     time: timer(policy),

@@ -428,7 +428,7 @@ export class Guard {
     // What nobody else knows of could be sent out by a call that another process gets.
     if (noted !== undefined && !(await noted) && this.#withholds(terms)) return this.#withhold(guarded, result);
     try {
-      await this.#trail.result(guarded, { ...result, upstream: way.upstream, failure: way.failure });
+      await this.#trail.result(guarded, { ...result, upstream: way.upstream, failure: way.failure }, told);
     } catch (error) {
       return answerOf(giveUp(subject, `${WITHHELD} ${logAdvice(error)}`));
     }

@@ -72,6 +72,7 @@ function audit(policy: AuditPolicy): Value {
     log_file: policy.logFile,
     log_level: policy.level,
     include: [...policy.include],
+    results: policy.results,
     rotate_mb: policy.rotateBytes / (1024 * 1024),
     checkpoints: checkpoints && {
       file: checkpoints.file,

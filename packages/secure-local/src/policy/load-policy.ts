@@ -170,6 +170,7 @@ function fullAudit(): AuditPolicy {
     logFile: undefined,
     level: "INFO",
     include: new Set(AUDIT_FIELDS),
+    results: false,
     rotateBytes: DEFAULT_ROTATE_MB * 1024 * 1024,
     checkpoints: undefined,
   };

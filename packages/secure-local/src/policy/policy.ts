@@ -69,6 +69,8 @@ export interface AuditPolicy {
   readonly level: AuditLevel;
   /** `include`: default all. */
   readonly include: ReadonlySet<AuditField>;
+  /** `results` (ours): whether records say what a call was answered with, cleaned and cut. Default: they do not. */
+  readonly results: boolean;
   /** `rotate_mb` (ours): a log file longer than this many MiB is closed and a new one begun, default 64. Here in bytes. */
   readonly rotateBytes: number;
   /** `checkpoints` (ours): signed heads of the chain in a second place; undefined: none. */

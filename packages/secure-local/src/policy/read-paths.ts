@@ -127,6 +127,7 @@ export function readAudit(section: Section, environment: Environment): AuditPoli
     logFile: readFilePath(section, "log_file", environment),
     level: section.value("log_level", LEVEL)?.value ?? "INFO",
     include: readInclude(section),
+    results: section.value("results", YES_NO)?.value ?? false,
     rotateBytes: (section.value("rotate_mb", ROTATE_MB)?.value ?? DEFAULT_ROTATE_MB) * 1024 * 1024,
     checkpoints: readCheckpoints(section, environment),
   };

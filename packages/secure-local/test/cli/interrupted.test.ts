@@ -57,7 +57,10 @@ describe.runIf(hasTerminals)("Ctrl-C in a terminal", () => {
         JSON.stringify({ mcpServers: { slow: { command: process.execPath, args: command } } }),
       );
       const plugin = join(home, "plugin.mjs");
-      writeFileSync(plugin, `process.argv[2] = ${JSON.stringify(pidFile)}; await import(${JSON.stringify(HANGING)});`);
+      writeFileSync(
+        plugin,
+        `process.argv[2] = ${JSON.stringify(pidFile)}; await import(${JSON.stringify(HANGING)}); await new Promise(() => setInterval(() => undefined, 60_000));`,
+      );
       writeFileSync(
         join(home, "policy.yaml"),
         `version: "1.0"

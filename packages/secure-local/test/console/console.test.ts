@@ -112,6 +112,21 @@ describe.skipIf(process.platform === "win32")("the console's door", () => {
     for (const headers of tries) expect((await send(`${origin}${path}`, { headers })).status).toBe(401);
   });
 
+  it("may be led to by a link, to its page alone, and to nothing that it holds or does", async () => {
+    const { origin } = watched;
+    const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+    const led = async (path: string, headers: Readonly<Record<string, string>>, method = "GET"): Promise<number> =>
+      (await send(`${origin}${path}`, { method, headers: { ...link, ...headers } })).status;
+    expect(await led("/", {})).toBe(200);
+    for (const destination of ["iframe", "frame", "embed", "object", "image", "script", "empty"])
+      expect([destination, await led("/", { "sec-fetch-dest": destination })]).toEqual([destination, 403]);
+    for (const mode of ["no-cors", "cors", "same-origin"]) expect(await led("/", { "sec-fetch-mode": mode })).toBe(403);
+    for (const path of ["/?x", "//", "/main.js", "/api/stream", "/api/call?n=1", "/api/export"])
+      expect([path, await led(path, { cookie: watched.cookie })]).toEqual([path, 403]);
+    expect(await led("/", {}, "POST")).toBe(403);
+    expect(await led("/", { origin: "http://evil.example" })).toBe(403);
+  });
+
   it.each(ACTS)("lets nobody but its own page do %s", async (path) => {
     const { origin, headers } = watched;
     const { port } = new URL(origin);

@@ -67,7 +67,8 @@ export async function contextOf(browser: Browser, options: BrowserContextOptions
   onTestFinished(async ({ task }) => {
     // What a person would have seen, where a test waited for something in vain.
     if (task.result?.state === "fail")
-      for (const page of context.pages()) console.log(`The page when the test failed:\n${await page.innerText("body")}`);
+      for (const page of context.pages())
+        console.log(`The page when the test failed:\n${await page.innerText("body")}`);
     await context.close();
   });
   return context;

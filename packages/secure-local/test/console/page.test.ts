@@ -1,13 +1,24 @@
 // The page in a real browser: every screen with data and without, hostile text, both colours, four widths, the keyboard alone.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { repeated, sampled } from "../../../mcp/test/support/soak.js";
-import { COMMAND } from "../cli/command.js";
+import { COMMAND, start } from "../cli/command.js";
 import { contextOf, inBrowser, LONG, opened, show, started } from "./in-browser.js";
 import type { Watched } from "./running.js";
 
@@ -183,7 +194,7 @@ async function looksWell(page: Page, screen: string): Promise<void> {
     }
 }
 
-inBrowser("the console\'s page", (browser) => {
+inBrowser("the console's page", (browser) => {
   it(
     "says on every screen what comes next while there is nothing, and has no accessibility fault",
     { timeout: LONG },
@@ -447,4 +458,55 @@ inBrowser("the console\'s page", (browser) => {
     await show(page, "servers");
     await page.locator(".process-gone").getByText("Its client starts a new one").waitFor();
   });
+
+  it(
+    "is opened by --open through a file of this person's alone, which is gone afterwards",
+    { timeout: LONG },
+    async () => {
+      const home = mkdtempSync(join(tmpdir(), "opened-"));
+      onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
+      // What a desktop has: it is told which file to open, and other users of the machine see that.
+      writeFileSync(
+        join(home, "xdg-open"),
+        '#!/bin/sh\necho "$@" > "$HOME/told.new" && mv "$HOME/told.new" "$HOME/told"\n',
+        {
+          mode: 0o755,
+        },
+      );
+      const policy = join(home, "policy.yaml");
+      writeFileSync(policy, 'version: "1.0"\ntools: { allowed: [calculate] }\n', { mode: 0o600 });
+      const env = { PATH: `${home}:${process.env["PATH"] ?? ""}`, XDG_STATE_HOME: join(home, "state") };
+      const child = start(["console", "--open", "--policy", policy], { home, env });
+      onTestFinished(() => void child.kill("SIGKILL"));
+      await expect.poll(() => existsSync(join(home, "told")), { timeout: LONG }).toBe(true);
+      const file = readFileSync(join(home, "told"), "utf8").trimEnd();
+      expect(file).not.toContain("code=");
+      expect(statSync(file).mode & 0o077).toBe(0);
+      const page = await (await contextOf(browser())).newPage();
+      await page.goto(`file://${file}`);
+      await page.getByRole("status").filter({ hasText: "live" }).waitFor();
+      child.kill("SIGINT");
+      await once(child, "close");
+      expect(existsSync(file)).toBe(false);
+    },
+  );
+
+  it(
+    "shows what a call was answered with where the policy has it recorded, and where not how to",
+    { timeout: LONG },
+    async () => {
+      const policy = 'version: "1.0"\nsandbox: none\ntools: { allowed: [calculate] }\naudit: { results: RESULTS }\n';
+      for (const results of ["true", "false"]) {
+        const watched = await started({ signedIn: false, policy: policy.replace("RESULTS", results) });
+        const client = await watched.serve();
+        await client.request("tools/call", { name: "calculate", arguments: { expression: "6*7" } });
+        const { page } = await opened(await contextOf(browser()), watched);
+        await show(page, "calls");
+        await page.locator(".call-ok", { hasText: "calculate" }).locator("button").first().click();
+        const told = page.locator("aside, .panel").filter({ hasText: "Result" }).last();
+        if (results === "true") await told.locator("h4:text-is('Result') + *").getByText("42").waitFor();
+        else await told.getByText("audit.results: true").waitFor();
+      }
+    },
+  );
 });

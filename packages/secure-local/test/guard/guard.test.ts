@@ -1,6 +1,6 @@
 // The chain: who is let through, in which order things happen, and what is told and recorded.
 import { describe, expect, it } from "vitest";
-import { call, guardedServer, policyOf, textOf } from "./guarded-server.js";
+import { call, guardedServer, POLICY, policyOf, textOf } from "./guarded-server.js";
 
 const A_MINUTE = 61_000;
 const OLD = { revision: "2025-11-25" };
@@ -24,6 +24,40 @@ describe("the record", () => {
     expect(ties("call.result").sort()).toEqual(ties("call.intent").sort());
     const connections = audit.records().map(({ connection }) => connection);
     expect(new Set(connections)).toEqual(new Set([1, 2, 3, 4]));
+  });
+});
+
+describe("the record of a result", () => {
+  it.each(["2024-11-05", "2026-07-28"])(
+    "has what left, cleaned and cut, where the policy wants it (%s)",
+    async (revision) => {
+      const policy = `${POLICY.replace("1024", "20000")}audit: { results: true }\n`;
+      const { audit, tools, connect } = await guardedServer({ policy });
+      tools["echo"] = () => `\u001b[31mred\u001b[0m AKIA${"IOSFODNN7EXAMPLE"}`;
+      const peer = await connect({ revision });
+      const told = textOf(await call(peer, "echo", { text: "x" }));
+      expect(told).not.toContain("IOSFODNN7EXAMPLE");
+      const [, result] = audit.records();
+      expect(result).toMatchObject({ kind: "call.result", result: { content: [{ type: "text", text: told }] } });
+      tools["rude"] = () => "never";
+      await call(peer, "rude", {});
+      tools["broken"] = () => {
+        throw new Error("a text for the log alone");
+      };
+      await call(peer, "broken", {});
+      const failed = JSON.stringify(audit.records().at(-1)?.["result"]);
+      expect(failed).toContain("failed unexpectedly");
+      expect(failed).not.toContain("a text for the log alone");
+      tools["echo"] = () => "y".repeat(18_000);
+      await call(peer, "echo", { text: "x" });
+      expect(JSON.stringify(audit.records().at(-1)?.["result"]).length).toBeLessThan(17_000);
+    },
+  );
+
+  it("has none where the policy does not say so", async () => {
+    const { audit, connect } = await guardedServer();
+    await call(await connect(OLD), "echo", { text: "x" });
+    expect(audit.records().map((record) => "result" in record)).toEqual([false, false]);
   });
 });
 
