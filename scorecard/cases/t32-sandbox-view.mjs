@@ -79,7 +79,7 @@ export const defences = [
     name: "what a link leads to where protected names begin is judged by the link's name",
     steps: ["linkedBefore"],
     file: "secure-local/src/capabilities/files/protected-links.ts",
-    find: "if (kept !== undefined || this.#names.begins(at)) links.push(",
+    find: "if (kept !== undefined || this.#names.begins(written)) links.push(",
     replace: "if (kept !== undefined) links.push(",
   },
   {

@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, relative } from "node:path";
+import { linksNoText, noTextDefended } from "../support/links-no-text.mjs";
 import { place, SECRET } from "../support/place.mjs";
 import { selfRunning } from "../support/self-running.mjs";
 import { session, wasDenied, wasServed } from "../support/session.mjs";
@@ -11,11 +12,12 @@ import { session, wasDenied, wasServed } from "../support/session.mjs";
 export const goal = { id: "T34", title: "Files that run by themselves, keys, git's own files", atLeast: 30_000 };
 
 const rules = "packages/secure-local/src/capabilities/files/file-rules.ts";
+const names = "packages/secure-local/src/capabilities/files/protection-of.ts";
 export const defences = [
   {
     name: "what runs by itself is not written",
     steps: ["whatAReaderTried"],
-    file: rules,
+    file: names,
     find: "weaker ??= found;",
     replace: "weaker ??= undefined;",
   },
@@ -43,7 +45,7 @@ export const defences = [
   {
     name: "git's objects are known by their names",
     steps: ["history"],
-    file: rules,
+    file: names,
     find: "if (isGitObject(folded, index)) yield GIT_OBJECT;",
     replace: "",
   },
@@ -54,6 +56,7 @@ export const defences = [
     find: "...valued.flatMap(({ flag, text }) =>\n      namedIn(",
     replace: "...[].flatMap(({ flag, text }) =>\n      namedIn(",
   },
+  ...noTextDefended,
 ];
 
 const EVIL = new TextEncoder().encode("evil");
@@ -125,7 +128,17 @@ const EVERYDAY = [
 ];
 
 export async function run(report, parts) {
-  const steps = { everyName, whatAReaderTried, namedByCommands, links, programs, repositories, history, honest };
+  const steps = {
+    everyName,
+    whatAReaderTried,
+    namedByCommands,
+    links,
+    linksNoText,
+    programs,
+    repositories,
+    history,
+    honest,
+  };
   await report.take(steps, parts);
 }
 

@@ -8,23 +8,23 @@ export const waysDefended = [
     name: "each link and folder on the way to a protected name stays",
     steps: ["waysOfLinks"],
     file: "secure-local/src/capabilities/files/protected-links.ts",
-    find: "for (const written of this.#passed.get(path) ?? []) if (isThere(written)) return written;",
+    find: "for (const { written, at } of this.#passed.get(path) ?? []) if (isThere(at)) return written;",
     replace: "",
   },
   {
     name: "what a protected link leads to is protected before it is made",
     steps: ["waysOfLinks"],
     file: "secure-local/src/capabilities/files/protected-links.ts",
-    find: "if (kept !== undefined || this.#names.begins(at)) links.push({",
+    find: "if (kept !== undefined || this.#names.begins(written)) links.push({",
     replace:
-      "if (statSync(at, { throwIfNoEntry: false }) && (kept !== undefined || this.#names.begins(at))) links.push({",
+      "if (statSync(at, { throwIfNoEntry: false }) && (kept !== undefined || this.#names.begins(written))) links.push({",
   },
   {
     name: "no number of names hides a protected link",
     steps: ["waysOfLinks"],
     file: "secure-local/src/capabilities/files/protected-links.ts",
-    find: "readdirSync(path, { withFileTypes: true }).filter(",
-    replace: "readdirSync(path, { withFileTypes: true }).slice(0, 1).filter(",
+    find: "namesIn(path).filter(",
+    replace: "namesIn(path).slice(0, 1).filter(",
   },
 ];
 

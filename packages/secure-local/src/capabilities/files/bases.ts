@@ -58,7 +58,8 @@ export function placesStarted({ path, except, from, existing = false }: StartedF
     const around = isWhole ? [] : [next, real].map(parentOf);
     const whole = [next, real, realPrefixNow(next), ...around].map((place) => ({ path: place, except, alone: false }));
     places.push(...whole, ...links.map((link) => ({ path: link, except: undefined, alone: true })));
-    next = interpreterOf(real, from);
+    // By the name it is started by: where that leads need not be text.
+    next = interpreterOf(next, from);
   }
   return places.map((place) => ({ ...place, path: folded(place.path), written: place.path }));
 }
