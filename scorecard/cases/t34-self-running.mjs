@@ -5,6 +5,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statS
 import { homedir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { linksNoText, noTextDefended } from "../support/links-no-text.mjs";
+import { mountedStarts, mountsDefended } from "../support/mounted-starts.mjs";
 import { place, SECRET } from "../support/place.mjs";
 import { selfRunning } from "../support/self-running.mjs";
 import { session, wasDenied, wasServed } from "../support/session.mjs";
@@ -32,15 +33,15 @@ export const defences = [
     name: "a file HEAD makes a repository of a folder",
     steps: ["repositories"],
     file: rules,
-    find: "return this.#byName ? undefined : refusalOf(repositoryProtection(path, op), { op, reader });",
+    find: "return refusalOf(this.#repositoryProtection(path, op), { op, reader });",
     replace: "return undefined;",
   },
   {
     name: "what protected links lead to is protected",
     steps: ["links"],
     file: rules,
-    find: "for (const name of [...this.#linkedNames(path), ...this.#views.namesOf(path)]) {",
-    replace: "for (const name of this.#views.namesOf(path)) {",
+    find: "const linked = [path, ...names].flatMap((name) => this.#linkedNames(name));",
+    replace: "const linked: string[] = [];",
   },
   {
     name: "git's objects are known by their names",
@@ -57,6 +58,7 @@ export const defences = [
     replace: "...[].flatMap(({ flag, text }) =>\n      namedIn(",
   },
   ...noTextDefended,
+  ...mountsDefended,
 ];
 
 const EVIL = new TextEncoder().encode("evil");
@@ -134,6 +136,7 @@ export async function run(report, parts) {
     namedByCommands,
     links,
     linksNoText,
+    mountedStarts,
     programs,
     repositories,
     history,

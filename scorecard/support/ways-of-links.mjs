@@ -15,9 +15,9 @@ export const waysDefended = [
     name: "what a protected link leads to is protected before it is made",
     steps: ["waysOfLinks"],
     file: "secure-local/src/capabilities/files/protected-links.ts",
-    find: "if (kept !== undefined || this.#names.begins(written)) links.push({",
+    find: "if (led !== undefined && (kept !== undefined || this.#names.begins(written)))",
     replace:
-      "if (statSync(at, { throwIfNoEntry: false }) && (kept !== undefined || this.#names.begins(written))) links.push({",
+      "if (led !== undefined && statSync(at, { throwIfNoEntry: false }) && (kept !== undefined || this.#names.begins(written)))",
   },
   {
     name: "no number of names hides a protected link",

@@ -19,6 +19,7 @@ import { folded, type OwnFiles, programFiles, programPlaces, writtenPlaces } fro
 import { decide, type FileOperation } from "../../policy/decide.js";
 import type { Rule } from "../../policy/faults.js";
 import { liesIn, namesOf } from "./plain-path.js";
+import { Mounts } from "./mounted-names.js";
 import { homePlace, ProtectedLinks } from "./protected-links.js";
 import { SecondViews } from "./second-views.js";
 
@@ -125,13 +126,39 @@ export class FileRules {
   onTheWay(path: string): Refusal | undefined {
     if (this.#byName) return undefined;
     const fault = this.#lookAround(path);
-    const written = LINKS.passing(path);
-    if (fault !== undefined || written === undefined) return fault;
+    if (fault !== undefined) return fault;
+    const [written] = [path, ...MOUNTS.namesOf(path).names].flatMap((name) => LINKS.passing(name) ?? []);
+    if (written === undefined) return undefined;
     const named = protectionOf(written)?.rule ?? "built-in protection of where protected names begin";
     return {
       rule: `${named}, and this is on the way to it`,
       reason: "This name is protected, and no policy can allow to change it.",
     };
+  }
+
+  /** Whether protected names begin with one of its names (`beginsProtected`). */
+  begins(path: string, by: "bring" | "fill"): boolean {
+    return [path, ...this.otherNames(path), ...this.#outsideName(path)].some((name) => beginsProtected(name, by));
+  }
+
+  /** Every name under which what the path leads to is found as well: by links of protected names, and by what is mounted again. */
+  otherNames(path: string): string[] {
+    if (this.#byName) return [];
+    const { names } = MOUNTS.namesOf(path);
+    const linked = [path, ...names].flatMap((name) => this.#linkedNames(name));
+    return [...new Set([...linked, ...this.#views.namesOf(path), ...names])];
+  }
+
+  /**
+   * What a mounted part is called outside of a container, where others start what it says. Where that part as a whole is protected by
+   * its name there, and is all that is allowed, it would leave nothing.
+   */
+  #outsideName(path: string): string[] {
+    const { outside } = this.#byName ? { outside: undefined } : MOUNTS.namesOf(path);
+    if (outside === undefined) return [];
+    const { name, root, at } = outside;
+    const isGranted = protectionOf(root) !== undefined && this.#tops.some((top) => liesIn(top, at));
+    return isGranted ? [] : [name];
   }
 
   /** The names a path has by links of protected names. One that leads to all that is allowed would leave nothing. */
@@ -185,7 +212,7 @@ export class FileRules {
     const refusal = this.#lookAround(path) ?? this.#elsewhere(path, { op, reader });
     if (refusal !== undefined) return refusal;
     // What lies around a file may change, so this is not kept.
-    return this.#byName ? undefined : refusalOf(repositoryProtection(path, op), { op, reader });
+    return refusalOf(this.#repositoryProtection(path, op), { op, reader });
   }
 
   /**
@@ -193,10 +220,10 @@ export class FileRules {
    * lies in. For whoever shows folders to other programs.
    */
   protection(path: string): Protection | undefined {
-    const names = [...this.#namesFor(path), ...this.#linkedNames(path), ...this.#views.namesOf(path)];
+    const names = [...this.#namesFor(path), ...this.otherNames(path), ...this.#outsideName(path)];
     const found = names.flatMap((name) => [this.#ownProtection(name), protectionOf(name)]);
     const strict = found.find((protection) => protection?.from === "read and write");
-    return strict ?? (this.#byName ? undefined : repositoryProtection(path, "write")) ?? found.find(Boolean);
+    return strict ?? this.#repositoryProtection(path, "write") ?? found.find(Boolean);
   }
 
   #judged(path: string, asked: Asked): Refusal | undefined {
@@ -222,10 +249,19 @@ export class FileRules {
 
   /** What is led to by a protected link, or mounted a second time, is what it is there. Both come and go, so nothing is kept. */
   #elsewhere(path: string, asked: Asked): Refusal | undefined {
-    if (this.#byName) return undefined;
-    for (const name of [...this.#linkedNames(path), ...this.#views.namesOf(path)]) {
+    for (const name of this.otherNames(path)) {
       const refusal = this.#protectedAs(name, asked) ?? this.denial(name, asked.op);
       if (refusal !== undefined) return refusal;
+    }
+    const [outside] = this.#outsideName(path);
+    return outside === undefined ? undefined : this.#protectedAs(outside, asked);
+  }
+
+  #repositoryProtection(path: string, op: FileOperation): Protection | undefined {
+    if (this.#byName) return undefined;
+    for (const name of [path, ...MOUNTS.namesOf(path).names]) {
+      const found = repositoryProtection(name, op);
+      if (found !== undefined) return found;
     }
     return undefined;
   }
@@ -284,6 +320,8 @@ const LINKS: ProtectedLinks = new ProtectedLinks({
   large: new Set([GIT_STORE, "version-managers", "package-managers", "browsers", "histories"]),
   passedOver: COMMANDS,
 });
+
+const MOUNTS: Mounts = new Mounts();
 
 function underAliases(path: string, aliases: readonly Alias[]): string[] {
   const others = aliases.filter(({ real }) => liesIn(path, real));

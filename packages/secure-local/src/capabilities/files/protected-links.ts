@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { asked, type BytePath, bytesOfPath, looksLike } from "./byte-path.js";
 import { type Passage, passageTo } from "./leads-to.js";
 import { slashed } from "./own-files.js";
-import { join } from "./plain-path.js";
+import { join, liesIn } from "./plain-path.js";
 import { parentOf } from "./root-folders.js";
 
 /** What is known of names. */
@@ -133,9 +133,11 @@ export class ProtectedLinks {
   #found(start: string, before: Place | undefined): Omit<Place, "due"> {
     const links: Link[] = [];
     const folders = new Map<BytePath, Folder>();
-    const waiting = [{ path: bytesOfPath(start), depth: 0 }];
-    for (const { path, depth } of waiting) {
+    const waiting = [{ path: bytesOfPath(start), depth: 0, isBehind: false }];
+    for (const { path, depth, isBehind } of waiting) {
       const folder = this.#folder(path, before?.folders.get(path));
+      // What a link leads to and nobody may list has nothing for its owner's programs.
+      if (folder === undefined && isBehind) continue;
       if (folder === undefined)
         return { links, folders, fault: notLookedThrough(`"${looksLike(path)}" cannot be listed`) };
       folders.set(path, folder);
@@ -146,13 +148,16 @@ export class ProtectedLinks {
         const isPassedOver = kept === this.#names.passedOver;
         // The folder may be a link; what lies in it is not looked at.
         if (isPassedOver && (!isLink || this.#names.classOf(looksLike(path)) === kept)) continue;
-        if (isLink) {
-          if (kept !== undefined || this.#names.begins(written)) links.push({ written, at, ...passageTo(at) });
-        } else if (isFolder && depth < DEEPEST && (kept !== undefined || this.#names.leadsOn(looksLike(name)))) {
-          // What lies in a protected folder may be a link too.
-          const least = kept === undefined ? 0 : this.#names.large.has(kept) ? DEEPEST : DEEPEST - WITHIN;
-          waiting.push({ path: at, depth: Math.max(depth + 1, least) });
-        }
+        const led = isLink ? passageTo(at) : undefined;
+        if (led !== undefined && (kept !== undefined || this.#names.begins(written)))
+          links.push({ written, at, ...led });
+        if (isPassedOver || depth >= DEEPEST || (!isLink && !isFolder)) continue;
+        // One that leads back to where it is looked from would give everything there a protected name.
+        if (led?.real !== undefined && liesIn(start, led.real)) continue;
+        if (kept === undefined && !this.#names.leadsOn(looksLike(name))) continue;
+        // What lies in a protected folder may be a link too, and so may what lies behind one.
+        const least = kept === undefined ? 0 : this.#names.large.has(kept) ? DEEPEST : DEEPEST - WITHIN;
+        waiting.push({ path: at, depth: Math.max(depth + 1, least), isBehind: isBehind || isLink });
       }
       if (waiting.length > MOST_FOLDERS)
         return { links, folders, fault: notLookedThrough(`"${start}" has too many folders with protected names`) };
