@@ -57,6 +57,13 @@ export const defences = [
     find: "...valued.flatMap(({ flag, text }) =>\n      namedIn(",
     replace: "...[].flatMap(({ flag, text }) =>\n      namedIn(",
   },
+  {
+    name: "no case of a letter makes another name",
+    steps: ["everyName"],
+    file: "packages/secure-local/src/policy/fold-case.ts",
+    find: "return text.toLowerCase().toUpperCase().toLowerCase();",
+    replace: "return text.toLowerCase();",
+  },
   ...noTextDefended,
   ...mountsDefended,
 ];

@@ -8,7 +8,7 @@ export const waysDefended = [
     name: "each link and folder on the way to a protected name stays",
     steps: ["waysOfLinks"],
     file: "secure-local/src/capabilities/files/protected-links.ts",
-    find: "for (const { written, at } of this.#passed.get(path) ?? []) if (isThere(at)) return written;",
+    find: "if (isThere(link.at) && isOne(place, path)) return link.written;",
     replace: "",
   },
   {

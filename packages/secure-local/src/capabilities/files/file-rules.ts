@@ -15,12 +15,14 @@ import {
 import { aliasesOf, placesStarted, type StartedPlace } from "./bases.js";
 import { COMMANDS, GIT_STORE, OWN, PROGRAM, type Protection, STARTED } from "./protected-names.js";
 import { beginsProtected, foldName, leadsOn, mayCount, protectionOf } from "./protection-of.js";
-import { folded, type OwnFiles, programFiles, programPlaces, writtenPlaces } from "./own-files.js";
+import { type OwnFiles, programFiles, programPlaces, writtenPlaces } from "./own-files.js";
+import { foldCase } from "../../policy/fold-case.js";
 import { decide, type FileOperation } from "../../policy/decide.js";
 import type { Rule } from "../../policy/faults.js";
-import { liesIn, namesOf } from "./plain-path.js";
+import { join, liesIn, namesOf } from "./plain-path.js";
 import { Mounts } from "./mounted-names.js";
 import { homePlace, ProtectedLinks } from "./protected-links.js";
+import { type Listing, LISTING, storedPath } from "./stored-names.js";
 import { SecondViews } from "./second-views.js";
 
 /** Why a path is refused. */
@@ -38,6 +40,10 @@ const LONGEST_KNOWN = 256;
 const OTHERS_MS = 1_000;
 /** A link that moves on with each release leaves one behind; the policy is loaded anew long before. */
 const MOST_FORMER = 1_000;
+const SHORT_NAME: Refusal = Object.freeze({
+  rule: "built-in protection of names that are short for others",
+  reason: "The file system knows it by another name, which cannot be found out; use the name that its folder lists.",
+});
 const OUTSIDE: Refusal = Object.freeze({ rule: "default deny", reason: "The policy does not allow it." });
 
 /** Who looks: git's own files are for the reader of git history and for nobody else. */
@@ -61,13 +67,15 @@ export class FileRules {
   /** Folded, as named and as they really are. */
   readonly #started: readonly StartedPlace[];
   readonly #byName: boolean;
+  readonly #system: SeenSystem;
   readonly #views: SecondViews;
   readonly #permissions: readonly (readonly string[])[];
   /** Judgements made: they cannot change as long as the policy does not. */
   readonly #known = new Map<string, Refusal>();
 
-  private constructor(policy: Policy, { aliases, former, own, started, byName }: Known) {
+  private constructor(policy: Policy, { aliases, former, own, started, byName, system }: Known) {
     this.policy = policy;
+    this.#system = system;
     this.#started = started;
     this.#byName = byName;
     this.#aliases = aliases;
@@ -91,13 +99,15 @@ export class FileRules {
       own: [] as readonly string[] as OwnFiles,
       started: [],
       byName: true,
+      system: SYSTEM,
     });
   }
 
-  static async of(policy: Policy, own: OwnFiles): Promise<FileRules> {
+  /** `system`: another one, for tests. */
+  static async of(policy: Policy, own: OwnFiles, system: SeenSystem = SYSTEM): Promise<FileRules> {
     const { linked: aliases, others: former } = await aliasesOf(policy.filesystem);
     const started = startedFiles(policy).flatMap(placesStarted);
-    const rules = new FileRules(policy, { aliases, former, own, started, byName: false });
+    const rules = new FileRules(policy, { aliases, former, own, started, byName: false, system });
     await rules.#findTops();
     return rules;
   }
@@ -127,7 +137,7 @@ export class FileRules {
     if (this.#byName) return undefined;
     const fault = this.#lookAround(path);
     if (fault !== undefined) return fault;
-    const [written] = [path, ...MOUNTS.namesOf(path).names].flatMap((name) => LINKS.passing(name) ?? []);
+    const [written] = [path, ...this.#system.mounts.namesOf(path).names].flatMap((name) => LINKS.passing(name) ?? []);
     if (written === undefined) return undefined;
     const named = protectionOf(written)?.rule ?? "built-in protection of where protected names begin";
     return {
@@ -144,9 +154,17 @@ export class FileRules {
   /** Every name under which what the path leads to is found as well: by links of protected names, and by what is mounted again. */
   otherNames(path: string): string[] {
     if (this.#byName) return [];
-    const { names } = MOUNTS.namesOf(path);
+    const stored = this.#storedPath(path) ?? path;
+    const mounted = [path, stored].flatMap((name) => this.#system.mounts.namesOf(name).names);
+    const names = stored === path ? mounted : [stored, ...mounted];
     const linked = [path, ...names].flatMap((name) => this.#linkedNames(name));
     return [...new Set([...linked, ...this.#views.namesOf(path), ...names])];
+  }
+
+  /** By the names that its folders list; undefined where they do not list what is there. */
+  #storedPath(path: string): string | undefined {
+    const short = this.#system.mounts.shortNames(path);
+    return short === undefined ? path : storedPath(path, short, this.#system.listing);
   }
 
   /**
@@ -154,7 +172,7 @@ export class FileRules {
    * its name there, and is all that is allowed, it would leave nothing.
    */
   #outsideName(path: string): string[] {
-    const { outside } = this.#byName ? { outside: undefined } : MOUNTS.namesOf(path);
+    const { outside } = this.#byName ? { outside: undefined } : this.#system.mounts.namesOf(path);
     if (outside === undefined) return [];
     const { name, root, at } = outside;
     const isGranted = protectionOf(root) !== undefined && this.#tops.some((top) => liesIn(top, at));
@@ -231,7 +249,8 @@ export class FileRules {
     const names = this.#namesFor(path);
     // What lies outside is all alike: the rule that protects it would say what it is.
     if (!names.some((name) => this.roots.some((root) => liesIn(name, root)))) return OUTSIDE;
-    for (const name of [...names, ...underAliases(path, this.#former)]) {
+    // What is allowed is written as it is allowed; what is denied is denied in all spellings, behind links too.
+    for (const name of [path, ...underAliases(path, [...this.#aliases, ...this.#former], foldCase)]) {
       const refusal = this.#protectedAs(name, asked) ?? this.denial(name, op);
       if (refusal !== undefined) return refusal;
     }
@@ -249,6 +268,8 @@ export class FileRules {
 
   /** What is led to by a protected link, or mounted a second time, is what it is there. Both come and go, so nothing is kept. */
   #elsewhere(path: string, asked: Asked): Refusal | undefined {
+    if (this.#byName) return undefined;
+    if (this.#storedPath(path) === undefined) return SHORT_NAME;
     for (const name of this.otherNames(path)) {
       const refusal = this.#protectedAs(name, asked) ?? this.denial(name, asked.op);
       if (refusal !== undefined) return refusal;
@@ -259,7 +280,7 @@ export class FileRules {
 
   #repositoryProtection(path: string, op: FileOperation): Protection | undefined {
     if (this.#byName) return undefined;
-    for (const name of [path, ...MOUNTS.namesOf(path).names]) {
+    for (const name of [path, ...this.#system.mounts.namesOf(path).names]) {
       const found = repositoryProtection(name, op);
       if (found !== undefined) return found;
     }
@@ -277,7 +298,7 @@ export class FileRules {
   }
 
   #ownProtection(path: string): Protection | undefined {
-    const name = folded(path);
+    const name = foldCase(path);
     if (this.#own.some((own) => liesIn(name, own) || name.startsWith(`${own}.`))) return OWN;
     if (programFiles().some((own) => liesIn(name, own))) return PROGRAM;
     const started = this.#started.some(
@@ -321,11 +342,22 @@ const LINKS: ProtectedLinks = new ProtectedLinks({
   passedOver: COMMANDS,
 });
 
-const MOUNTS: Mounts = new Mounts();
+/** What is asked about mounts and folders. */
+interface SeenSystem {
+  readonly mounts: Mounts;
+  readonly listing: Listing;
+}
 
-function underAliases(path: string, aliases: readonly Alias[]): string[] {
-  const others = aliases.filter(({ real }) => liesIn(path, real));
-  return others.map(({ real, written }) => written + path.slice(real === "/" ? 0 : real.length));
+const SYSTEM: SeenSystem = { mounts: new Mounts(), listing: LISTING };
+
+/** `fold`: where the names of folders are compared by what it makes of them. */
+function underAliases(path: string, aliases: readonly Alias[], fold: (path: string) => string = same): string[] {
+  const others = aliases.filter(({ real }) => liesIn(fold(path), fold(real)));
+  return others.map(({ real, written }) => namesOf(path).slice(namesOf(real).length).reduce(join, written));
+}
+
+function same(path: string): string {
+  return path;
 }
 
 interface Known {
@@ -335,6 +367,7 @@ interface Known {
   readonly started: readonly StartedPlace[];
   /** Whether nothing is known but names. */
   readonly byName: boolean;
+  readonly system: SeenSystem;
 }
 
 interface Asked {

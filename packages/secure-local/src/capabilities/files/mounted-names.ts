@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import { type BytePath, bytesOfPath, looksLike, textOfPath } from "./byte-path.js";
 import { join, liesIn } from "./plain-path.js";
+import type { ShortNames } from "./stored-names.js";
 
 interface Mount {
   readonly id: string;
@@ -17,6 +18,9 @@ interface Mount {
   readonly root: BytePath;
   /** Where. */
   readonly at: BytePath;
+  /** The kind of file system, and what it was told. */
+  readonly type: string;
+  readonly options: readonly string[];
 }
 
 export interface MountedNames {
@@ -45,6 +49,12 @@ const ESCAPED = /\\([0-7]{3})/g;
 const REMOVED = /\/\/deleted$/;
 /** Stands for wherever a file system is mounted outside: no protected name begins so. */
 const SOMEWHERE = "/(elsewhere)";
+/** Kinds of file systems that know a file by the name it was given and by no other. */
+const ONE_NAME: ReadonlySet<string> = new Set(
+  "bcachefs btrfs cramfs erofs ext2 ext3 ext4 f2fs jffs2 overlay proc ramfs reiserfs rootfs squashfs sysfs tmpfs ubifs xfs zfs".split(
+    " ",
+  ),
+);
 const NONE: MountedNames = { names: [], outside: undefined };
 
 export class Mounts {
@@ -69,6 +79,14 @@ export class Mounts {
       this.#known.set(path, known);
     }
     return known;
+  }
+
+  /** Which names there may be short for others; undefined on file systems that have none. */
+  shortNames(path: string): ShortNames | undefined {
+    if (performance.now() - this.#since >= KEPT_MS) this.#renew();
+    const mount = this.#mountOf(bytesOfPath(path));
+    if (mount === undefined || ONE_NAME.has(mount.type)) return undefined;
+    return mount.options.includes("nonumtail") ? "any" : "marked";
   }
 
   #namesOf(path: BytePath): MountedNames {
@@ -133,11 +151,17 @@ function readTable(): string {
   }
 }
 
+/** From here on there are fields that may be missing, up to one that is a dash. */
+const OPTIONAL = 6;
+
 function mountOf(line: string): Mount | undefined {
-  const [id, parent, device, root, at] = line.split(" ").map((field) => field.replace(ESCAPED, unescaped));
+  const fields = line.split(" ").map((field) => field.replace(ESCAPED, unescaped));
+  const [id, parent, device, root, at] = fields;
+  const [type = "", , options = ""] = fields.slice(fields.indexOf("-", OPTIONAL) + 1);
   if (id === undefined || parent === undefined || device === undefined || !root?.startsWith("/") || !at)
     return undefined;
-  return REMOVED.test(root) || REMOVED.test(at) ? undefined : { id, parent, device, root, at };
+  if (REMOVED.test(root) || REMOVED.test(at)) return undefined;
+  return { id, parent, device, root, at, type, options: options.split(",") };
 }
 
 function unescaped(_: string, octal: string): string {

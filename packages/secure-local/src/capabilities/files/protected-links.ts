@@ -4,6 +4,7 @@
 // top of what is allowed, and in each folder above what is to be used, as soon as something there is to be used.
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
+import { foldCase } from "../../policy/fold-case.js";
 import { asked, type BytePath, bytesOfPath, looksLike } from "./byte-path.js";
 import { type Passage, passageTo } from "./leads-to.js";
 import { slashed } from "./own-files.js";
@@ -60,6 +61,12 @@ interface Link extends Passage {
   readonly at: BytePath;
 }
 
+/** A link, by a place on the way it leads. */
+interface Led {
+  readonly link: Link;
+  readonly place: string;
+}
+
 interface Place {
   readonly due: number;
   readonly links: readonly Link[];
@@ -72,10 +79,10 @@ interface Place {
 export class ProtectedLinks {
   readonly #names: KnownNames;
   readonly #places = new Map<string, Place>();
-  /** By where they lead. */
-  #led = new Map<string, Set<Link>>();
-  /** By what is passed on the way. */
-  #passed = new Map<string, Set<Link>>();
+  /** By where they lead, folded: some file systems take other spellings of it for the same. */
+  #led = new Map<string, Set<Led>>();
+  /** By what is passed on the way, folded. */
+  #passed = new Map<string, Set<Led>>();
 
   constructor(names: KnownNames) {
     this.#names = names;
@@ -99,15 +106,18 @@ export class ProtectedLinks {
     if (this.#led.size === 0) return [];
     const names = [];
     for (let real = path; ; real = parentOf(real)) {
-      for (const { written, at } of this.#led.get(real) ?? [])
-        if (isThere(at)) names.push({ name: written + path.slice(real === "/" ? 0 : real.length), written, real });
+      for (const { link, place } of this.#led.get(foldCase(real)) ?? [])
+        if (isThere(link.at) && isOne(place, real))
+          names.push({ name: link.written + path.slice(real === "/" ? 0 : real.length), written: link.written, real });
       if (real === parentOf(real)) return names;
     }
   }
 
   /** The protected name on whose way a path lies. */
   passing(path: string): string | undefined {
-    for (const { written, at } of this.#passed.get(path) ?? []) if (isThere(at)) return written;
+    if (this.#passed.size === 0) return undefined;
+    for (const { link, place } of this.#passed.get(foldCase(path)) ?? [])
+      if (isThere(link.at) && isOne(place, path)) return link.written;
     return undefined;
   }
 
@@ -124,8 +134,8 @@ export class ProtectedLinks {
     this.#passed = new Map();
     for (const { links } of this.#places.values()) {
       for (const link of links) {
-        if (link.real !== undefined) add(this.#led, link.real, link);
-        for (const path of link.passed) add(this.#passed, path, link);
+        if (link.real !== undefined) add(this.#led, { link, place: link.real });
+        for (const place of link.passed) add(this.#passed, { link, place });
       }
     }
   }
@@ -210,8 +220,20 @@ function namesIn(folder: BytePath): Named[] {
   }));
 }
 
-function add(map: Map<string, Set<Link>>, key: string, link: Link): void {
-  map.set(key, (map.get(key) ?? new Set()).add(link));
+function add(map: Map<string, Set<Led>>, led: Led): void {
+  const key = foldCase(led.place);
+  map.set(key, (map.get(key) ?? new Set()).add(led));
+}
+
+/** Whether a path is a place that differs in nothing but its spelling: it is if they are one file, and may be where neither is there. */
+function isOne(place: string, path: string): boolean {
+  if (place === path) return true;
+  try {
+    const [one, other] = [place, path].map((each) => lstatSync(each, { bigint: true, throwIfNoEntry: false }));
+    return one === undefined || other === undefined ? one === other : one.dev === other.dev && one.ino === other.ino;
+  } catch {
+    return true;
+  }
 }
 
 function isSame(some: readonly Link[], others: readonly Link[]): boolean {

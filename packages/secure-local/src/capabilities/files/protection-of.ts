@@ -1,5 +1,6 @@
 // Knows what the names of a path protect it from, in whatever spelling, without a look at the disk.
 import { homedir } from "node:os";
+import { foldLetters, withoutIgnorable } from "../../policy/fold-case.js";
 import { GIT_STORE, KERNEL_FOLDERS, NAME_CLASSES, namesIn, type Protection } from "./protected-names.js";
 
 // Brings a name into the one form in which protected names are compared, so that no spelling of them slips through.
@@ -12,13 +13,9 @@ const TAIL = /(?:(?<=.):.*|(?<![. ])[. ]+)$/su;
 /** Case, Unicode form, invisible characters, trailing dots and spaces and stream names make no difference in it. */
 export function foldName(name: string): string {
   if (PLAIN.test(name)) return name.toLowerCase();
-  return withoutIgnorable(name.normalize("NFKC")).toLowerCase().normalize("NFKC").replace(TAIL, "");
-}
-
-/** Characters some file systems leave out when they compare names (HFS+), and others that cannot be seen. */
-function withoutIgnorable(name: string): string {
-  // Not at the top of the file: there this pattern would have every start look up Unicode's tables.
-  return name.replace(/\p{Default_Ignorable_Code_Point}/gu, "");
+  return foldLetters(withoutIgnorable(name.normalize("NFKC")))
+    .normalize("NFKC")
+    .replace(TAIL, "");
 }
 
 // Finds out whether a path is one of those no tool reaches, in whatever spelling, and what it is protected from.
