@@ -20,6 +20,7 @@ import { foldCase } from "../../policy/fold-case.js";
 import { decide, type FileOperation } from "../../policy/decide.js";
 import type { Rule } from "../../policy/faults.js";
 import { join, liesIn, namesOf } from "./plain-path.js";
+import { FolderSurvey } from "./folder-survey.js";
 import { Mounts } from "./mounted-names.js";
 import { homePlace, ProtectedLinks } from "./protected-links.js";
 import { type Listing, LISTING, storedPath } from "./stored-names.js";
@@ -115,6 +116,7 @@ export class FileRules {
   async #findTops(): Promise<void> {
     const real = await Promise.all(this.roots.map(realPrefix));
     this.#tops = [...new Set([...this.roots, ...real])];
+    await SURVEY.add(outermost(real));
   }
 
   /**
@@ -349,6 +351,14 @@ interface SeenSystem {
 }
 
 const SYSTEM: SeenSystem = { mounts: new Mounts(), listing: LISTING };
+
+/** Packages are brought by programs, and no person keeps settings there. */
+const PACKAGES = /\/node_modules$/;
+
+const SURVEY: FolderSurvey = new FolderSurvey((folder) => void LINKS.look(folder), {
+  mayCount,
+  isApart: (path) => PACKAGES.test(path) || protectionOf(path) !== undefined,
+});
 
 /** `fold`: where the names of folders are compared by what it makes of them. */
 function underAliases(path: string, aliases: readonly Alias[], fold: (path: string) => string = same): string[] {
