@@ -25,6 +25,7 @@ export const mountsDefended = [
   },
 ];
 
+const WALL = "bwrap";
 const COMMAND = fileURLToPath(new URL("../../packages/secure-local/dist/mcp-secure-local.cjs", import.meta.url));
 /** Parts of a home, and the files in them that are protected there. */
 const PARTS = {
@@ -58,7 +59,7 @@ async function answersOf(at, hidden, calls) {
     COMMAND,
   ];
   const env = { PATH: process.env.PATH, HOME: home, MCP_SECURE_LOCAL_AUDIT: join(at.base, "audit.log") };
-  const child = spawn("bwrap", [...words, "--policy", policy], { env, stdio: ["pipe", "pipe", "ignore"] });
+  const child = spawn(WALL, [...words, "--policy", policy], { env, stdio: ["pipe", "pipe", "ignore"] });
   const clientInfo = { name: "scorecard", version: "1" };
   const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
   const asked = calls.map(([name, args], index) => ({

@@ -83,6 +83,7 @@ describe("the names of what is mounted in several places", () => {
   });
 });
 
+const WALL = "bwrap";
 const COMMAND = fileURLToPath(new URL("../../dist/mcp-secure-local.cjs", import.meta.url));
 type Call = readonly [tool: string, args: Readonly<Record<string, unknown>>];
 
@@ -111,7 +112,7 @@ async function asked(
     })),
   ];
   const child = spawn(
-    "bwrap",
+    WALL,
     ["--dev-bind", "/", "/", ...mounted, ...covered, "--", process.execPath, COMMAND, "--policy", policy],
     {
       env: { PATH: process.env["PATH"], HOME: join(t.base, "home"), MCP_SECURE_LOCAL_AUDIT: join(t.base, "audit.log") },
