@@ -58,7 +58,7 @@ export const defences = [
     name: "no link stands, and no filled folder comes, where protected names begin",
     steps: ["beginnings"],
     file: "secure-local/src/capabilities/sandbox-reach.ts",
-    find: "if (bringsMore(asked) && beginsProtected(path, asked)) return false;",
+    find: "if (bringsMore(asked) && this.#rules.begins(path, asked)) return false;",
     replace: "",
   },
   {
@@ -79,8 +79,8 @@ export const defences = [
     name: "what a link leads to where protected names begin is judged by the link's name",
     steps: ["linkedBefore"],
     file: "secure-local/src/capabilities/files/protected-links.ts",
-    find: "if (kept !== undefined || this.#names.begins(at)) links.push(",
-    replace: "if (kept !== undefined) links.push(",
+    find: "if (led !== undefined && (kept !== undefined || this.#names.begins(written)))",
+    replace: "if (led !== undefined && kept !== undefined)",
   },
   {
     name: "a name is judged as it is, and not as what it is decoded to",
@@ -100,7 +100,7 @@ export const defences = [
     name: "what shells source of an environment is not changed by a sandbox that did not make it",
     steps: ["environments"],
     file: "secure-local/src/capabilities/sandbox-reach.ts",
-    find: 'if (op === "write" && this.#environments.isSourcedElsewhere(path)) return false;',
+    find: 'if (op === "write" && this.#isSourcedElsewhere(path)) return false;',
     replace: "",
   },
   {

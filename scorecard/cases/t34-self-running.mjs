@@ -4,6 +4,8 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, relative } from "node:path";
+import { linksNoText, noTextDefended } from "../support/links-no-text.mjs";
+import { mountedStarts, mountsDefended } from "../support/mounted-starts.mjs";
 import { place, SECRET } from "../support/place.mjs";
 import { selfRunning } from "../support/self-running.mjs";
 import { session, wasDenied, wasServed } from "../support/session.mjs";
@@ -11,11 +13,12 @@ import { session, wasDenied, wasServed } from "../support/session.mjs";
 export const goal = { id: "T34", title: "Files that run by themselves, keys, git's own files", atLeast: 30_000 };
 
 const rules = "packages/secure-local/src/capabilities/files/file-rules.ts";
+const names = "packages/secure-local/src/capabilities/files/protection-of.ts";
 export const defences = [
   {
     name: "what runs by itself is not written",
     steps: ["whatAReaderTried"],
-    file: rules,
+    file: names,
     find: "weaker ??= found;",
     replace: "weaker ??= undefined;",
   },
@@ -30,20 +33,20 @@ export const defences = [
     name: "a file HEAD makes a repository of a folder",
     steps: ["repositories"],
     file: rules,
-    find: "return this.#byName ? undefined : refusalOf(repositoryProtection(path, op), { op, reader });",
+    find: "return refusalOf(this.#repositoryProtection(path, op), { op, reader });",
     replace: "return undefined;",
   },
   {
     name: "what protected links lead to is protected",
     steps: ["links"],
     file: rules,
-    find: "for (const name of [...this.#linkedNames(path), ...this.#views.namesOf(path)]) {",
-    replace: "for (const name of this.#views.namesOf(path)) {",
+    find: "const linked = [path, ...names].flatMap((name) => this.#linkedNames(name));",
+    replace: "const linked: string[] = [];",
   },
   {
     name: "git's objects are known by their names",
     steps: ["history"],
-    file: rules,
+    file: names,
     find: "if (isGitObject(folded, index)) yield GIT_OBJECT;",
     replace: "",
   },
@@ -54,6 +57,15 @@ export const defences = [
     find: "...valued.flatMap(({ flag, text }) =>\n      namedIn(",
     replace: "...[].flatMap(({ flag, text }) =>\n      namedIn(",
   },
+  {
+    name: "no case of a letter makes another name",
+    steps: ["everyName"],
+    file: "packages/secure-local/src/policy/fold-case.ts",
+    find: "return text.toLowerCase().toUpperCase().toLowerCase();",
+    replace: "return text.toLowerCase();",
+  },
+  ...noTextDefended,
+  ...mountsDefended,
 ];
 
 const EVIL = new TextEncoder().encode("evil");
@@ -125,7 +137,18 @@ const EVERYDAY = [
 ];
 
 export async function run(report, parts) {
-  const steps = { everyName, whatAReaderTried, namedByCommands, links, programs, repositories, history, honest };
+  const steps = {
+    everyName,
+    whatAReaderTried,
+    namedByCommands,
+    links,
+    linksNoText,
+    mountedStarts,
+    programs,
+    repositories,
+    history,
+    honest,
+  };
   await report.take(steps, parts);
 }
 

@@ -64,8 +64,8 @@ export const defences = [
   {
     name: "the program's own files are known where they are mounted a second time",
     file: "packages/secure-local/src/capabilities/files/file-rules.ts",
-    find: "for (const name of [...this.#linkedNames(path), ...this.#views.namesOf(path)]) {",
-    replace: "for (const name of this.#linkedNames(path)) {",
+    find: "return [...new Set([...linked, ...this.#views.namesOf(path), ...names])];",
+    replace: "return linked;",
     built: true,
   },
 ];

@@ -68,6 +68,20 @@ export const defences = [
     find: "if (version !== VERSION) throw",
     replace: "if (version === VERSION - 3) throw",
   },
+  {
+    name: "no file of a plugin is another name of one that no tool reads",
+    steps: ["otherNames"],
+    file: "secure-local/src/plugins/plugin-content.ts",
+    find: "if (apart !== undefined) yield* reader.refuseOtherNames(apart);",
+    replace: "",
+  },
+  {
+    name: "a copy has one name",
+    steps: ["otherNames"],
+    file: "secure-local/src/plugins/plugin-cache.ts",
+    find: 'await takeContent(root, { apart: "copy" })',
+    replace: "await takeContent(root)",
+  },
 ];
 
 const MAIN = `#!/bin/sh
@@ -141,7 +155,7 @@ export async function run(report, given) {
   parts = given;
   const base = fs.mkdtempSync(join(homedir(), ".scorecard-pins-"));
   try {
-    await report.take({ exchanged, twoTrees, swapped, touched, locks }, base);
+    await report.take({ exchanged, twoTrees, swapped, touched, locks, otherNames }, base);
   } finally {
     for (const folder of foldersIn(base)) fs.chmodSync(folder, 0o700);
     fs.rmSync(base, { recursive: true, force: true });
@@ -434,4 +448,62 @@ async function locks(report, base) {
     await server.stop();
     return answer.includes("approved") || answer.slice(0, 300);
   });
+}
+
+/** Files that no tool reads, by where they lie: at home, above the plugin, among the program's own. */
+const UNREAD = [
+  ...[".ssh/id", ".ssh/a/b/c/d/e/f", ".netrc", ".aws/credentials", ".config/gh/hosts.yml", ".gnupg/private/key"],
+  ...[".local/share/keyrings/login.keyring", ".mozilla/firefox/p/logins.json", ".bash_history", ".docker/config.json"],
+  ...["work/.env", "work/server.key", "work/config/secrets.yml", ".env", "own/tokens.json", "own/deep/er/token"],
+  ...["log/audit.jsonl", "conf/policy.yaml"],
+];
+const PLACES = ["words.txt", "lib/deep/words.txt", "node_modules/x/index.js"];
+
+/** A file of the plugin that is the same file as one of those, in each place of a plugin. */
+async function otherNames(report, base) {
+  report.kind("hard links of files that no tool reads in a plugin's folder", { found: "attack" });
+  const home = join(base, "hard-home");
+  const before = process.env.HOME;
+  process.env.HOME = home;
+  const at = join(home, "work/plugin");
+  const keeper = new parts.PluginCache(join(base, "hard-copies"));
+  const own = [join(home, "own"), join(home, "log/audit"), join(home, "conf/policy.yaml")];
+  const take = () =>
+    keeper.take(at, { own }).then(
+      (kept) => kept.root,
+      (error) => error,
+    );
+  const linked = (name, place) => {
+    write(at, "approved");
+    const path = put(dirname(join(home, name)), name.split("/").at(-1), "SECRET");
+    fs.mkdirSync(dirname(join(at, place)), { recursive: true });
+    fs.linkSync(path, join(at, place));
+    return path;
+  };
+  try {
+    for (const name of UNREAD)
+      for (const place of PLACES)
+        await report.attack(`${name} as ${place}`, async () => {
+          const secret = linked(name, place);
+          const got = await take();
+          if (typeof got === "string") report.sideEffect(`${name} was copied`);
+          fs.rmSync(secret);
+          return /another name \(hard link\)/.test(got.message ?? "") || String(got);
+        });
+    for (const name of ["store/x.js", "work/src/x.js", "work/plugin/lib/other.sh"])
+      await report.benign(`another name of ${name}`, async () => {
+        linked(name, "same.js");
+        return typeof (await take()) === "string";
+      });
+    await report.attack("a copy that was given another name is started", async () => {
+      write(at, "approved");
+      const kept = await take();
+      fs.chmodSync(kept, 0o700);
+      fs.linkSync(join(kept, "main.sh"), join(base, "hard-held"));
+      return fs.statSync(join(await take(), "main.sh")).nlink === 1 || "it has two names";
+    });
+  } finally {
+    keeper.close();
+    process.env.HOME = before;
+  }
 }

@@ -47,7 +47,12 @@ export const BOUNDED = [
     "one text of a record, cut before it is redacted",
   ],
   ["packages/secure-local/src/capabilities/dial.ts", "%.*$", 64, "an address as the system writes it"],
-  ["packages/secure-local/src/capabilities/files/file-rules.ts", "(?:(?<=.):", 4_096, "one path the system can open"],
+  [
+    "packages/secure-local/src/capabilities/files/protection-of.ts",
+    "(?:(?<=.):",
+    4_096,
+    "one path the system can open",
+  ],
   ["packages/secure-local/src/cli/", "", 4_096, "what the user of the terminal typed, or their own settings", 50],
   ["packages/secure-local/src/policy/", "", 4_096, "one line of the operator's own policy", 50],
   ["packages/secure-local/src/prompts/analyze-logs.ts", "", 4_096, "one line of a log, cut before it is read"],

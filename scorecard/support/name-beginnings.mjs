@@ -9,6 +9,7 @@ const DEPTHS = ["", "sub/"];
 const CUT = [
   [".config", "autostart/x.desktop"],
   [".config/systemd", "user/x.service"],
+  [".config", "Code/User/settings.json"],
   [".local", "share/applications/x.desktop"],
   [".local/share", "dbus-1/services/x.service"],
   [".cargo", "config.toml"],
@@ -51,6 +52,7 @@ export async function linkedBefore(report, parts, ground) {
       written: `mkdir -p kept/${dirname(rest)}; echo ${EVIL} > kept/${rest}`,
       "moved there": `mkdir -p kept/${dirname(rest)}; echo ${EVIL} > n; mv n kept/${rest}`,
       "made in a folder that is moved": `mkdir -p n/${dirname(rest)}; echo ${EVIL} > n/${rest}; cp -r n/. kept`,
+      "made behind a link": `mkdir -p n/${dirname(rest)}; echo ${EVIL} > n/${rest}; for f in n/*; do ln -sT "$PWD/$f" kept/\${f#n/}; done`,
     }))
       await report.attack(`${cut}/${rest} ${way}`, async () => {
         const folder = folderIn(ground);

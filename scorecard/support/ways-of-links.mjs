@@ -8,23 +8,23 @@ export const waysDefended = [
     name: "each link and folder on the way to a protected name stays",
     steps: ["waysOfLinks"],
     file: "secure-local/src/capabilities/files/protected-links.ts",
-    find: "for (const written of this.#passed.get(path) ?? []) if (isThere(written)) return written;",
+    find: "if (isThere(link.at) && isOne(place, path)) return link.written;",
     replace: "",
   },
   {
     name: "what a protected link leads to is protected before it is made",
     steps: ["waysOfLinks"],
     file: "secure-local/src/capabilities/files/protected-links.ts",
-    find: "if (kept !== undefined || this.#names.begins(at)) links.push({",
+    find: "if (led !== undefined && (kept !== undefined || this.#names.begins(written)))",
     replace:
-      "if (statSync(at, { throwIfNoEntry: false }) && (kept !== undefined || this.#names.begins(at))) links.push({",
+      "if (led !== undefined && statSync(at, { throwIfNoEntry: false }) && (kept !== undefined || this.#names.begins(written)))",
   },
   {
     name: "no number of names hides a protected link",
     steps: ["waysOfLinks"],
     file: "secure-local/src/capabilities/files/protected-links.ts",
-    find: "readdirSync(path, { withFileTypes: true }).filter(",
-    replace: "readdirSync(path, { withFileTypes: true }).slice(0, 1).filter(",
+    find: "namesIn(path).filter(",
+    replace: "namesIn(path).slice(0, 1).filter(",
   },
 ];
 

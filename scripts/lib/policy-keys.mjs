@@ -4,7 +4,10 @@
 
 /** For a key: its default, and what it means. */
 const endpoint = {
-  host: ["required", "A host name, an address, or `*.example.com` for every host strictly below example.com."],
+  host: [
+    "required",
+    "A host name (a dot at its end makes no difference), an address, or `*.example.com` for every host strictly below example.com.",
+  ],
   ports: ["443 where allowed, every port where denied", "The ports that are meant."],
   description: ["none", "For people; it has no effect."],
 };

@@ -82,8 +82,8 @@ function isLoopback(address: string): boolean {
 
 /** Follows no redirects. Rejects with a LocalError of code `AUTH_DISCOVERY` for an address that must not be dialled. */
 export function guardedFetch(options: GuardedFetchOptions): FetchLike {
-  const hosts = options.trusted.map((one) => new URL(one).hostname);
-  const free = new Set([...hosts, ...(options.allowHosts ?? [])]);
+  const hosts = options.trusted.map((one) => undotted(new URL(one).hostname));
+  const free = new Set([...hosts, ...(options.allowHosts ?? []).map(undotted)]);
   const local = hosts.some((host) => host === "localhost" || (isIP(bare(host)) !== 0 && isLoopback(bare(host))));
   const resolve = options.lookup ?? systemResolve;
   const judge = (host: string, addresses: readonly LookupAddress[]): readonly LookupAddress[] => {
@@ -98,11 +98,17 @@ export function guardedFetch(options: GuardedFetchOptions): FetchLike {
   };
   return async (url, init) => {
     const target = new URL(url);
-    const host = target.hostname;
+    const host = undotted(target.hostname);
+    if (host !== target.hostname) target.hostname = host;
     const literal = isIP(bare(host));
     const found = literal === 0 ? await resolve(host) : [{ address: bare(host), family: literal }];
     return send(target, judge(host, found), init);
   };
+}
+
+/** The dot of the root that may end a name makes no other host of it. */
+function undotted(host: string): string {
+  return host.replace(/\.$/, "");
 }
 
 function send(target: URL, addresses: readonly LookupAddress[], init: RequestInit): Promise<Response> {

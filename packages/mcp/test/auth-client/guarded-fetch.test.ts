@@ -122,6 +122,22 @@ describe("what the user named", () => {
     expect((await fetch(`http://as.example:${port}/`, {})).status).toBe(200);
   });
 
+  it("is the same host with the dot of the root that may end its name, and is asked by the name without it", async () => {
+    for (const [trusted, allowed, url] of [
+      [`http://mcp.example:${port}/mcp`, [], `http://mcp.example.:${port}/`],
+      [`http://mcp.example.:${port}/mcp`, [], `http://mcp.example:${port}/`],
+      ["https://x.example/", ["mcp.example."], `http://mcp.example:${port}/`],
+      ["https://x.example/", ["mcp.example"], `http://mcp.example.:${port}/`],
+    ] as const) {
+      const seen: string[] = [];
+      const lookup = (host: string): Promise<LookupAddress[]> => (seen.push(host), to("127.0.0.1")(host));
+      const fetch = guardedFetch({ trusted: [trusted], allowHosts: allowed, lookup });
+      expect((await fetch(url, {})).status).toBe(200);
+      expect(seen).toEqual(["mcp.example"]);
+    }
+    expect(new Set(reached)).toEqual(new Set([`GET mcp.example:${port} /`]));
+  });
+
   it("on this machine does not open the private network", async () => {
     const fetch = guardedFetch({ trusted: ["http://localhost:3000/mcp"], lookup: to("192.168.0.1") });
     await expect(fetch("http://as.example/", {})).rejects.toMatchObject({ code: "AUTH_DISCOVERY" });

@@ -23,8 +23,9 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const NAME = /^(?!-)[a-z0-9-]+(?:\.(?!-)[a-z0-9-]+)*$/;
 
 /**
- * Parses `text` as the platform does and accepts http(s) with a plain host name or an IP address, without user name, password or
- * trailing dot. @throws FetchError `bad-url`
+ * Parses `text` as the platform does and accepts http(s) with a plain host name or an IP address, without user name or password. The
+ * dot of the root that may end a name is taken off: the same host is judged, asked for and told its name in one way. @throws FetchError
+ * `bad-url`
  */
 export function parseTarget(text: string, base?: URL): EgressTarget {
   if (text.length > MAX_URL_LENGTH) throw badUrl("is too long");
@@ -32,6 +33,7 @@ export function parseTarget(text: string, base?: URL): EgressTarget {
   if (url === null) throw badUrl(SCHEME.test(text) ? "cannot be parsed" : "has no scheme; begin it with https://");
   if (url.protocol !== "http:" && url.protocol !== "https:") throw badUrl("must begin with https:// or http://");
   if (url.username !== "" || url.password !== "") throw badUrl("must not contain a user name or password");
+  if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1);
   const host = url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
   const literal = parseIp(host) !== undefined;
   if (!literal && !NAME.test(host)) throw badUrl("has a host that is neither a plain name nor an IP address");

@@ -7,7 +7,7 @@ import type { FilesystemPolicy, Policy } from "../policy/policy.js";
 import { HANDED_FOLDER, type Held, type Judge, KEPT_HOME, type Reach, type Wall, WallError } from "../sandbox/wall.js";
 import { FileError } from "./files/files.js";
 import { takeGitConfig, withGit } from "./git-inside.js";
-import { beginsProtected, FileRules, isOfGit } from "./files/file-rules.js";
+import { FileRules, isOfGit } from "./files/file-rules.js";
 import { type OwnFiles } from "./files/own-files.js";
 import { Finder, type Found } from "./files/finder.js";
 import { portableLookup } from "./files/portable-lookup.js";
@@ -125,10 +125,10 @@ export class SandboxView {
 
   readonly #judgeNames: Judge = (path, asked) => {
     // A link there would lead on to names that nobody has judged as protected ones.
-    if (bringsMore(asked) && beginsProtected(path, asked)) return false;
+    if (bringsMore(asked) && this.#rules.begins(path, asked)) return false;
     if (exchanges(asked) && this.#rules.onTheWay(path) !== undefined) return false;
     const op = asked === "read" || asked === "list" ? asked : "write";
-    if (op === "write" && this.#environments.isSourcedElsewhere(path)) return false;
+    if (op === "write" && this.#isSourcedElsewhere(path)) return false;
     if (this.#rules.judge(path, op) === undefined) return true;
     // A program that makes a virtual environment runs whatever it puts there itself.
     const built = op === "write" && /\/(?:pyvenv\.cfg|(?:site|dist)-packages\/[^/]+\.pth)$/.test(path);
@@ -137,11 +137,17 @@ export class SandboxView {
     return decide(this.#rules.policy, { kind: "file", path, op }).allowed;
   };
 
+  /** A part of an environment may be mounted under another name. */
+  #isSourcedElsewhere(path: string): boolean {
+    return [path, ...this.#rules.otherNames(path)].some((name) => this.#environments.isSourcedElsewhere(name));
+  }
+
   /** Why something was refused; where no rule of files says so, it may only be read there. */
   #ruleOf(path: string, asked: Asked): string {
-    if (bringsMore(asked) && beginsProtected(path, asked)) return "built-in protection of where protected names begin";
+    if (bringsMore(asked) && this.#rules.begins(path, asked))
+      return "built-in protection of where protected names begin";
     const op = asked === "read" || asked === "list" ? asked : "write";
-    if (op === "write" && this.#environments.isSourcedElsewhere(path))
+    if (op === "write" && this.#isSourcedElsewhere(path))
       return "built-in protection of bin/activate: shells source it";
     const kept = exchanges(asked) ? this.#rules.onTheWay(path) : undefined;
     return (this.#rules.judge(path, op) ?? kept)?.rule ?? "granted to be read";

@@ -131,6 +131,10 @@ const KEYS = [...FIELDS, "since", "until", "decision"];
 
 /** @throws UsageError for a key there is not, or a value that cannot be */
 export function recordFilter(words: readonly string[], now: number = Date.now()): RecordFilter {
+  const ended = words.find((word) => word.includes("\0"));
+  // No record says it so: a log writes it as an escape.
+  if (ended !== undefined)
+    throw new UsageError(`${JSON.stringify(ended)} has a NUL character; write * in its place, as in tool=a*b`);
   const tests = words.map((word) => {
     const [, key, value] = /^([a-z]+)=(.*)$/s.exec(word) ?? [];
     return key === undefined || value === undefined ? containing(word) : testOf(key, value, now);

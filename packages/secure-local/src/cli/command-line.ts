@@ -290,11 +290,18 @@ const TARGET_COMMANDS = [
   "list",
 ];
 
+/** Characters of a word that a message repeats. */
+const MAX_SHOWN = 80;
 const NO_VALUES = Object.fromEntries([...VALUES.values()].map((key) => [key, undefined])) as Record<Value, undefined>;
 const NO_SWITCHES = Object.fromEntries([...SWITCHES.values()].map((key) => [key, false])) as Record<Switch, false>;
 
-/** @throws UsageError for an option that does not exist, lacks its value, has one too many or comes twice */
+/** @throws UsageError for an option that does not exist, lacks its value, has one too many or comes twice, and for a NUL character */
 export function readCommandLine(argv: readonly string[]): CommandLine {
+  const ended = argv.find((word) => word.includes("\0"));
+  if (ended !== undefined)
+    throw new UsageError(
+      `${JSON.stringify(ended.slice(0, MAX_SHOWN))} has a NUL character, which no name and no path can hold; leave it out, or write * for it where names are looked for`,
+    );
   const words: string[] = [];
   const values: Record<Value, string | undefined> = { ...NO_VALUES };
   const switches: Record<Switch, boolean> = { ...NO_SWITCHES };

@@ -6,7 +6,7 @@ import type { CachedPlugin, PluginCache } from "./plugin-cache.js";
 import { isSystem } from "./plugin-content.js";
 import { PluginError } from "./plugin-error.js";
 import { type PluginDescription, readDescription } from "./plugin-description.js";
-import { ownFiles } from "../capabilities/files/own-files.js";
+import { ownFiles, writtenPlaces } from "../capabilities/files/own-files.js";
 import type { SecretBroker } from "../capabilities/secret-broker.js";
 import { sandboxEnvironment, type SandboxEnvironment } from "../capabilities/sandbox-environment.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
@@ -192,14 +192,15 @@ interface PluginPlaceOptions {
 export async function preparePlace(options: PluginPlaceOptions): Promise<PluginPlace> {
   const { grant, granted, own, copies, secrets, refused } = options;
   const { name, path, sha256 } = grant;
-  const kept = await copies.take(path, { sha256, own });
+  const everyOwn = ownFiles(granted, own);
+  const kept = await copies.take(path, { sha256, own, unread: writtenPlaces(everyOwn) });
   try {
     const source = findPlugin(kept);
     const wall = await findWall(granted.sandbox);
     const tell = refused && ((endpoint: string, rule: string): void => refused(name, endpoint, rule));
     const told = tell === undefined ? {} : { refused: tell, refusedFiles: tell };
     const surroundings = await sandboxEnvironment(granted, {
-      own: ownFiles(granted, own),
+      own: everyOwn,
       wall,
       owner: ["plugin", name],
       secrets,

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { nameInCopy, type PluginContent, takeContent } from "./plugin-content.js";
+import { type Apart, nameInCopy, type PluginContent, takeContent } from "./plugin-content.js";
 import { PluginError } from "./plugin-error.js";
 import { isMoved } from "../capabilities/files/bases.js";
 import { makeFolder } from "../audit/make-folder.js";
@@ -24,6 +24,8 @@ export interface TakeOptions {
   readonly sha256?: string | undefined;
   /** The program's own files and folders: no plugin holds one. */
   readonly own: readonly string[];
+  /** Those of which no file of a plugin may be another name. Default: `own`. */
+  readonly unread?: readonly string[] | undefined;
 }
 
 /** Copies that nothing runs from, of all servers of a user: enough to go back and forth between some versions. */
@@ -84,14 +86,16 @@ export class PluginCache {
     }
   }
 
-  async #taken(path: string, { sha256, own }: TakeOptions): Promise<CachedPlugin> {
+  async #taken(path: string, { sha256, own, unread = own }: TakeOptions): Promise<CachedPlugin> {
     const ours = this.#made ?? this.#given;
     const source = sourceAt(path, ours === undefined ? own : [...own, ours]);
-    const now = await takeContent(source).catch(asFault);
+    const copies = [this.#made, this.#given].flatMap((each) => each ?? []);
+    const apart: Apart = { own: unread, copies };
+    const now = await takeContent(source, { apart }).catch(asFault);
     if (sha256 !== undefined && (now instanceof PluginError || now.hash !== sha256))
       return this.#wanted(sha256, { path, source, now });
     if (now instanceof PluginError) throw now;
-    const kept = (await this.#kept(now.hash)) ?? (await this.#copied(source, now));
+    const kept = (await this.#kept(now.hash)) ?? (await this.#copied(source, now, apart));
     if (sha256 === undefined || kept.hash === sha256) return this.#held(kept, source, "");
     return this.#wanted(sha256, { path, source, now: kept });
   }
@@ -145,7 +149,7 @@ export class PluginCache {
     fs.utimesSync(folder, new Date(), new Date());
     const root = join(folder, name ?? "");
     const whole = name !== undefined && more.length === 0;
-    const content = whole ? await takeContent(root).catch(() => undefined) : undefined;
+    const content = whole ? await takeContent(root, { apart: "copy" }).catch(() => undefined) : undefined;
     if (content?.hash === hash) return { ...content, root };
     // While it was read, another process may have put a whole one in its place: that is none to remove.
     if (identityOf(folder) !== seen) return await this.#kept(hash);
@@ -160,10 +164,10 @@ export class PluginCache {
     removeTree(gone);
   }
 
-  async #copied(source: string, { kind }: PluginContent): Promise<Copy> {
+  async #copied(source: string, { kind }: PluginContent, apart: Apart): Promise<Copy> {
     const draft = fs.mkdtempSync(join(this.#folder, DRAFT));
     try {
-      const content = await takeContent(source, draft);
+      const content = await takeContent(source, { into: draft, apart });
       const folder = join(this.#folder, content.hash);
       if (content.kind !== kind) throw new PluginError(`${source} was changed while it was read; try again.`);
       try {

@@ -3,6 +3,7 @@ import { createHash, type Hash } from "node:crypto";
 import * as fs from "node:fs";
 import { extname, join, posix } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { keptName, SeveralNames } from "../capabilities/files/second-names.js";
 import { PluginError } from "./plugin-error.js";
 
 /** What a plugin is made of, and by which hash that is known. */
@@ -59,12 +60,24 @@ export function hashPlugin(path: string): string {
   }
 }
 
+/** What may not be part of it. */
+export interface Apart {
+  /** Files and folders of the program's own: no plugin reads one, under whatever name. */
+  readonly own: readonly string[];
+  /** Among those: where copies of plugins are. */
+  readonly copies: readonly string[];
+}
+
 /**
- * Reads a plugin and, with `into`, writes a copy of it there: the hash is of the very bytes that were written. Lets others run in
+ * Reads a plugin and, with `into`, writes a copy of it there: the hash is of the very bytes that were written. With `apart` a file
+ * that is another name of one that no tool reads is refused; as a `copy`, any file that somebody gave another name. Lets others run in
  * between. @throws PluginError
  */
-export async function takeContent(path: string, into?: string): Promise<PluginContent> {
-  const work = readContent(path, into);
+export async function takeContent(
+  path: string,
+  { into, apart }: { readonly into?: string; readonly apart?: Apart | "copy" } = {},
+): Promise<PluginContent> {
+  const work = readContent(path, into, apart);
   for (;;) {
     for (const until = performance.now() + TURN_MS; performance.now() < until;) {
       const step = work.next();
@@ -75,7 +88,7 @@ export async function takeContent(path: string, into?: string): Promise<PluginCo
 }
 
 /** Stops after each piece of work. @param path Free of links */
-function* readContent(path: string, into?: string): Generator<undefined, PluginContent> {
+function* readContent(path: string, into?: string, apart?: Apart | "copy"): Generator<undefined, PluginContent> {
   try {
     const status = fs.lstatSync(path);
     const kind = status.isDirectory() ? "folder" : "file";
@@ -84,6 +97,7 @@ function* readContent(path: string, into?: string): Generator<undefined, PluginC
     const copy = into === undefined ? undefined : join(into, name);
     if (kind === "folder") yield* reader.folder({ at: path, path: "", copy });
     else yield* reader.file({ at: path, path: name, copy });
+    if (apart !== undefined) yield* reader.refuseOtherNames(apart);
     return { hash: hashOf(kind, reader.entries), kind };
   } catch (error) {
     if (error instanceof PluginError) throw error;
@@ -119,6 +133,7 @@ class Reader {
   readonly entries: Entry[] = [];
   readonly #root: string;
   readonly #piece: Buffer = Buffer.allocUnsafe(PIECE_BYTES);
+  readonly #several = new SeveralNames();
   #bytes = 0;
 
   constructor(root: string) {
@@ -157,9 +172,10 @@ class Reader {
     const fd = fs.openSync(at, O_RDONLY | O_NOFOLLOW | (O_NONBLOCK ?? 0));
     let out: number | undefined;
     try {
-      const status = fs.fstatSync(fd);
+      const status = fs.fstatSync(fd, { bigint: true });
       if (!status.isFile()) throw new PluginError(`${this.#root}: ${path} is no file any more; try again.`);
-      const executable = (status.mode & 0o111) !== 0;
+      this.#several.add(path, status);
+      const executable = (status.mode & 0o111n) !== 0n;
       const mode = executable ? 0o500 : 0o400;
       if (copy !== undefined) out = fs.openSync(copy, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
       const hash = createHash("sha256");
@@ -170,6 +186,23 @@ class Reader {
       fs.closeSync(fd);
       if (out !== undefined) fs.closeSync(out);
     }
+  }
+
+  /** Who reads a plugin reads each of its files, whatever other names that has. */
+  *refuseOtherNames(apart: Apart | "copy"): Generator<undefined, void> {
+    if (apart === "copy") {
+      const [file] = this.#several.elsewhere.values();
+      if (file !== undefined) throw new PluginError(`${this.#root}: ${file.path} was given another name.`);
+      return;
+    }
+    const { own, copies: except } = apart;
+    const found = yield* keptName(this.#several, { folder: this.#root, own, except });
+    if (found === undefined) return;
+    const why =
+      found.of === undefined
+        ? "has several names (hard links), and there are too many protected files to see that it is none of them"
+        : `is another name (hard link) of ${found.of}, which no plugin may read`;
+    throw new PluginError(`${this.#root}: ${found.path} ${why}. Put a copy of its own there, or take it away.`);
   }
 
   *#bytesOf(fd: number, hash: Hash, out: number | undefined): Generator<undefined, void> {

@@ -2,6 +2,7 @@
 import { homedir } from "node:os";
 import { isAbsolute, normalize } from "node:path";
 import { type LearnSecret, SecretBroker, SecretError } from "../capabilities/secret-broker.js";
+import { ownFiles, writtenPlaces } from "../capabilities/files/own-files.js";
 import { grantedPolicy, secretFiles } from "../policy/granted-policy.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
 import { startWalled } from "../sandbox/start-walled.js";
@@ -197,7 +198,8 @@ export class Plugin {
     if (place === undefined || this.#state === "refused") return false;
     const { grant, copies } = this.#options;
     try {
-      const now = await copies.take(grant.path, { sha256: grant.sha256, own: this.#own });
+      const unread = writtenPlaces(ownFiles(this.#granted, this.#own));
+      const now = await copies.take(grant.path, { sha256: grant.sha256, own: this.#own, unread });
       now.release();
       if (now.hash !== place.kept.hash) return false;
       this.#noted(now.note);

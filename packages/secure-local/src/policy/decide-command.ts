@@ -13,6 +13,7 @@ import type {
 } from "./policy.js";
 import { decide, type Decision } from "./decide.js";
 import type { Rule } from "./faults.js";
+import { foldCase } from "./fold-case.js";
 import { matchSegments, segments } from "./path-matcher.js";
 
 /** A path among the arguments, in full; whoever runs the command has to follow links and decide again. */
@@ -300,10 +301,10 @@ function fits({ pattern, isPath }: ArgumentCondition, value: unknown, leads: Lea
   if (isPath && !isPlain) return true;
   const names = isPlain ? namesOf(text, isPath ? [literalPart(pattern)] : [], leads) : callSpellings(text);
   if (names === undefined) return true;
-  const folded = fold(pattern);
-  if (isPath) return names.some((name) => matchSegments(segments(folded), segments(fold(name))));
+  const folded = foldCase(pattern);
+  if (isPath) return names.some((name) => matchSegments(segments(folded), segments(foldCase(name))));
   // A slash in the text must not divide it, so both are compared as one segment.
-  return names.some((name) => matchSegments([folded], [fold(name)]));
+  return names.some((name) => matchSegments([folded], [foldCase(name)]));
 }
 
 /**
@@ -340,10 +341,6 @@ function isPlainPath(path: string): boolean {
   const slashed = path.replaceAll("\\", "/");
   if (!/^(?:\/|[a-z]:\/)/i.test(slashed) || slashed !== path) return false;
   return !segments(path).some((segment) => segment === "." || segment === "..");
-}
-
-function fold(text: string): string {
-  return text.normalize("NFC").toLowerCase();
 }
 
 // The other ways to write an argument that names a host or a URL: a condition of `when` holds for all of them.

@@ -45,10 +45,14 @@ const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 /** A last label that some resolver reads as part of an IPv4 address: `1`, `0x7f`. */
 const NUMBER = /^(?:\d+|0x[0-9a-f]*)$/;
 
-/** The host in lower case without brackets, or undefined when it is neither a plain host name nor an address. */
+/**
+ * The host in lower case without brackets, and a name without the dot of the root that may end it, which makes no other host of it.
+ * Undefined when it is neither a plain host name nor an address.
+ */
 export function plainHost(text: string): string | undefined {
-  const host = (text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text).toLowerCase();
-  if (isIP(host) !== 0) return host.includes("%") ? undefined : canonicalAddress(host);
+  const given = (text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text).toLowerCase();
+  if (isIP(given) !== 0) return given.includes("%") ? undefined : canonicalAddress(given);
+  const host = given.replace(/\.$/, "");
   if (host.length === 0 || host.length > MAX_HOST) return undefined;
   const labels = host.split(".");
   if (NUMBER.test(labels[labels.length - 1] ?? "")) return undefined;

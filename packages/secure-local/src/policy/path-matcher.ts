@@ -1,4 +1,5 @@
 // Finds the path rule that fits a path among many, by looking only at rules that share a telling part with it.
+import { foldCase } from "./fold-case.js";
 import type { PatternRule, Rule } from "./faults.js";
 
 interface Glob {
@@ -68,7 +69,7 @@ export class PathMatcher {
   }
 
   #form(text: string): string {
-    return this.#fold ? text.normalize("NFC").toLowerCase() : text;
+    return this.#fold ? foldCase(text) : text;
   }
 }
 

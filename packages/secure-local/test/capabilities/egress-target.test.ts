@@ -18,7 +18,15 @@ describe("a target", () => {
     ["http://[::1]:8080/", { host: "::1", port: 8_080, literal: true }],
     ["http://127.1", { host: "127.0.0.1", literal: true }],
     ["http://A.Test", { host: "a.test" }],
+    ["http://a.test.:8080/x.?y.", { host: "a.test", port: 8_080, literal: false }],
+    ["http://127.0.0.1./", { host: "127.0.0.1", literal: true }],
   ])("%s is read as the platform reads it", (text, parts) => expect(parseTarget(text)).toMatchObject(parts));
+
+  it("has one form, whether the dot of the root ends its name or not", () => {
+    for (const rest of ["", "/", ":8080/a./b", "/?q=a.test.", "/#x."])
+      expect(parseTarget(`https://a.test.${rest}`)).toEqual(parseTarget(`https://a.test${rest}`));
+    expect(parseTarget("/next", new URL("https://a.test./from")).url.href).toBe("https://a.test/next");
+  });
 
   it.each([
     ["a.test", "has no scheme"],
@@ -27,7 +35,7 @@ describe("a target", () => {
     ["file:///etc/passwd", "must begin with"],
     ["https://me@a.test", "must not contain a user name or password"],
     ["https://:word@a.test", "must not contain a user name or password"],
-    ["https://a.test./", "has a host that is neither"],
+    ["https://a.test../", "has a host that is neither"],
     ["https://-a.test", "has a host that is neither"],
     ["https://a_b.test", "has a host that is neither"],
     ["https://a..test", "has a host that is neither"],

@@ -82,8 +82,8 @@ describe("before anything is sent", () => {
     "file:///etc/passwd",
     "data:text/plain,x",
     "https://user:secret@example.com/",
-    "https://example.com./",
-    "https://localhost./",
+    "https://example.com../",
+    "https://localhost../",
     "https://exa_mple.com/",
     "https://-a.com/",
     "https://a..com/",
@@ -94,6 +94,17 @@ describe("before anything is sent", () => {
     const error = await failure(open, url, { resolve: () => expect.fail("resolved") });
     expect(error.code).toBe("bad-url");
     expect(error.message).not.toContain("secret");
+  });
+
+  it("takes the dot of the root off a name: it is judged, looked up and asked for without", async () => {
+    const asked: string[] = [];
+    const decide: DecideEgress = ({ host }) => (asked.push(host), { allowed: true, rule: "test", allowPrivate: true });
+    const resolve = async (host: string): Promise<string[]> => (asked.push(host), ["127.0.0.1"]);
+    seen.length = 0;
+    const { url } = await createFetch(decide, { resolve })(`http://example.com.:${port}/plain`);
+    expect(url).toBe(`http://example.com:${port}/plain`);
+    expect(new Set(asked)).toEqual(new Set(["example.com"]));
+    expect(seen.map(({ headers }) => headers.host)).toEqual([`example.com:${port}`]);
   });
 
   it("asks the policy for host, port and scheme and names the rule that refused", async () => {

@@ -60,6 +60,21 @@ describe("records", () => {
     expect(() => recordFilter([word], NOW)).toThrow(/write|there are|no time/);
   });
 
+  it.each(["tool=a\0b", "a\0b", "since=\0", "client=\0*"])("are not asked for with a NUL character: %j", (word) => {
+    expect(() => recordFilter([word], NOW)).toThrow(
+      `${JSON.stringify(word)} has a NUL character; write * in its place`,
+    );
+    expect(() => readCommandLine(["audit", "query", word])).toThrow(
+      "has a NUL character, which no name and no path can",
+    );
+    expect(recordFilter(["tool=a*b"], NOW)({ ...RECORD, tool: "a\0b" }, LINE)).toBe(true);
+  });
+
+  it("are not looked for in a file whose name has a NUL character", () => {
+    for (const words of [["--audit", "/x/a\0b"], ["--audit=/x/a\0b"], ["--policy", "p\0"]])
+      expect(() => readCommandLine(["audit", "query", ...words])).toThrow("has a NUL character");
+  });
+
   it("are one line with the rule and its line, in which nothing acts", () => {
     const row = tableRow({ ...RECORD, tool: "a\nb\u001b[2J\u202e" });
     expect(row).toContain("tools.denied: web_search (line 7)");

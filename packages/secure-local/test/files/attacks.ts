@@ -156,6 +156,9 @@ export function spellings(name: string): string[] {
     each((part) => part.replace(/^\./, ".\u200c")),
     each((part) => part.replaceAll("s", "\u017f").replaceAll("k", "\u212a")),
     each((part) => part.replaceAll("e", "\uff45")),
+    ...["\u00df", "\u1e9e"]
+      .map((sharp) => each((part) => part.replaceAll("ss", sharp)))
+      .filter((each) => each !== name),
     ...[".", " ", "...", " . ", "::$DATA", ":x"].map(ending),
   ];
 }

@@ -82,3 +82,21 @@ it("a denial says by which line of the policy", async () => {
       rule: expect.stringContaining(`(line ${line} of the policy)`) as string,
     });
 });
+
+it.each([
+  [".config/Code", "kept"],
+  [".config/Code/User", "kept"],
+  [".local/share", "kept"],
+  [".config/Code/User/settings.json", "kept/rc"],
+])("what a link leads to that lies behind another one is protected (%s)", async (name, target) => {
+  const t = tree();
+  const [first = "", ...rest] = name.split("/");
+  t.put("kept/rc", "good");
+  mkdirSync(join(t.inside, "dot", ...rest.slice(0, -1)), { recursive: true });
+  symlinkSync("dot", join(t.inside, first));
+  symlinkSync(join(t.inside, target), join(t.inside, "dot", ...rest));
+  const more = { ".config/Code": "/User/settings.json", ".config/Code/User": "/settings.json" }[name] ?? "";
+  const denied = name === ".local/share" ? "kept/applications/x.desktop" : target + more;
+  const files = await filesIn(t);
+  expect([await write(files, t, denied), await write(files, t, "other/plain.txt")]).toEqual(["denied", "written"]);
+});

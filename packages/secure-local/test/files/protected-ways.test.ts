@@ -183,3 +183,15 @@ it.each(["bin", ".local/bin"])(
     await files.write(join(t.inside, "other/file"), bytes);
   },
 );
+
+it("keep what lies behind them free of links where protected names go on", async () => {
+  const t = tree();
+  for (const name of ["kept/plain", "other"]) mkdirSync(join(t.inside, name), { recursive: true });
+  symlinkSync("kept", join(t.inside, ".config"));
+  const policy = await filePolicy(t);
+  const rules = await FileRules.of(policy, ownFiles(policy, []));
+  // As each look-up does before: from then on the link is known.
+  rules.judge(join(t.inside, "kept/x"), "read");
+  const begins = (name: string): boolean => rules.begins(join(t.inside, name), "bring");
+  expect(["kept/Code", "kept/plain", "other/Code"].map(begins)).toEqual([true, false, false]);
+});

@@ -51,7 +51,7 @@ describe("the built-in policy", () => {
     const others = [
       ...["", "web_search ", "WEB_SEARCH", "run_command", "__proto__", "constructor", "*"].map(tool),
       ...[
-        "duckduckgo.com.",
+        "duckduckgo.com..",
         "evil.com",
         "duckduckgo.com.evil.com",
         "xduckduckgo.com",
@@ -227,6 +227,7 @@ describe("the network", () => {
     const allowed = [
       host("a.example.com"),
       host("A.b.EXAMPLE.com", 8443),
+      host("a.example.com."),
       host("api.test.org"),
       host("[2001:db8::1]"),
       host("2001:db8:0:0:0:0:0:1"),
@@ -237,11 +238,24 @@ describe("the network", () => {
     ];
     expect(verdicts(policy, allowed)).toEqual(allowed.map(() => true));
     const denied = [
-      host("example.com"), host("aexample.com"), host("a.example.com", 80), host("a.example.com."), host("x.bad.example.com"), host("10.0.0.66"),
+      host("example.com"), host("aexample.com"), host("a.example.com", 80), host("a.example.com.."), host("x.bad.example.com"), host("10.0.0.66"),
       host("a.example.com", 443, "10.0.0.66"), host("10.0.0.1", 22), host("11.0.0.1"), host("fec0::1"), host("::ffff:10.0.0.1"), host("::2"), host("10.1"), host("0xa.0.0.1"),
       host("167772161"), host("user@a.example.com"), host("a.example.com:443"), host("a.example.com/"), host(".example.com"), host("a..example.com"), host("fe80::1%eth0"), host("api.test.org", 443.5),
     ]; // prettier-ignore
     expect(verdicts(policy, denied)).toEqual(denied.map(() => false));
+  });
+
+  it("takes names with and without the dot of the root for the same, in rules and in what is asked", async () => {
+    for (const dot of ["", "."]) {
+      const policy = await parse({
+        network: {
+          allowed_endpoints: [{ host: `*.a.test${dot}` }, { host: `b.test${dot}` }],
+          denied_endpoints: [{ host: `x.a.test${dot}` }],
+        },
+      });
+      const asked = ["y.a.test", "b.test", "x.a.test", "c.test"].flatMap((name) => [host(name), host(`${name}.`)]);
+      expect(verdicts(policy, asked)).toEqual([true, true, true, true, false, false, false, false]);
+    }
   });
 
   it("looks up only names that it may", async () => {

@@ -141,7 +141,7 @@ export const FRAGMENTS: readonly (readonly [string, string, string])[] = [
   [endpoint("https://example.com"), "4:13", "URL"],
   [endpoint("example.com:443"), "4:13", "not a host"],
   [endpoint("example..com"), "4:13", "not a host"],
-  [endpoint("example.com."), "4:13", "not a host"],
+  [endpoint("example.com.."), "4:13", "not a host"],
   [endpoint("exa mple.com"), "4:13", "not a host"],
   [endpoint("'127.1'"), "4:13", "not a host"],
   [endpoint("'2130706433'"), "4:13", "not a host"],

@@ -125,6 +125,11 @@ describe("a tunnel", () => {
     for (let length = 0; length < end - 1; length += 7) expect(serverNameOf(hello.subarray(0, length))).toBeUndefined();
   });
 
+  test("leads to the same host when the dot of the root ends its name", async () => {
+    expect(await tunnelTo(`allowed.test.:${port}`, await helloFor("allowed.test"))).toContain("answered");
+    received.length = 0;
+  });
+
   test("carries TLS without a name to an address", async () => {
     expect(await tunnelTo(`127.0.0.1:${port}`, await helloFor(""))).toContain("answered");
     received.length = 0;
@@ -146,7 +151,7 @@ describe("a tunnel", () => {
     ["an address in another spelling", () => `2130706433:${port + 1}`, 403],
     ["a name with NUL", () => `allowed.test%00.evil.test:${port}`, 502],
     ["a user name", () => `allowed.test@evil.test:${port}`, 502],
-    ["a trailing dot", () => `allowed.test.:${port}`, 502],
+    ["two trailing dots", () => `allowed.test..:${port}`, 502],
     ["a path", () => `evil.test/allowed.test:${port}`, 403],
     ["nothing", () => "*", 502],
   ])("to %s is refused", async (_what, authority, status) => {

@@ -1,13 +1,14 @@
 // Where the paths that a policy names led when it was loaded, and which of them a program could lead elsewhere.
 import * as fs from "node:fs";
 import { decide } from "../../policy/decide.js";
+import { foldCase } from "../../policy/fold-case.js";
 import { grantedPolicy } from "../../policy/granted-policy.js";
 import { PathMatcher } from "../../policy/path-matcher.js";
 import type { AllowedCommand, FilesystemPolicy, Policy, StartedFile } from "../../policy/policy.js";
 import { startedFiles } from "../../policy/started-files.js";
 import type { PatternRule, Rule } from "../../policy/faults.js";
 import { wayTo } from "./leads-to.js";
-import { folded, slashed } from "./own-files.js";
+import { slashed } from "./own-files.js";
 import { liesIn, namesOf } from "./plain-path.js";
 import { type Alias, aliasOf, literalPrefix, parentOf, pathOf, realPrefixNow } from "./root-folders.js";
 
@@ -58,9 +59,10 @@ export function placesStarted({ path, except, from, existing = false }: StartedF
     const around = isWhole ? [] : [next, real].map(parentOf);
     const whole = [next, real, realPrefixNow(next), ...around].map((place) => ({ path: place, except, alone: false }));
     places.push(...whole, ...links.map((link) => ({ path: link, except: undefined, alone: true })));
-    next = interpreterOf(real, from);
+    // By the name it is started by: where that leads need not be text.
+    next = interpreterOf(next, from);
   }
-  return places.map((place) => ({ ...place, path: folded(place.path), written: place.path }));
+  return places.map((place) => ({ ...place, path: foldCase(place.path), written: place.path }));
 }
 
 /** What a path or a text that may be one is when it is not there, and cannot be. */

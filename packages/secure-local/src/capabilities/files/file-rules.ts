@@ -1,6 +1,5 @@
 // Judges paths by one policy and the built-in protections: a real path is judged under every name the policy has for it.
 import { lstatSync } from "node:fs";
-import { homedir } from "node:os";
 import { startedFiles } from "../../policy/started-files.js";
 import type { Policy } from "../../policy/policy.js";
 import {
@@ -14,216 +13,18 @@ import {
   rootFolders,
 } from "./root-folders.js";
 import { aliasesOf, placesStarted, type StartedPlace } from "./bases.js";
-import {
-  COMMANDS,
-  GIT_STORE,
-  KERNEL_FOLDERS,
-  NAME_CLASSES,
-  namesIn,
-  OWN,
-  PROGRAM,
-  type Protection,
-  STARTED,
-} from "./protected-names.js";
-import { folded, type OwnFiles, programFiles, programPlaces, writtenPlaces } from "./own-files.js";
+import { COMMANDS, GIT_STORE, OWN, PROGRAM, type Protection, STARTED } from "./protected-names.js";
+import { beginsProtected, foldName, leadsOn, mayCount, protectionOf } from "./protection-of.js";
+import { type OwnFiles, programFiles, programPlaces, writtenPlaces } from "./own-files.js";
+import { foldCase } from "../../policy/fold-case.js";
 import { decide, type FileOperation } from "../../policy/decide.js";
 import type { Rule } from "../../policy/faults.js";
-import { liesIn, namesOf } from "./plain-path.js";
+import { join, liesIn, namesOf } from "./plain-path.js";
+import { FolderSurvey } from "./folder-survey.js";
+import { Mounts } from "./mounted-names.js";
 import { homePlace, ProtectedLinks } from "./protected-links.js";
+import { type Listing, LISTING, storedPath } from "./stored-names.js";
 import { SecondViews } from "./second-views.js";
-
-// Brings a name into the one form in which protected names are compared, so that no spelling of them slips through.
-
-/** Plain names, which most are: nothing but the case of their letters can vary. */
-const PLAIN = /^[!-9;-}]*[!-,/-9;-}]$/;
-/** Windows cuts these off, and takes what follows a colon for the name of a stream. */
-const TAIL = /(?:(?<=.):.*|(?<![. ])[. ]+)$/su;
-
-/** Case, Unicode form, invisible characters, trailing dots and spaces and stream names make no difference in it. */
-export function foldName(name: string): string {
-  if (PLAIN.test(name)) return name.toLowerCase();
-  return withoutIgnorable(name.normalize("NFKC")).toLowerCase().normalize("NFKC").replace(TAIL, "");
-}
-
-/** Characters some file systems leave out when they compare names (HFS+), and others that cannot be seen. */
-function withoutIgnorable(name: string): string {
-  // Not at the top of the file: there this pattern would have every start look up Unicode's tables.
-  return name.replace(/\p{Default_Ignorable_Code_Point}/gu, "");
-}
-
-// Finds out whether a path is one of those no tool reaches, in whatever spelling, and what it is protected from.
-
-interface Sequence {
-  /** Folded names of the folders above, nearest last; the first may be "" for the beginning of the path. */
-  readonly above: readonly string[];
-  readonly unless: RegExp | undefined;
-  readonly protection: Protection;
-}
-
-/** A name with a star: at its beginning, its end, or between. */
-interface Wild {
-  readonly start: string;
-  readonly end: string;
-  readonly sequence: Sequence;
-}
-
-/** The protected names, by how a name is compared with them; those with a star by two characters that are certain. */
-interface Tables {
-  /** The home folder that `~` of a name stands for. */
-  readonly home: string;
-  readonly exact: Map<string, Sequence[]>;
-  readonly byStart: Map<string, Wild[]>;
-  readonly byEnd: Map<string, Wild[]>;
-  /** Names of folders that others stand below. */
-  readonly above: Set<string>;
-  /** All that protected names of several parts begin with; of them those at which a link leads on to what is more than a secret. */
-  readonly beginnings: (readonly string[])[];
-  readonly links: (readonly string[])[];
-}
-
-const CERTAIN = 2;
-/** Classes of what is kept from being read, more than from being written. */
-const SECRETS: ReadonlySet<string> = new Set(["keys", "credentials", "histories", "browsers"]);
-
-/** Made for the first path that is looked at: most sessions open no file. */
-let made: Tables | undefined;
-
-function tables(): Tables {
-  const own = homedir();
-  if (made?.home === own) return made;
-  made = {
-    home: own,
-    exact: new Map(),
-    byStart: new Map(),
-    byEnd: new Map(),
-    above: new Set(),
-    beginnings: [],
-    links: [],
-  };
-  const home = own.split(/[/\\]/).filter(Boolean).map(foldName);
-  for (const names of NAME_CLASSES) {
-    for (const { name, from, unless } of namesIn(names)) {
-      const protection = { class: names.id, from, rule: `built-in protection of ${name}: ${names.reason}` };
-      const [first, ...rest] = name.split("/") as [string, ...string[]];
-      add(made, first === "~" ? ["", ...home, ...rest] : [first, ...rest], { unless, protection });
-    }
-  }
-  return made;
-}
-
-function add(
-  { exact, byStart, byEnd, above, beginnings, links }: Tables,
-  parts: string[],
-  rest: Omit<Sequence, "above">,
-): void {
-  const last = parts.pop() as string;
-  const sequence = { above: parts, ...rest };
-  for (const [index, part] of parts.entries()) {
-    above.add(part);
-    if (part === "") continue;
-    const beginning = parts.slice(0, index + 1);
-    beginnings.push(beginning);
-    // Nothing comes of a secret that whoever makes the link put there: `config/secrets.yml`.
-    if (!SECRETS.has(rest.protection.class) || /^\.|^$/.test(parts[0] as string)) links.push(beginning);
-  }
-  const [start, end] = last.split("*") as [string, string | undefined];
-  if (end === undefined) push(exact, last, sequence);
-  else if (start !== "") push(byStart, start.slice(0, CERTAIN), { start, end, sequence });
-  else push(byEnd, end.slice(-CERTAIN), { start, end, sequence });
-}
-
-function push<T>(map: Map<string, T[]>, key: string, value: T): void {
-  const same = map.get(key);
-  if (same === undefined) map.set(key, [value]);
-  else same.push(value);
-}
-
-/**
- * What protects an absolute path, or a folder it lies in; undefined when nothing does. `reader`: git's own files are no
- * obstacle to it. What is protected from being read comes first.
- */
-export function protectionOf(path: string, reader?: "git"): Protection | undefined {
-  const names = path.split("/").filter((name) => name !== "");
-  const [first = ""] = names;
-  if (KERNEL_FOLDERS.includes(first))
-    return {
-      class: "kernel",
-      from: "read and write",
-      rule: `built-in protection of /${first}: it is a door into the kernel`,
-    };
-  const folded = names.map(foldName);
-  let weaker: Protection | undefined;
-  for (let index = 0; index < folded.length; index += 1) {
-    for (const found of protectionsAt(folded, index)) {
-      if (reader === "git" && found.class === GIT_STORE) continue;
-      if (found.from === "read and write") return found;
-      weaker ??= found;
-    }
-  }
-  return weaker;
-}
-
-/**
- * Whether protected names of several parts begin with the last names of a path (`.config`, `.local/share`): a link there
- * (`bring`), or a folder that was filled under another name (`fill`), would bring them about unjudged.
- */
-export function beginsProtected(path: string, by: "bring" | "fill"): boolean {
-  const folded = path
-    .split("/")
-    .filter((name) => name !== "")
-    .map(foldName);
-  const { beginnings, links } = tables();
-  return (by === "fill" ? beginnings : links).some((parts) => isBelow(folded, folded.length, parts));
-}
-
-function* protectionsAt(folded: readonly string[], index: number): Generator<Protection> {
-  const name = folded[index] as string;
-  const { exact, byStart, byEnd } = tables();
-  const fits = ({ above, unless }: Sequence): boolean => isBelow(folded, index, above) && unless?.test(name) !== true;
-  for (const sequence of exact.get(name) ?? []) if (fits(sequence)) yield sequence.protection;
-  for (const wilds of [byStart.get(name.slice(0, CERTAIN)), byEnd.get(name.slice(-CERTAIN))]) {
-    for (const { start, end, sequence } of wilds ?? []) {
-      if (name.length < start.length + end.length || !name.startsWith(start) || !name.endsWith(end)) continue;
-      if (fits(sequence)) yield sequence.protection;
-    }
-  }
-  if (isGitObject(folded, index)) yield GIT_OBJECT;
-}
-
-/** Whether the names before `index` end with these; "" stands for the beginning of the path. */
-function isBelow(folded: readonly string[], index: number, above: readonly string[]): boolean {
-  const from = index - above.length;
-  return above.every((part, at) => {
-    if (part === "") return from + at === -1;
-    const name = folded[from + at];
-    if (name === undefined) return false;
-    const [start, end] = part.split("*") as [string, string | undefined];
-    return end === undefined ? name === part : name.startsWith(start) && name.endsWith(end);
-  });
-}
-
-/** A store of git's wherever it lies, and under whatever name: copies, alternates, `--separate-git-dir`. */
-const GIT_OBJECT: Protection = Object.freeze({
-  class: GIT_STORE,
-  from: "read and write",
-  rule: "built-in protection of git's objects: git keeps every version of protected files in them",
-});
-const PAIR = /^[0-9a-f]{2}$/;
-/** The rest of a name by SHA-1 or by SHA-256. */
-const LOOSE = /^(?:[0-9a-f]{38}|[0-9a-f]{62})$/;
-const PACK = /^pack-(?:[0-9a-f]{40}|[0-9a-f]{64})(?:\..*)?$/;
-const LARGE_FILE = /^[0-9a-f]{64}$/;
-
-/** A loose object, a pack with what belongs to it, a large file. */
-function isGitObject(folded: readonly string[], index: number): boolean {
-  const name = folded[index] as string;
-  const above = folded[index - 1] ?? "";
-  if (name.length === 38 || name.length === 62) return PAIR.test(above) && LOOSE.test(name);
-  if (name.startsWith("pack-")) return PACK.test(name);
-  return (
-    name.length === 64 && above === name.slice(2, 4) && folded[index - 2] === name.slice(0, 2) && LARGE_FILE.test(name)
-  );
-}
 
 /** Why a path is refused. */
 interface Refusal {
@@ -240,6 +41,10 @@ const LONGEST_KNOWN = 256;
 const OTHERS_MS = 1_000;
 /** A link that moves on with each release leaves one behind; the policy is loaded anew long before. */
 const MOST_FORMER = 1_000;
+const SHORT_NAME: Refusal = Object.freeze({
+  rule: "built-in protection of names that are short for others",
+  reason: "The file system knows it by another name, which cannot be found out; use the name that its folder lists.",
+});
 const OUTSIDE: Refusal = Object.freeze({ rule: "default deny", reason: "The policy does not allow it." });
 
 /** Who looks: git's own files are for the reader of git history and for nobody else. */
@@ -263,13 +68,15 @@ export class FileRules {
   /** Folded, as named and as they really are. */
   readonly #started: readonly StartedPlace[];
   readonly #byName: boolean;
+  readonly #system: SeenSystem;
   readonly #views: SecondViews;
   readonly #permissions: readonly (readonly string[])[];
   /** Judgements made: they cannot change as long as the policy does not. */
   readonly #known = new Map<string, Refusal>();
 
-  private constructor(policy: Policy, { aliases, former, own, started, byName }: Known) {
+  private constructor(policy: Policy, { aliases, former, own, started, byName, system }: Known) {
     this.policy = policy;
+    this.#system = system;
     this.#started = started;
     this.#byName = byName;
     this.#aliases = aliases;
@@ -293,13 +100,15 @@ export class FileRules {
       own: [] as readonly string[] as OwnFiles,
       started: [],
       byName: true,
+      system: SYSTEM,
     });
   }
 
-  static async of(policy: Policy, own: OwnFiles): Promise<FileRules> {
+  /** `system`: another one, for tests. */
+  static async of(policy: Policy, own: OwnFiles, system: SeenSystem = SYSTEM): Promise<FileRules> {
     const { linked: aliases, others: former } = await aliasesOf(policy.filesystem);
     const started = startedFiles(policy).flatMap(placesStarted);
-    const rules = new FileRules(policy, { aliases, former, own, started, byName: false });
+    const rules = new FileRules(policy, { aliases, former, own, started, byName: false, system });
     await rules.#findTops();
     return rules;
   }
@@ -307,6 +116,7 @@ export class FileRules {
   async #findTops(): Promise<void> {
     const real = await Promise.all(this.roots.map(realPrefix));
     this.#tops = [...new Set([...this.roots, ...real])];
+    await SURVEY.add(outermost(real));
   }
 
   /**
@@ -328,13 +138,47 @@ export class FileRules {
   onTheWay(path: string): Refusal | undefined {
     if (this.#byName) return undefined;
     const fault = this.#lookAround(path);
-    const written = LINKS.passing(path);
-    if (fault !== undefined || written === undefined) return fault;
+    if (fault !== undefined) return fault;
+    const [written] = [path, ...this.#system.mounts.namesOf(path).names].flatMap((name) => LINKS.passing(name) ?? []);
+    if (written === undefined) return undefined;
     const named = protectionOf(written)?.rule ?? "built-in protection of where protected names begin";
     return {
       rule: `${named}, and this is on the way to it`,
       reason: "This name is protected, and no policy can allow to change it.",
     };
+  }
+
+  /** Whether protected names begin with one of its names (`beginsProtected`). */
+  begins(path: string, by: "bring" | "fill"): boolean {
+    return [path, ...this.otherNames(path), ...this.#outsideName(path)].some((name) => beginsProtected(name, by));
+  }
+
+  /** Every name under which what the path leads to is found as well: by links of protected names, and by what is mounted again. */
+  otherNames(path: string): string[] {
+    if (this.#byName) return [];
+    const stored = this.#storedPath(path) ?? path;
+    const mounted = [path, stored].flatMap((name) => this.#system.mounts.namesOf(name).names);
+    const names = stored === path ? mounted : [stored, ...mounted];
+    const linked = [path, ...names].flatMap((name) => this.#linkedNames(name));
+    return [...new Set([...linked, ...this.#views.namesOf(path), ...names])];
+  }
+
+  /** By the names that its folders list; undefined where they do not list what is there. */
+  #storedPath(path: string): string | undefined {
+    const short = this.#system.mounts.shortNames(path);
+    return short === undefined ? path : storedPath(path, short, this.#system.listing);
+  }
+
+  /**
+   * What a mounted part is called outside of a container, where others start what it says. Where that part as a whole is protected by
+   * its name there, and is all that is allowed, it would leave nothing.
+   */
+  #outsideName(path: string): string[] {
+    const { outside } = this.#byName ? { outside: undefined } : this.#system.mounts.namesOf(path);
+    if (outside === undefined) return [];
+    const { name, root, at } = outside;
+    const isGranted = protectionOf(root) !== undefined && this.#tops.some((top) => liesIn(top, at));
+    return isGranted ? [] : [name];
   }
 
   /** The names a path has by links of protected names. One that leads to all that is allowed would leave nothing. */
@@ -388,7 +232,7 @@ export class FileRules {
     const refusal = this.#lookAround(path) ?? this.#elsewhere(path, { op, reader });
     if (refusal !== undefined) return refusal;
     // What lies around a file may change, so this is not kept.
-    return this.#byName ? undefined : refusalOf(repositoryProtection(path, op), { op, reader });
+    return refusalOf(this.#repositoryProtection(path, op), { op, reader });
   }
 
   /**
@@ -396,10 +240,10 @@ export class FileRules {
    * lies in. For whoever shows folders to other programs.
    */
   protection(path: string): Protection | undefined {
-    const names = [...this.#namesFor(path), ...this.#linkedNames(path), ...this.#views.namesOf(path)];
+    const names = [...this.#namesFor(path), ...this.otherNames(path), ...this.#outsideName(path)];
     const found = names.flatMap((name) => [this.#ownProtection(name), protectionOf(name)]);
     const strict = found.find((protection) => protection?.from === "read and write");
-    return strict ?? (this.#byName ? undefined : repositoryProtection(path, "write")) ?? found.find(Boolean);
+    return strict ?? this.#repositoryProtection(path, "write") ?? found.find(Boolean);
   }
 
   #judged(path: string, asked: Asked): Refusal | undefined {
@@ -407,7 +251,8 @@ export class FileRules {
     const names = this.#namesFor(path);
     // What lies outside is all alike: the rule that protects it would say what it is.
     if (!names.some((name) => this.roots.some((root) => liesIn(name, root)))) return OUTSIDE;
-    for (const name of [...names, ...underAliases(path, this.#former)]) {
+    // What is allowed is written as it is allowed; what is denied is denied in all spellings, behind links too.
+    for (const name of [path, ...underAliases(path, [...this.#aliases, ...this.#former], foldCase)]) {
       const refusal = this.#protectedAs(name, asked) ?? this.denial(name, op);
       if (refusal !== undefined) return refusal;
     }
@@ -426,9 +271,20 @@ export class FileRules {
   /** What is led to by a protected link, or mounted a second time, is what it is there. Both come and go, so nothing is kept. */
   #elsewhere(path: string, asked: Asked): Refusal | undefined {
     if (this.#byName) return undefined;
-    for (const name of [...this.#linkedNames(path), ...this.#views.namesOf(path)]) {
+    if (this.#storedPath(path) === undefined) return SHORT_NAME;
+    for (const name of this.otherNames(path)) {
       const refusal = this.#protectedAs(name, asked) ?? this.denial(name, asked.op);
       if (refusal !== undefined) return refusal;
+    }
+    const [outside] = this.#outsideName(path);
+    return outside === undefined ? undefined : this.#protectedAs(outside, asked);
+  }
+
+  #repositoryProtection(path: string, op: FileOperation): Protection | undefined {
+    if (this.#byName) return undefined;
+    for (const name of [path, ...this.#system.mounts.namesOf(path).names]) {
+      const found = repositoryProtection(name, op);
+      if (found !== undefined) return found;
     }
     return undefined;
   }
@@ -444,7 +300,7 @@ export class FileRules {
   }
 
   #ownProtection(path: string): Protection | undefined {
-    const name = folded(path);
+    const name = foldCase(path);
     if (this.#own.some((own) => liesIn(name, own) || name.startsWith(`${own}.`))) return OWN;
     if (programFiles().some((own) => liesIn(name, own))) return PROGRAM;
     const started = this.#started.some(
@@ -479,32 +335,39 @@ export class FileRules {
   }
 }
 
-/** Whether a name may be protected in some folder, or begin protected names. */
-function mayCount(name: string): boolean {
-  const { exact, byStart, byEnd, above } = tables();
-  const folded = foldName(name);
-  return (
-    exact.has(folded) ||
-    above.has(folded) ||
-    byStart.has(folded.slice(0, CERTAIN)) ||
-    byEnd.has(folded.slice(-CERTAIN)) ||
-    [38, 62, 64].includes(folded.length) ||
-    folded.startsWith("pack-")
-  );
-}
-
 const LINKS: ProtectedLinks = new ProtectedLinks({
   mayCount,
   classOf: (path) => protectionOf(path)?.class,
   begins: (path) => beginsProtected(path, "bring"),
-  leadsOn: (name) => tables().above.has(foldName(name)),
+  leadsOn,
   large: new Set([GIT_STORE, "version-managers", "package-managers", "browsers", "histories"]),
   passedOver: COMMANDS,
 });
 
-function underAliases(path: string, aliases: readonly Alias[]): string[] {
-  const others = aliases.filter(({ real }) => liesIn(path, real));
-  return others.map(({ real, written }) => written + path.slice(real === "/" ? 0 : real.length));
+/** What is asked about mounts and folders. */
+interface SeenSystem {
+  readonly mounts: Mounts;
+  readonly listing: Listing;
+}
+
+const SYSTEM: SeenSystem = { mounts: new Mounts(), listing: LISTING };
+
+/** Packages are brought by programs, and no person keeps settings there. */
+const PACKAGES = /\/node_modules$/;
+
+const SURVEY: FolderSurvey = new FolderSurvey((folder) => void LINKS.look(folder), {
+  mayCount,
+  isApart: (path) => PACKAGES.test(path) || protectionOf(path) !== undefined,
+});
+
+/** `fold`: where the names of folders are compared by what it makes of them. */
+function underAliases(path: string, aliases: readonly Alias[], fold: (path: string) => string = same): string[] {
+  const others = aliases.filter(({ real }) => liesIn(fold(path), fold(real)));
+  return others.map(({ real, written }) => namesOf(path).slice(namesOf(real).length).reduce(join, written));
+}
+
+function same(path: string): string {
+  return path;
 }
 
 interface Known {
@@ -514,6 +377,7 @@ interface Known {
   readonly started: readonly StartedPlace[];
   /** Whether nothing is known but names. */
   readonly byName: boolean;
+  readonly system: SeenSystem;
 }
 
 interface Asked {

@@ -1,9 +1,11 @@
 // Finds out where a path leads at this moment and which other names it has there, for rules that are compared before anything is opened.
 //
-// No rule of the file system is asked: what a plugin's tool is given need not be a file that the policy allows to ours.
+// No rule of the file system is asked: what a plugin's tool is given need not be a file that the policy allows to ours. Ways are gone by
+// bytes: a link whose name or target is no text leads on like any other.
 import { type BigIntStats, lstatSync, readlinkSync, statSync } from "node:fs";
 import type { LeadsTo } from "../../policy/decide-command.js";
-import { join, namesOf } from "./plain-path.js";
+import { asked, type BytePath, bytesOfPath, looksLike, textOfPath } from "./byte-path.js";
+import { join, liesIn, namesOf } from "./plain-path.js";
 import { parentOf, pathOf, realPrefixNow } from "./root-folders.js";
 
 /** Links followed for one path, as on Linux. */
@@ -14,14 +16,15 @@ const MOST_LOOKUPS = 4_096;
 const MOST_CHARACTERS = (MOST_LINKS + 1) * 4_096;
 const BIG = { bigint: true, throwIfNoEntry: false } as const;
 
-/** What does not exist leads to where it would be made. Undefined for what cannot be told, and for a file that has several names. */
+/** What does not exist leads to where it would be made. Undefined for what cannot be told or named, and for a file that has several names. */
 export const leadsTo: LeadsTo = (path, folders) => {
   try {
     const way = walk(path);
     if (way === undefined) return undefined;
     const last = way.stats.get(way.real);
-    if (last?.isFile() === true && last.nlink > 1n) return undefined;
-    return { real: way.real, names: [way.real, ...folders.flatMap((folder) => namesUnder(folder, way))] };
+    const real = textOfPath(way.real);
+    if (real === undefined || (last?.isFile() === true && last.nlink > 1n)) return undefined;
+    return { real, names: [real, ...folders.flatMap((folder) => namesUnder(folder, way))] };
   } catch {
     return undefined;
   }
@@ -30,6 +33,7 @@ export const leadsTo: LeadsTo = (path, folders) => {
 /** Where a path leads, and the links on the way there. */
 export interface WayTo {
   readonly real: string;
+  /** Without those whose names are no text: no tool exchanges one. */
   readonly links: readonly string[];
   /** Whether all of the way was seen: where it was not there may be more links, and whoever asks refuses. */
   readonly isWhole: boolean;
@@ -37,20 +41,22 @@ export interface WayTo {
 
 /** What cannot be walked to its end leads to where the system says, or to itself, by the links as far as they were seen. */
 export function wayTo(path: string): WayTo {
-  const links: string[] = [];
+  const met: BytePath[] = [];
+  let real: string | undefined;
   try {
-    const way = walk(path, links);
-    if (way !== undefined) return { real: way.real, links, isWhole: true };
+    const way = walk(path, met);
+    real = way && textOfPath(way.real);
   } catch {
     // Judged by whoever asks, as what has too many links is.
   }
-  return { real: realPrefixNow(path), links, isWhole: false };
+  const links = met.flatMap((link) => textOfPath(link) ?? []);
+  return { real: real ?? realPrefixNow(path), links, isWhole: real !== undefined };
 }
 
-/** Every name that is gone through on the way to what a name stands for. */
+/** Every name that is gone through on the way to what a name stands for; without those that are no text, which no tool gets to. */
 export interface Passage {
   /** Where it leads, or would once what is missing is made; where nobody may look further, where that is. */
-  readonly real: string;
+  readonly real: string | undefined;
   /** Each name and link on the way, itself and `real` among them: whoever exchanges one of them leads it elsewhere. */
   readonly passed: readonly string[];
 }
@@ -59,9 +65,9 @@ export interface Passage {
  * As `walk`, but what is missing, or no folder, is taken for a folder that somebody may make. Links in circles, and more of them than
  * the system follows, end it: nobody gets further without exchanging one that was passed.
  */
-export function passageTo(path: string): Passage {
+export function passageTo(path: BytePath): Passage {
   const left = namesLed(path);
-  const passed = new Set<string>();
+  const passed = new Set<BytePath>();
   let [real, links] = [pathOf([]), 0];
   for (let name = left.pop(); name !== undefined; name = left.pop()) {
     if (name === "..") {
@@ -79,13 +85,13 @@ export function passageTo(path: string): Passage {
     real = /^(?:\/|[A-Za-z]:\/)/.test(target) ? pathOf([]) : parentOf(next);
     left.push(...namesLed(target));
   }
-  return { real, passed: [...passed] };
+  return { real: textOfPath(real), passed: [...passed].flatMap((each) => textOfPath(each) ?? []) };
 }
 
 /** What a link says; undefined for what is none, or not there; null where nobody may look. */
-function linkAt(path: string): string | null | undefined {
+function linkAt(path: BytePath): BytePath | null | undefined {
   try {
-    return readlinkSync(path).replaceAll("\\", process.platform === "win32" ? "/" : "\\");
+    return targetOf(path);
   } catch (error) {
     return NO_LINK.has((error as NodeJS.ErrnoException).code) ? undefined : null;
   }
@@ -93,19 +99,24 @@ function linkAt(path: string): string | null | undefined {
 
 const NO_LINK: ReadonlySet<unknown> = new Set(["EINVAL", "ENOENT", "ENOTDIR", "ENAMETOOLONG", "UNKNOWN"]);
 
+function targetOf(link: BytePath): BytePath {
+  const target = readlinkSync(asked(link), { encoding: "latin1" });
+  return process.platform === "win32" ? target.replaceAll("\\", "/") : target;
+}
+
 interface Way {
-  readonly real: string;
-  /** Of every part of it that exists. */
-  readonly stats: ReadonlyMap<string, BigIntStats>;
+  readonly real: BytePath;
+  /** Of everything on the way there that exists. */
+  readonly stats: ReadonlyMap<BytePath, BigIntStats>;
 }
 
 /**
  * Goes name by name as the kernel does: `..` behind a link leads out of where the link led, and out of what is no folder it leads
  * nowhere. Adds the links it meets.
  */
-function walk(path: string, links: string[] = []): Way | undefined {
-  const left = namesLed(path);
-  const stats = new Map<string, BigIntStats>();
+function walk(path: string, links: BytePath[] = []): Way | undefined {
+  const left = namesLed(bytesOfPath(path));
+  const stats = new Map<BytePath, BigIntStats>();
   let [real, missing, characters, lookups] = [pathOf([]), false, path.length, 0];
   for (let name = left.pop(); name !== undefined; name = left.pop()) {
     if (name === "..") {
@@ -116,7 +127,7 @@ function walk(path: string, links: string[] = []): Way | undefined {
     const next = /^[A-Za-z]:$/.test(name) && real === "/" ? `${name}/` : join(real.replace(/\/$/, "") || "/", name);
     const known = missing ? undefined : stats.get(next);
     if (known === undefined && !missing && (lookups += 1) > MOST_LOOKUPS) return undefined;
-    const found = known ?? (missing ? undefined : lstatSync(next, BIG));
+    const found = known ?? (missing ? undefined : lstatSync(asked(next), BIG));
     missing ||= found === undefined;
     if (found?.isSymbolicLink() !== true) {
       if (found !== undefined) stats.set(next, found);
@@ -124,7 +135,7 @@ function walk(path: string, links: string[] = []): Way | undefined {
       continue;
     }
     links.push(next);
-    const target = readlinkSync(next).replaceAll("\\", process.platform === "win32" ? "/" : "\\");
+    const target = targetOf(next);
     characters += target.length;
     if (links.length > MOST_LINKS || characters > MOST_CHARACTERS) return undefined;
     if (/^(?:\/|[A-Za-z]:\/)/.test(target)) real = pathOf([]);
@@ -134,7 +145,7 @@ function walk(path: string, links: string[] = []): Way | undefined {
 }
 
 /** The names of a path that lead anywhere, the first one last. */
-function namesLed(path: string): string[] {
+function namesLed(path: BytePath): BytePath[] {
   return namesOf(path)
     .filter((name) => name !== ".")
     .reverse();
@@ -145,6 +156,8 @@ function namesUnder(folder: string, { real, stats }: Way): string[] {
   const meant = statSync(folder, BIG);
   if (meant === undefined) return [];
   for (const [part, { dev, ino }] of stats)
-    if (dev === meant.dev && ino === meant.ino) return [(folder === "/" ? "" : folder) + real.slice(part.length)];
+    // What was left again by `..` or a link is no part of it.
+    if (dev === meant.dev && ino === meant.ino && liesIn(real, part))
+      return [(folder === "/" ? "" : folder) + looksLike(real.slice(part === "/" ? 0 : part.length))];
   return [];
 }

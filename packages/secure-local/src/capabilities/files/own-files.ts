@@ -2,6 +2,7 @@
 // and its code, which no tool changes.
 import { readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { foldCase } from "../../policy/fold-case.js";
 import { secretFiles } from "../../policy/granted-policy.js";
 import type { Policy } from "../../policy/policy.js";
 import { wayTo } from "./leads-to.js";
@@ -13,7 +14,7 @@ export type OwnFiles = readonly string[] & { readonly [LOOKED_UP]: true };
 /** Folded paths, as named and as they really are, logs without the last extension: their other files (`audit.lock`) begin like them. */
 export function ownFiles(policy: Policy, more: readonly string[]): OwnFiles {
   const paths = [...new Set(rememberOwnFiles(policy, more))];
-  const own = paths.map(folded) as readonly string[] as OwnFiles;
+  const own = paths.map(foldCase) as readonly string[] as OwnFiles;
   WRITTEN.set(own, paths);
   return own;
 }
@@ -54,7 +55,7 @@ let placed: readonly string[] | undefined;
 
 /** The installed package, the file it was started by (a link in `node_modules/.bin`, say), and Node: folded, named and real. */
 export function programFiles(): readonly string[] {
-  program ??= programPlaces().map(folded);
+  program ??= programPlaces().map(foldCase);
   return program;
 }
 
@@ -94,8 +95,4 @@ function realOrSame(path: string): string {
 
 export function slashed(path: string): string {
   return path.replaceAll("\\", "/");
-}
-
-export function folded(path: string): string {
-  return path.normalize("NFC").toLowerCase();
 }

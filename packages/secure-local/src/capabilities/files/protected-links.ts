@@ -2,11 +2,13 @@
 //
 // A link with a protected name is made by nobody inside, so it is looked for at the places where programs find it: in the home folder, at the
 // top of what is allowed, and in each folder above what is to be used, as soon as something there is to be used.
-import { type Dirent, lstatSync, readdirSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
-import { passageTo } from "./leads-to.js";
+import { foldCase } from "../../policy/fold-case.js";
+import { asked, type BytePath, bytesOfPath, looksLike } from "./byte-path.js";
+import { type Passage, passageTo } from "./leads-to.js";
 import { slashed } from "./own-files.js";
+import { join, liesIn } from "./plain-path.js";
 import { parentOf } from "./root-folders.js";
 
 /** What is known of names. */
@@ -43,19 +45,32 @@ const MOST_PLACES = 20_000;
 interface Folder {
   readonly stamp: string;
   readonly due: number;
-  readonly names: readonly Pick<Dirent, "name" | "isSymbolicLink" | "isDirectory">[];
+  readonly names: readonly Named[];
 }
 
-interface Link {
+interface Named {
+  /** Of bytes, as it is. */
+  readonly name: BytePath;
+  readonly isLink: boolean;
+  readonly isFolder: boolean;
+}
+
+interface Link extends Passage {
+  /** What rules compare; a name that is no text as what it looks like. */
   readonly written: string;
-  readonly real: string;
-  readonly passed: readonly string[];
+  readonly at: BytePath;
+}
+
+/** A link, by a place on the way it leads. */
+interface Led {
+  readonly link: Link;
+  readonly place: string;
 }
 
 interface Place {
   readonly due: number;
   readonly links: readonly Link[];
-  readonly folders: ReadonlyMap<string, Folder>;
+  readonly folders: ReadonlyMap<BytePath, Folder>;
   /** Why not all links were found. */
   readonly fault: string | undefined;
 }
@@ -64,10 +79,10 @@ interface Place {
 export class ProtectedLinks {
   readonly #names: KnownNames;
   readonly #places = new Map<string, Place>();
-  /** Written names, by where they lead. */
-  #led = new Map<string, Set<string>>();
-  /** Written names, by what is passed on the way. */
-  #passed = new Map<string, Set<string>>();
+  /** By where they lead, folded: some file systems take other spellings of it for the same. */
+  #led = new Map<string, Set<Led>>();
+  /** By what is passed on the way, folded. */
+  #passed = new Map<string, Set<Led>>();
 
   constructor(names: KnownNames) {
     this.#names = names;
@@ -91,15 +106,18 @@ export class ProtectedLinks {
     if (this.#led.size === 0) return [];
     const names = [];
     for (let real = path; ; real = parentOf(real)) {
-      for (const written of this.#led.get(real) ?? [])
-        if (isThere(written)) names.push({ name: written + path.slice(real === "/" ? 0 : real.length), written, real });
+      for (const { link, place } of this.#led.get(foldCase(real)) ?? [])
+        if (isThere(link.at) && isOne(place, real))
+          names.push({ name: link.written + path.slice(real === "/" ? 0 : real.length), written: link.written, real });
       if (real === parentOf(real)) return names;
     }
   }
 
   /** The protected name on whose way a path lies. */
   passing(path: string): string | undefined {
-    for (const written of this.#passed.get(path) ?? []) if (isThere(written)) return written;
+    if (this.#passed.size === 0) return undefined;
+    for (const { link, place } of this.#passed.get(foldCase(path)) ?? [])
+      if (isThere(link.at) && isOne(place, path)) return link.written;
     return undefined;
   }
 
@@ -115,35 +133,41 @@ export class ProtectedLinks {
     this.#led = new Map();
     this.#passed = new Map();
     for (const { links } of this.#places.values()) {
-      for (const { written, real, passed } of links) {
-        const names = this.#led.get(real) ?? new Set<string>();
-        this.#led.set(real, names.add(written));
-        for (const path of passed) this.#passed.set(path, (this.#passed.get(path) ?? new Set<string>()).add(written));
+      for (const link of links) {
+        if (link.real !== undefined) add(this.#led, { link, place: link.real });
+        for (const place of link.passed) add(this.#passed, { link, place });
       }
     }
   }
 
   #found(start: string, before: Place | undefined): Omit<Place, "due"> {
     const links: Link[] = [];
-    const folders = new Map<string, Folder>();
-    const waiting = [{ path: start, depth: 0 }];
-    for (const { path, depth } of waiting) {
+    const folders = new Map<BytePath, Folder>();
+    const waiting = [{ path: bytesOfPath(start), depth: 0, isBehind: false }];
+    for (const { path, depth, isBehind } of waiting) {
       const folder = this.#folder(path, before?.folders.get(path));
-      if (folder === undefined) return { links, folders, fault: notLookedThrough(`"${path}" cannot be listed`) };
+      // What a link leads to and nobody may list has nothing for its owner's programs.
+      if (folder === undefined && isBehind) continue;
+      if (folder === undefined)
+        return { links, folders, fault: notLookedThrough(`"${looksLike(path)}" cannot be listed`) };
       folders.set(path, folder);
-      for (const entry of folder.names) {
-        const at = slashed(join(path, entry.name));
-        const kept = this.#names.classOf(at);
+      for (const { name, isLink, isFolder } of folder.names) {
+        const at = join(path, name);
+        const written = looksLike(at);
+        const kept = this.#names.classOf(written);
         const isPassedOver = kept === this.#names.passedOver;
         // The folder may be a link; what lies in it is not looked at.
-        if (isPassedOver && (!entry.isSymbolicLink() || this.#names.classOf(path) === kept)) continue;
-        if (entry.isSymbolicLink()) {
-          if (kept !== undefined || this.#names.begins(at)) links.push({ written: at, ...passageTo(at) });
-        } else if (entry.isDirectory() && depth < DEEPEST && (kept !== undefined || this.#names.leadsOn(entry.name))) {
-          // What lies in a protected folder may be a link too.
-          const least = kept === undefined ? 0 : this.#names.large.has(kept) ? DEEPEST : DEEPEST - WITHIN;
-          waiting.push({ path: at, depth: Math.max(depth + 1, least) });
-        }
+        if (isPassedOver && (!isLink || this.#names.classOf(looksLike(path)) === kept)) continue;
+        const led = isLink ? passageTo(at) : undefined;
+        if (led !== undefined && (kept !== undefined || this.#names.begins(written)))
+          links.push({ written, at, ...led });
+        if (isPassedOver || depth >= DEEPEST || (!isLink && !isFolder)) continue;
+        // One that leads back to where it is looked from would give everything there a protected name.
+        if (led?.real !== undefined && liesIn(start, led.real)) continue;
+        if (kept === undefined && !this.#names.leadsOn(looksLike(name))) continue;
+        // What lies in a protected folder may be a link too, and so may what lies behind one.
+        const least = kept === undefined ? 0 : this.#names.large.has(kept) ? DEEPEST : DEEPEST - WITHIN;
+        waiting.push({ path: at, depth: Math.max(depth + 1, least), isBehind: isBehind || isLink });
       }
       if (waiting.length > MOST_FOLDERS)
         return { links, folders, fault: notLookedThrough(`"${start}" has too many folders with protected names`) };
@@ -152,19 +176,17 @@ export class ProtectedLinks {
   }
 
   /** Undefined for what is there and cannot be looked through. */
-  #folder(path: string, before: Folder | undefined): Folder | undefined {
+  #folder(path: BytePath, before: Folder | undefined): Folder | undefined {
     try {
       const now = performance.now();
-      const { dev, ino, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+      const { dev, ino, mtimeNs, ctimeNs } = statSync(asked(path), { bigint: true });
       // Of what was changed just now the next change may not be told by the time.
       const settled = Date.now() - Number(ctimeNs / 1_000_000n) > SETTLED_MS;
       const stamp = settled ? [dev, ino, mtimeNs, ctimeNs].join() : "";
       // What is changed all the time is not looked through all the time.
       if (before !== undefined && ((settled && before.stamp === stamp) || now < before.due)) return before;
-      const inProtected = this.#names.classOf(path) !== undefined;
-      const names = readdirSync(path, { withFileTypes: true }).filter(
-        ({ name }) => inProtected || this.#names.mayCount(name),
-      );
+      const inProtected = this.#names.classOf(looksLike(path)) !== undefined;
+      const names = namesIn(path).filter(({ name }) => inProtected || this.#names.mayCount(looksLike(name)));
       const took = performance.now() - now;
       return { stamp, due: now + took * PATIENCE, names };
     } catch (error) {
@@ -181,11 +203,36 @@ const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG
 const NOTHING: Folder = { stamp: "", due: 0, names: [] };
 
 /** A link that was removed leads nowhere while it is gone; it stays known, for it may come back. */
-function isThere(written: string): boolean {
+function isThere(link: BytePath): boolean {
   try {
-    return lstatSync(written).isSymbolicLink();
+    return lstatSync(asked(link)).isSymbolicLink();
   } catch (error) {
     return !ABSENT.has((error as NodeJS.ErrnoException).code);
+  }
+}
+
+/** A name that is decoded may be that of another, or of nothing. */
+function namesIn(folder: BytePath): Named[] {
+  return readdirSync(asked(folder), { withFileTypes: true, encoding: "buffer" }).map((entry) => ({
+    name: entry.name.toString("latin1"),
+    isLink: entry.isSymbolicLink(),
+    isFolder: entry.isDirectory(),
+  }));
+}
+
+function add(map: Map<string, Set<Led>>, led: Led): void {
+  const key = foldCase(led.place);
+  map.set(key, (map.get(key) ?? new Set()).add(led));
+}
+
+/** Whether a path is a place that differs in nothing but its spelling: it is if they are one file, and may be where neither is there. */
+function isOne(place: string, path: string): boolean {
+  if (place === path) return true;
+  try {
+    const [one, other] = [place, path].map((each) => lstatSync(each, { bigint: true, throwIfNoEntry: false }));
+    return one === undefined || other === undefined ? one === other : one.dev === other.dev && one.ino === other.ino;
+  } catch {
+    return true;
   }
 }
 

@@ -1,6 +1,6 @@
 // The files git keeps for one repository, each opened where it has to be: a link on the way, even to an allowed place,
 // would show the content of another repository under the names of this one.
-import { foldName } from "../files/file-rules.js";
+import { foldName } from "../files/protection-of.js";
 import { FileError, type Files, type OpenFile } from "../files/files.js";
 import { join, namesOf } from "../files/plain-path.js";
 
