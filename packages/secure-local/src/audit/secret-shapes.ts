@@ -1,5 +1,6 @@
 // Knows secrets by their own look: the tokens whose issuers gave them a shape.
 import { EncodedSecrets } from "./encoded-secrets.js";
+import { atOnce, type Work } from "./long-work.js";
 import { followsFiles, renewSecretsOnce } from "./secret-files.js";
 import { EscapedValues, escaped, SHORTEST_SECRET, spellingsOf } from "./secret-spellings.js";
 
@@ -201,6 +202,8 @@ let escapes: EscapedValues | undefined;
 let encodings: EncodedSecrets | undefined;
 const plainNames = new Map<string, string>();
 let version = 0;
+/** Characters of the longest value. */
+let longest = 0;
 
 /** Remembers a value. False when it is too short to be told from other text, or there are too many already. */
 export function rememberSecret(name: string, value: string): boolean {
@@ -258,6 +261,7 @@ function look(): void {
   pattern = new RegExp(sorted.map(escaped).join("|"), "g");
   escapes = undefined;
   encodings = undefined;
+  longest = Math.max(...[...plainNames.keys()].map(({ length }) => length));
   version += 1;
 }
 
@@ -273,11 +277,33 @@ export function secretsVersion(): number {
   return version;
 }
 
+/** Characters that are looked through in one piece, at most: a few milliseconds of what takes longest. */
+const A_PIECE = 65_536;
+/**
+ * Characters that one of a value may be written as, its share of breaks and indents included: pieces overlap by that much, so
+ * that what begins in one ends in it. A value may be a whole key of some thousand characters, which nobody writes so widely.
+ */
+const WRITTEN_AS = 24;
+const [LEAST_OVERLAP, MOST_OVERLAP, WIDE] = [4_096, 65_536, 4];
+
+function overlap(): number {
+  const written = Math.min(Math.max(longest * WRITTEN_AS, LEAST_OVERLAP), MOST_OVERLAP);
+  return Math.max(written, longest * WIDE);
+}
+
 /** Where the values of known secrets stand in a text, and what is written in their place, in their order. */
-export function knownPlaces(text: string): readonly Place[] {
+export function* placesOfKnown(text: string): Work<readonly Place[]> {
   if (followsFiles) renewSecretsOnce();
   if (pattern === undefined) return [];
-  const all = [...plainPlaces(text, pattern), ...escapedSecrets().in(text), ...encodedSecrets().in(text)];
+  const all: Place[] = [];
+  const more = overlap();
+  for (let from = 0; from === 0 || from + more < text.length; from += A_PIECE) {
+    const piece = from === 0 && text.length <= A_PIECE + more ? text : text.slice(from, from + A_PIECE + more);
+    yield piece.length;
+    const encoded = yield* encodedSecrets().in(piece);
+    for (const places of [plainPlaces(piece, pattern), escapedSecrets().in(piece), encoded])
+      for (const { index, length, label } of places) all.push({ index: from + index, length, label });
+  }
   return all.sort(inOrder);
 }
 
@@ -328,21 +354,21 @@ function inOrder(a: Place, b: Place): number {
 }
 
 /** The text with the values of known secrets replaced by their names. */
+export function* replacingKnown(text: string): Work<string> {
+  const places = yield* placesOfKnown(text);
+  return places.length === 0 ? text : withoutPlaces(text, places);
+}
+
+/** The same at once, for texts that are no strangers' or short. */
 export function replaceKnown(text: string): string {
-  if (followsFiles) renewSecretsOnce();
-  if (pattern === undefined) return text;
-  pattern.lastIndex = 0;
-  const replaced = pattern.test(text) ? withoutPlaces(text, plainPlaces(text, pattern)) : text;
-  const plain = escapedSecrets().replace(replaced);
-  const places = encodedSecrets().in(plain);
-  return places.length === 0 ? plain : withoutPlaces(plain, [...places].sort(inOrder));
+  return knowsSecrets() ? atOnce(replacingKnown(text)) : text;
 }
 
 // Takes secrets out of texts that a model or a person will read: fewer rules than for the log, so that code stays code.
 
-/** The same string when nothing was found. Linear in its length. */
-export function redactOutput(text: string): string {
-  return replaceShapes(replaceInContext(replaceKnown(text), REDACTED), REDACTED);
+/** What looks like a secret, once those are gone that are known. The same string when nothing was found. Linear in its length. */
+export function redactShapes(text: string): string {
+  return replaceShapes(replaceInContext(text, REDACTED), REDACTED);
 }
 
 // Knows secrets without a shape of their own by what stands before them, and by how random they look.
