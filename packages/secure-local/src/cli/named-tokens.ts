@@ -87,10 +87,17 @@ function faultOf(status: fs.Stats): string | undefined {
 
 // Reads the file again when it changes or the process gets SIGHUP, and ends what people have open who are gone.
 
+interface EndedWork {
+  readonly tasks: number;
+  readonly questions: number;
+}
+
 interface FollowOptions {
   /** The owner's, which no line of the file may have, at the start or later. */
   readonly ownToken?: string | undefined;
   readonly serving: Pick<HttpServing, "endSessions">;
+  /** Ends the tasks of one who is gone, and what waits for an answer of theirs; says how many there were. */
+  readonly endWork: (principal: string) => Promise<EndedWork>;
   readonly audit: Pick<AuditSink, "record">;
   readonly say: (line: string) => void;
 }
@@ -135,6 +142,24 @@ function adopt(change: PeopleChange, cause: "SIGHUP" | "changed", options: Follo
   // A token that was taken back may be in the hands of somebody else, who has opened sessions under the same name.
   const over = new Set<string | undefined>([...gone, ...changed]);
   if (over.size > 0) void options.serving.endSessions((principal) => over.has(principal));
+  if (gone.length > 0) void endWork(gone, options);
+}
+
+/** Whoever has their names later is somebody else. Those who have another token are the same, and may look after their tasks. */
+async function endWork(gone: readonly string[], options: FollowOptions): Promise<void> {
+  const ended: Record<string, EndedWork> = {};
+  for (const name of gone) {
+    try {
+      const work = await options.endWork(name);
+      if (work.tasks + work.questions > 0) ended[name] = work;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      options.say(`tokens: what ${name} had running may not all have ended: ${reason}; restart serve to be sure`);
+      void record(options, { kind: "people.ended", outcome: "error", detail: { gone: name, reason } });
+    }
+  }
+  if (Object.keys(ended).length === 0) return;
+  await record(options, { kind: "people.ended", detail: { ended } });
 }
 
 function textOf({ came, gone, changed, count }: PeopleChange): string {
