@@ -1,6 +1,6 @@
 // The work of a caller who may not call any more ends, and nobody who has the name later goes on with it.
 import { describe, expect, it } from "vitest";
-import { Server } from "@secure-local/mcp/server";
+import type { Server } from "@secure-local/mcp/server";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import type { MemoryPeer } from "../../src/serve/connect-in-memory.js";
 import { connectTasks, DIRECTED, newServer, REQUESTED } from "../tasks/task-peer.js";

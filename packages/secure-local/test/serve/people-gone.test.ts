@@ -64,9 +64,9 @@ function following(file: string) {
     serving: { endSessions: () => Promise.resolve() },
     audit,
     say: (text) => void said.push(text),
-    endWork: (principal) => profiles.endWorkOf(principal),
+    profiles,
   });
-  return { audit, said, stop };
+  return { audit, people, said, stop };
 }
 
 it("ends the tasks and the questions of who is gone at every server, once, and of nobody else", async () => {
@@ -121,4 +121,18 @@ it("leaves their tasks to whoever only has another token", async () => {
   stop();
   expect((await ada.request("tasks/get", { taskId }))["status"]).toBe("working");
   expect(audit.records().map(({ kind }) => kind)).toEqual(["people.changed"]);
+});
+
+it("takes an empty file, as it is when the last of them leaves, for nobody", async () => {
+  fleet.make("jobs", () => jobs([]));
+  await fleet.serve(await fleet.policy("sandbox: none"));
+  const file = join(temporaryFolder(), "tokens");
+  writeFileSync(file, line("ada"), { mode: 0o600 });
+  const { audit, people, said, stop } = following(file);
+  writeFileSync(file, "# nobody\n", { mode: 0o600 });
+  process.emit("SIGHUP", "SIGHUP");
+  await expect.poll(() => said.join(), { timeout: 5_000 }).toBe("tokens: ada is gone, nobody but the owner is left");
+  stop();
+  expect(people.tokens).toEqual([]);
+  expect(audit.records()).toMatchObject([{ kind: "people.changed", detail: { gone: ["ada"], count: 0 } }]);
 });
