@@ -140,13 +140,13 @@ async function saidBack(report, { cleanResult, rememberSecret, serverItems }) {
         const text = [...value].map((each, at) => (at % every === 0 ? entity(each.charCodeAt(0)) : each)).join("");
         await attack(`${name}, every ${every}`, { content: [{ type: "text", text }] });
       }
-    report.kind("a secret over several lines, or written twice", { found: "attackers" });
+    report.kind("a secret over several lines, or written twice", { found: "attack" });
     for (const [name, write] of Object.entries(WRITTEN))
       for (const before of [0, 1, 2, 45])
         await attack(`${name}, ${before} before`, {
           content: [{ type: "text", text: write(`${"x".repeat(before)}${value} tail ${"y".repeat(40)}`) }],
         });
-    report.kind("a secret spread over structured content", { found: "attackers" });
+    report.kind("a secret spread over structured content", { found: "attack" });
     for (const size of [1, 3, 7, value.length - 1]) {
       const parts = value.match(new RegExp(`.{1,${size}}`, "g"));
       const strings = (got) =>

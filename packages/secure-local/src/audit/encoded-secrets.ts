@@ -94,11 +94,14 @@ interface Found {
 export class EncodedSecrets {
   readonly #labels = new Map<string, string>();
   readonly #pattern: RegExp;
+  /** Whether a value has blanks of its own, which may stand beside a break of a line. */
+  readonly #hasBlanks: boolean;
 
   /** @param spellings Each with what is written in its place. */
   constructor(spellings: Iterable<readonly [spelling: string, label: string]>) {
     for (const [spelling, label] of spellings)
       for (const form of formsOf(spelling)) if (!this.#labels.has(form)) this.#labels.set(form, label);
+    this.#hasBlanks = [...this.#labels.keys()].some((form) => BLANK.test(form));
     const sorted = [...this.#labels.keys()].sort((a, b) => b.length - a.length);
     this.#pattern = new RegExp(sorted.map(escaped).join("|"), "g");
   }
@@ -118,7 +121,7 @@ export class EncodedSecrets {
     for (const start of printable === view ? [view] : [view, printable]) {
       if (start !== view) this.#search(start, places);
       let last = start;
-      for (last of readings(start)) {
+      for (last of readings(start, this.#hasBlanks)) {
         // The one that it was made from was read as well.
         yield start.text.length + last.text.length;
         this.#search(last, places);
@@ -151,13 +154,24 @@ function whole(text: string): View {
   return { text, begin: (at) => at, end: (at) => at };
 }
 
-/** The text without its escapes and breaks of lines, each time once more, until nothing changes. */
-function readings(view: View): readonly View[] {
+/**
+ * The text without its escapes and breaks of lines, each time once more, until nothing changes. `keepBlanks`: before each also with the
+ * blanks that stand around the breaks.
+ */
+function readings(view: View, keepBlanks = false): readonly View[] {
   const all: View[] = [];
-  for (let last = view; all.length < READINGS && MAY_CHANGE.test(last.text);) {
+  let last = view;
+  for (let times = 0; times < READINGS && MAY_CHANGE.test(last.text); times += 1) {
     const plain = edited(last, escapes(last.text));
     const next = edited(plain, breaks(plain.text));
     if (next === last) break;
+    if (keepBlanks && next !== plain)
+      all.push(
+        edited(
+          plain,
+          found(plain.text, BREAKS, () => ""),
+        ),
+      );
     all.push(next);
     last = next;
   }

@@ -301,6 +301,14 @@ describe("a value that is written in another way", () => {
         }
   });
 
+  it("is found over several lines with blanks of its own, wherever it is broken", () => {
+    const blank = "two words & 3 more_b1ts";
+    rememberSecret("blank", blank);
+    for (const by of ["\n", "\r\n", "\\n"])
+      for (let at = 1; at < blank.length; at += 1)
+        expect(cleanText(`a ${blank.slice(0, at)}${by}${blank.slice(at)} z`), `${at}`).toBe("a [secret blank] z");
+  });
+
   it("leaves what stands around it, and what is none", () => {
     expect(cleanText(`one\ntwo ${fold(base64(value), 20, "\n")} three\nfour`)).toMatch(
       /^one\ntwo \[secret wrapped\].{0,3} three\nfour$/s,
