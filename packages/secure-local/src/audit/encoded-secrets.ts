@@ -1,8 +1,10 @@
 // Finds values that stand in no text as they are: over several lines, escaped more than once, or in bytes that are written as text.
 import { Buffer } from "node:buffer";
 import { byteLists } from "./byte-lists.js";
-import type { Work } from "./long-work.js";
 import { escaped } from "./secret-spellings.js";
+
+/** Work that stops now and then, and says each time how many characters it has looked at since the last time. */
+export type Work<T> = Generator<number, T, void>;
 
 /** Times a text is read without its escapes and line breaks: `%255F` takes two. */
 const READINGS = 3;

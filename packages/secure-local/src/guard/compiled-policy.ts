@@ -5,7 +5,7 @@ import type { AuditField, Policy } from "../policy/policy.js";
 import type { CleanLimits } from "./cleaning/clean-text.js";
 import type { TimeLimits } from "./deadline.js";
 import { type Rates, ratesOf } from "./rate-limits.js";
-import { cleanNotice } from "./cleaning/clean-told.js";
+import { cleanNotice } from "./cleaning/clean-result.js";
 
 /** Digits of the policy's hash that name it in the log: enough to tell versions apart, short enough to read. */
 const LABEL_DIGITS = 12;

@@ -1,13 +1,12 @@
 // Turns how a request ended into its answer and what the audit record says of it.
 import { type Answer, type Call, RpcError } from "@secure-local/mcp/server";
 import { HiddenTextError } from "./cleaning/clean-text.js";
-import { TooMuchWorkError } from "../audit/long-work.js";
+import { TooMuchWorkError } from "../audit/secret-shapes.js";
 import type { UpstreamHop } from "../audit/audit-event.js";
 import type { Ending } from "./deadline.js";
 import { type PendingExceptions, type GuardedRequest, hideException, type RequestEnd } from "./audit-recorder.js";
 import { giveUp, timedOut } from "./refusal.js";
-import { LongResultError } from "./cleaning/clean-result.js";
-import { cleanAnswer, cleanError, WORK_RULE, workRefused } from "./cleaning/clean-told.js";
+import { cleanAnswer, cleanError, LongResultError, WORK_RULE, workRefused } from "./cleaning/clean-result.js";
 
 /** Where a failed result of a tool names the rule that refused what it tried. */
 export const RULE_META = "mcp-secure-local/rule";

@@ -10,12 +10,11 @@ import {
   RpcError,
 } from "@secure-local/mcp/server";
 import { redactValue } from "../audit/redact.js";
-import { cleanValue } from "./cleaning/clean-result.js";
+import { cleanAnswer, cleanError, cleanValue } from "./cleaning/clean-result.js";
 import { RateLimits, type RateRule, SlidingWindow, type TakenPlaces } from "./rate-limits.js";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
-import { cleanAnswer, cleanError } from "./cleaning/clean-told.js";
 import { conclude, type Conclusion, type ServerWay } from "./conclusion.js";
 import {
   Approvals,

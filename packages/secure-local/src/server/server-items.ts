@@ -1,8 +1,8 @@
 // Takes what a mounted server offers apart into the items that are inspected and approved one by one, and puts it together again.
 import type { ServerGrant } from "../policy/policy.js";
 import { itemFault, type Offer } from "@secure-local/mcp/gateway";
-import { atOnce, type Work } from "../audit/long-work.js";
-import { replacingKnown, secretsVersion } from "../audit/secret-shapes.js";
+import type { Work } from "../audit/encoded-secrets.js";
+import { atOnce, replacingKnown, secretsVersion } from "../audit/secret-shapes.js";
 import type { Items } from "@secure-local/inspection/drift";
 import type { Offering, Peer, RawItem } from "@secure-local/inspection/finding";
 

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { redactString } from "../audit/redact.js";
 import { makeFolder } from "../audit/make-folder.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
+import { escapeUnseen, withoutColours } from "@secure-local/inspection/escape-unseen";
 
 /** Bytes of a file, of which there are two: nobody reads more, and a server that chatters fills no disk. */
 const MOST_BYTES = 256 * 1024;
@@ -26,11 +26,11 @@ export function serverLogFile(folder: string, policyFile: string, server: string
 const LABEL = "[secret ";
 
 /**
- * What a server wrote, as it may be shown: without secrets, on one line, cut where it is long, and with what steers a terminal or is
+ * What a server wrote, as it may be shown: without secrets and colours, on one line, cut where it is long, and with what steers a terminal or is
  * not seen as `\\uXXXX`: who reads it has to know that it was there.
  */
 export function shownLine(line: string): string {
-  const read = line.slice(0, LONGEST_READ);
+  const read = withoutColours(line.slice(0, LONGEST_READ));
   const redacted = redactString(read);
   // A value with characters in it that nobody sees is found once those are gone.
   const bare = redactString(cleanLine(read));

@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { dirname, join } from "node:path";
 import type { Client } from "@secure-local/mcp/client";
 import { type Offer, readOffer } from "@secure-local/mcp/gateway";
-import { inTurns, MOST_LOOKED_AT } from "../audit/long-work.js";
+import { inTurns, MOST_LOOKED_AT } from "../audit/secret-shapes.js";
 import { makeFolder } from "../audit/make-folder.js";
 import { canonicalJson, type Change } from "@secure-local/inspection/drift";
 import type { Finding, Peer } from "@secure-local/inspection/finding";

@@ -1,30 +1,14 @@
 // Long answers are looked through in parts: the work is counted, bounded, and leaves others their turn.
-import { connectInMemory } from "@secure-local/mcp/testing";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { MemoryAudit } from "../../src/audit/event-text.js";
-import { inTurns, MOST_LOOKED_AT, TooMuchWorkError, type Work } from "../../src/audit/long-work.js";
-import { rememberSecret } from "../../src/audit/secret-shapes.js";
-import { cleaningResult, cleanValue } from "../../src/guard/cleaning/clean-result.js";
-import { cleanError, cleanNotice } from "../../src/guard/cleaning/clean-told.js";
+import { describe, expect, it } from "vitest";
+import type { Work } from "../../src/audit/encoded-secrets.js";
+import { inTurns, MOST_LOOKED_AT, rememberSecret, TooMuchWorkError } from "../../src/audit/secret-shapes.js";
+import { cleanError, cleaningResult, cleanNotice, cleanValue } from "../../src/guard/cleaning/clean-result.js";
 import { DEFAULT_CLEAN_LIMITS } from "../../src/guard/cleaning/clean-text.js";
-import { Guard } from "../../src/guard/guard.js";
+import { type GuardedRequest, PendingExceptions } from "../../src/guard/audit-recorder.js";
+import { conclude, type Conclusion } from "../../src/guard/conclusion.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { RpcError, Server } from "@secure-local/mcp/server";
+import { RpcError } from "@secure-local/mcp/server";
 import { randomFrom } from "./planted-secrets.js";
-
-const limits = vi.hoisted(() => ({ most: undefined as number | undefined }));
-vi.mock("../../src/audit/long-work.js", async (original) => {
-  const real = await original<typeof import("../../src/audit/long-work.js")>();
-  return {
-    ...real,
-    get MOST_LOOKED_AT() {
-      return limits.most ?? real.MOST_LOOKED_AT;
-    },
-  };
-});
-afterEach(() => {
-  limits.most = undefined;
-});
 
 const VALUE = "tkt_LongAnswerValue_5c1d9e";
 rememberSecret("long", VALUE);
@@ -131,33 +115,28 @@ describe("an answer that is long", () => {
   });
 });
 
-/** A guarded server with one tool that says this. */
-async function said(text: string): Promise<{ readonly told: string; readonly records: string }> {
-  const policy = await parsePolicy('version: "1.0"\ntools: { allowed: ["*"] }', { file: "p.yaml" });
-  const audit = new MemoryAudit();
-  const guard = new Guard({ policy, audit, exists: () => true });
-  const server = new Server({ name: "long", version: "1" });
-  server.use(guard.middleware);
-  server.tool("say", { input: { type: "object" }, run: () => text });
-  const peer = await connectInMemory(server, { revision: "2025-11-25" });
-  const told = JSON.stringify(await peer.request("tools/call", { name: "say", arguments: {} }));
-  await peer.close();
-  return { told, records: audit.lines.join("") };
+/** How a call of a tool ends that says this. */
+async function ended(text: string, mostLookedAt: number): Promise<Conclusion> {
+  const policy = await parsePolicy('version: "1.0"', { file: "p.yaml" });
+  const request = {
+    call: { ended: false, method: "tools/call", caller: { codec: { revision: { rules: {} } } } },
+    subject: { kind: "tool", name: "say", path: "/name" },
+    terms: { policy, cleaning: { ...WHOLE, mostLookedAt } },
+  } as unknown as GuardedRequest;
+  const at = { durationMs: 1, timeoutMs: 1_000, faults: new PendingExceptions(), outside: false, held: undefined };
+  return conclude(request, { answer: answer(text) as never }, at);
 }
 
 describe("what takes more than it may", () => {
   const dense = filled("\\x41", 300_000);
 
   it("is withheld, and says why and which limit; the rest of the answer with it", async () => {
-    limits.most = 500_000;
-    const { told, records } = await said(dense);
-    expect(told).toContain("withheld");
-    expect(told).toContain("more than 500000 characters");
-    expect(told).toContain('"isError":true');
-    expect(told).not.toContain("x41");
-    expect(records).toContain('"rule":"the work of looking for secrets"');
-    limits.most = 50_000_000;
-    expect((await said(dense)).told).toContain("x41");
+    const { told, result } = await ended(dense, 500_000);
+    expect(told).toMatchObject({ isError: true });
+    expect(JSON.stringify(told)).toMatch(/withheld: .* more than 500000 characters/);
+    expect(JSON.stringify(told)).not.toContain("x41");
+    expect(result).toMatchObject({ outcome: "denied", detail: { rule: "the work of looking for secrets" } });
+    expect(JSON.stringify((await ended(dense, 50_000_000)).told)).toContain("x41");
   });
 
   it("is withheld of an error, and of a message on the way of which only what is short is left", () => {

@@ -17,6 +17,7 @@ describe("a line of a server", () => {
     ["a\u202eb\u200bc", "a\\u202eb\\u200bc"],
     ["\u{e0041}tag\u009b1m", "\\udb40\\udc41tag\\u009b1m"],
     ["over\rwritten\u0007\u2028", "over\\u000dwritten\\u0007\\u2028"],
+    ["\u001b[1;31mred\u001b[0m", "red"],
     ["a\tb\nc", "a b\\nc"],
     ["plain: 50 %", "plain: 50 %"],
   ])("%j is shown as %j", (line, shown) => expect(shownLine(line)).toBe(shown));

@@ -1,7 +1,7 @@
 // Cleans one text before it reaches a model, a terminal or the log.
 import { Buffer } from "node:buffer";
-import { atOnce, type Work } from "../../audit/long-work.js";
-import { knowsSecrets, redactShapes, replacingKnown } from "../../audit/secret-shapes.js";
+import type { Work } from "../../audit/encoded-secrets.js";
+import { atOnce, knowsSecrets, redactShapes, replacingKnown } from "../../audit/secret-shapes.js";
 import type { HiddenUnicode } from "../../policy/policy.js";
 import { replaceHidden } from "@secure-local/inspection/hidden-characters";
 
@@ -21,6 +21,8 @@ export interface CleanLimits extends CleanRules {
   readonly resultBytes: number;
   /** Bytes of one result with everything in it, keys, numbers and Base64 too: a longer one is no answer. Default: as many as there are. */
   readonly wholeBytes?: number;
+  /** Characters that are looked at for secrets in one answer. Default: more than 4 MiB of anything honest take. */
+  readonly mostLookedAt?: number;
 }
 
 /** One text: 1 MiB is about 250,000 tokens, more than a model can use. A result: four of them. */
