@@ -50,7 +50,7 @@ const TEXTS = {
 export async function main(options) {
   const bundle = productBundle(new URL("cleaning/parts.ts", import.meta.url), "cleaning");
   await bundle.prepare();
-  const { cleanText, redactOutput } = await import(pathToFileURL(bundle.path).href);
+  const { cleanText, redactShapes } = await import(pathToFileURL(bundle.path).href);
   let failed = false;
   process.stdout.write("text                 plain MB/s   with secrets MB/s\n");
   for (const [name, piece] of Object.entries(TEXTS)) {
@@ -67,7 +67,7 @@ export async function main(options) {
   }
   const given = options[options.indexOf("--corpus") + 1];
   const folder = options.includes("--corpus") ? given : fileURLToPath(new URL("../node_modules", import.meta.url));
-  return falsePositives(folder, redactOutput) && !failed ? 0 : 1;
+  return falsePositives(folder, redactShapes) && !failed ? 0 : 1;
 }
 
 /** The median of many rounds, in millions of bytes a second. */
@@ -86,7 +86,7 @@ function rate(text, clean) {
   return bytes / 1_000 / times[times.length >> 1];
 }
 
-function falsePositives(folder, redactOutput) {
+function falsePositives(folder, redactShapes) {
   let lines = 0;
   const taken = [];
   for (const name of readdirSync(folder, { recursive: true })) {
@@ -95,7 +95,7 @@ function falsePositives(folder, redactOutput) {
     if (!KEPT.some((end) => name.endsWith(end)) || name.includes(".min.") || !isShort(path)) continue;
     for (const line of readFileSync(path, "utf8").split("\n")) {
       lines += 1;
-      if (redactOutput(line) !== line) taken.push(`${name}: ${redactOutput(line).trim().slice(0, 160)}`);
+      if (redactShapes(line) !== line) taken.push(`${name}: ${redactShapes(line).trim().slice(0, 160)}`);
     }
   }
   process.stdout.write(`${lines} lines of ${folder}, ${taken.length} taken for secrets (goal: one in ${GOAL_LINES})\n`);

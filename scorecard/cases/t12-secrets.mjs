@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { leakingPlugins } from "../support/leaking-plugins.mjs";
 import { inProcesses } from "../support/processes-asked.mjs";
-import { around, WRITTEN } from "../support/written-secrets.mjs";
+import { around, HOLDERS, WRITTEN } from "../support/written-secrets.mjs";
 import { renewed } from "../support/renewed-secrets.mjs";
 import { listen } from "../support/sockets.mjs";
 
@@ -31,15 +31,15 @@ export const defences = [
     name: "Base64 of an answer is decoded",
     steps: ["saidBack"],
     file: "secure-local/src/guard/cleaning/clean-result.ts",
-    find: "? cleanBytes(source, value as string, pass)",
+    find: "? yield* cleanBytes(source, value as string, pass)",
     replace: "? value",
   },
   {
     name: "the texts of an answer are looked through together",
     steps: ["saidBack"],
     file: "secure-local/src/guard/cleaning/clean-result.ts",
-    find: "withoutSpreadValues(withoutSpread(cleaned, pass.texts))",
-    replace: "withoutSpreadValues(cleaned)",
+    find: "cleaned = yield* withoutSpread(cleaned, pass.texts);",
+    replace: "",
   },
   {
     name: "entities of HTML are read",
@@ -52,15 +52,22 @@ export const defences = [
     name: "texts are read without their line breaks and layers of escapes",
     steps: ["saidBack"],
     file: "secure-local/src/audit/secret-shapes.ts",
-    find: "const places = encodedSecrets().in(plain);",
-    replace: "const places: readonly Place[] = [];",
+    find: "const encoded = yield* encodedSecrets().in(piece);",
+    replace: "const encoded: readonly Place[] = [];",
+  },
+  {
+    name: "numbers by eight are read as bytes",
+    steps: ["saidBack"],
+    file: "secure-local/src/audit/encoded-secrets.ts",
+    find: "[8, 10, 16] as const",
+    replace: "[10, 16] as const",
   },
   {
     name: "the strings of structured content are looked through together",
     steps: ["saidBack"],
     file: "secure-local/src/guard/cleaning/clean-result.ts",
-    find: "const next = withoutShared(texts);\n  const cleaned",
-    replace: "const next = undefined as (() => string) | undefined;\n  const cleaned",
+    find: "const next = yield* withoutShared(texts);\n  if (next === undefined && lists",
+    replace: "const next = undefined as (() => string) | undefined;\n  if (next === undefined && lists",
   },
   {
     name: "definitions of servers are kept without secrets",
@@ -91,16 +98,6 @@ export const defences = [
     replace: "",
   },
 ];
-
-/** Where an answer holds bytes. */
-const HOLDERS = {
-  "an image": (data, mimeType) => ({ content: [{ type: "image", data, mimeType }] }),
-  "a sound": (data, mimeType) => ({ messages: [{ role: "user", content: { type: "audio", data, mimeType } }] }),
-  "an embedded resource": (blob, mimeType) => ({
-    content: [{ type: "resource", resource: { uri: "x:y", blob, mimeType } }],
-  }),
-  "a resource": (blob, mimeType) => ({ contents: [{ uri: "x:y", blob, mimeType }] }),
-};
 
 /** All texts of an answer, and all bytes in it as text. */
 function readAll(answer) {
@@ -143,13 +140,13 @@ async function saidBack(report, { cleanResult, rememberSecret, serverItems }) {
         const text = [...value].map((each, at) => (at % every === 0 ? entity(each.charCodeAt(0)) : each)).join("");
         await attack(`${name}, every ${every}`, { content: [{ type: "text", text }] });
       }
-    report.kind("a secret over several lines, or written twice", { found: "attackers" });
+    report.kind("a secret over several lines, or written twice", { found: "attack" });
     for (const [name, write] of Object.entries(WRITTEN))
       for (const before of [0, 1, 2, 45])
         await attack(`${name}, ${before} before`, {
           content: [{ type: "text", text: write(`${"x".repeat(before)}${value} tail ${"y".repeat(40)}`) }],
         });
-    report.kind("a secret spread over structured content", { found: "attackers" });
+    report.kind("a secret spread over structured content", { found: "attack" });
     for (const size of [1, 3, 7, value.length - 1]) {
       const parts = value.match(new RegExp(`.{1,${size}}`, "g"));
       const strings = (got) =>

@@ -17,9 +17,15 @@ import { honestConsents } from "../support/honest-approvals.mjs";
 import { otherPrograms, otherRules } from "../support/narrow-consents.mjs";
 import { questionsShown } from "../support/questions-shown.mjs";
 import { nobodyAnswers, terminals } from "../support/unanswered-approvals.mjs";
-import { otherCallers, otherPolicies, rememberedNarrowly, tiredPeople } from "../support/approval-fatigue.mjs";
+import {
+  goneCallers,
+  otherCallers,
+  otherPolicies,
+  rememberedNarrowly,
+  tiredPeople,
+} from "../support/approval-fatigue.mjs";
 
-export const goal = { id: "T16", title: "Approval integrity", atLeast: 370 };
+export const goal = { id: "T16", title: "Approval integrity", atLeast: 380 };
 
 export const defences = [
   {
@@ -33,6 +39,12 @@ export const defences = [
     file: "secure-local/src/guard/approvals/approvals.ts",
     find: "call.taintNow === undefined ? call.taint : await call.taintNow()",
     replace: "call.taint",
+  },
+  {
+    name: "states of who may not call any more are refused",
+    file: "mcp/src/server/parking.ts",
+    find: "this.#over.set(principal, now);",
+    replace: "this.#over.delete(principal);",
   },
   {
     name: "a consent is one program's",
@@ -54,6 +66,7 @@ export async function run(whole, parts) {
   await changedCalls(report, parts);
   await replays(report, parts);
   await otherCallers(report, parts);
+  await goneCallers(report, parts);
   await otherPolicies(report, parts);
   await rememberedNarrowly(report, parts);
   await otherRules(report, parts);

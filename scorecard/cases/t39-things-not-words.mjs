@@ -12,9 +12,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { clothesOf } from "../support/clothes.mjs";
+import { leftWhileAsked } from "../support/servers-over-time.mjs";
 import { session, wasDenied, wasRefused, wasServed } from "../support/session.mjs";
 
-export const goal = { id: "T39", title: "Consent and denials about things", atLeast: 1_200 };
+export const goal = { id: "T39", title: "Consent and denials about things", atLeast: 1_220 };
 
 export const defences = [
   {
@@ -48,6 +49,12 @@ export const defences = [
     replace: 'return linkedDenial(policy, "") ??',
   },
   {
+    name: "a server hears of no subscription whose caller went away",
+    file: "secure-local/src/guard/guard.ts",
+    find: "if (!passed || call.ended) return answer;",
+    replace: "if (!passed && !call.ended) return answer;",
+  },
+  {
     name: "denied addresses are looked for inside of others",
     file: "secure-local/src/policy/address-range.ts",
     find: "for (const form of addressForms(address)) {",
@@ -69,6 +76,7 @@ export async function run(report, parts) {
   await urls(report, parts);
   await members(report, parts);
   await addresses(report, parts);
+  await leftWhileAsked(report, parts);
 }
 
 function arrange(place) {

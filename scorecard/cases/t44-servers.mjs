@@ -2,8 +2,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { CHANGES, honestUpdates, OFFER } from "../support/server-changes.mjs";
 import { readers, texts } from "../support/parser-gaps.mjs";
+import { turningLists, twinServers, unfitThings } from "../support/servers-over-time.mjs";
 
-export const goal = { id: "T44", title: "Servers behind the gateway", atLeast: 650, refusalMs: 2_000 };
+export const goal = { id: "T44", title: "Servers behind the gateway", atLeast: 715, refusalMs: 2_000 };
 
 export const defences = [
   {
@@ -42,6 +43,27 @@ export const defences = [
     replace: "inspectOffering(serverOffering(grant.name, offer), peers.slice(peers.length))",
   },
   {
+    name: "what no list could hold is withheld",
+    steps: ["unfit"],
+    file: "secure-local/src/server/server-reviews.ts",
+    find: "if (unfit !== undefined) withheld.set(item, unfit);",
+    replace: 'if (unfit === "") withheld.set(item, unfit);',
+  },
+  {
+    name: "servers whose names differ in case alone are a fault",
+    steps: ["twins"],
+    file: "secure-local/src/policy/read-servers.ts",
+    find: "const twin = places.get(name.toLowerCase());",
+    replace: "const twin = places.get(name);",
+  },
+  {
+    name: "a server that says that its lists changed is compared again",
+    steps: ["turning"],
+    file: "secure-local/src/server/mounted-servers.ts",
+    find: "onChanged: (client) => this.#compare(name, client),",
+    replace: "onChanged: () => Promise.resolve(),",
+  },
+  {
     name: "duplicate keys are refused",
     steps: ["parserGaps"],
     file: "mcp/src/jsonrpc/parse.ts",
@@ -71,7 +93,10 @@ export async function run(report, given) {
   parts = given;
   const text = 'version: "1.0"\nservers: { up: { command: [node, up.mjs] } }\n';
   const policy = await parts.parsePolicy(text, { file: "/tmp/policy.yaml", environment: {} });
-  await report.take({ rugPulls, unseen, renames, shadows, parserGaps, hops }, policy.servers.get("up"));
+  await report.take(
+    { rugPulls, unseen, renames, unfit, twins, turning, shadows, parserGaps, hops },
+    policy.servers.get("up"),
+  );
 }
 
 const LAUNCH = { kind: "command", command: ["node", "up.mjs"], sha256: "0".repeat(64) };
@@ -173,6 +198,19 @@ async function renames(report, grant) {
       const found = withheld(grant, offer);
       return (found.has(`tool ${name}`) && found.has("tool read")) || `withheld: ${[...found.keys()].join(", ")}`;
     });
+}
+
+/** What nobody could call for what it is. */
+function unfit(report, grant) {
+  return unfitThings(report, OFFER, (offer) => withheld(grant, offer, { before: offer }));
+}
+
+function twins(report) {
+  return twinServers(report, parts);
+}
+
+function turning(report) {
+  return turningLists(report, parts);
 }
 
 const NOTES = [

@@ -135,3 +135,4 @@ export { connect as connectClient } from "../../packages/mcp/src/serve/connect.j
 export { serverItems } from "../../packages/secure-local/src/server/server-items.js";
 export { differenceLines, offeredDefinitions } from "../../packages/secure-local/src/cli/offered-definitions.js";
 export { reviewServer } from "../../packages/secure-local/src/server/server-reviews.js";
+export { everyKind, Fleet } from "../../packages/secure-local/test/servers/fleet.js";

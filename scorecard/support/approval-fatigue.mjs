@@ -44,6 +44,32 @@ export async function otherCallers(report, parts) {
   }
 }
 
+/** Whoever had the name lost the token with a question open; whoever has the name now has the state and an answer. */
+export async function goneCallers(report, parts) {
+  report.kind("a question of somebody who may not call any more", { found: "attack" });
+  for (const name of ["ada", "Ada", "ad\u0430", "ada.lovelace@example.org"])
+    for (const rules of [ASK, KEEP, SESSION])
+      await report.attack(`of ${name}, by ${rules.trim()}`, async () => {
+        const server = await approving(parts, rules);
+        const { asked } = await askedOf(parts, server, principal(name));
+        await server.secure.server.endWorkOf(name);
+        const peer = await server.connect({ revision: STATELESS, capabilities: FORMS, ...principal(name) });
+        return nothingRan(server, await outcome(peer.request("tools/call", parts.retry(asked, parts.yes(), ASKED))));
+      });
+  await report.benign("a question of another, and one that the next of the name is asked", async () => {
+    const server = await approving(parts, ASK);
+    const one = await askedOf(parts, server, principal("ben"));
+    await server.secure.server.endWorkOf("ada");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const other = await askedOf(parts, server, principal("ada"));
+    for (const { peer, asked } of [one, other]) {
+      const { refused } = await outcome(peer.request("tools/call", parts.retry(asked, parts.yes(), ASKED)));
+      if (refused) return "refused";
+    }
+    return true;
+  });
+}
+
 const principal = (name) => (name === undefined ? {} : { principal: name });
 
 /** The policy is exchanged between question and answer, while the answer is on its way, and after a remembered consent. */

@@ -35,12 +35,17 @@ function escaped(character: string): string {
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
 const COLOURS = /\u001b\[[\d;]*m/g;
 
+/** Without the sequences that only colour a text: honest programs write them too. */
+export function withoutColours(text: string): string {
+  return text.replace(COLOURS, "");
+}
+
 /** Passes on what a program of a stranger writes, as it may be shown on a terminal: without colours, and all else that steers it escaped. */
 export function unseenEscaped(): Transform {
   const decoder = new StringDecoder("utf8");
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      done(undefined, escapeUnseen(decoder.write(chunk).replace(COLOURS, "")));
+      done(undefined, escapeUnseen(withoutColours(decoder.write(chunk))));
     },
     flush(done) {
       done(undefined, decoder.end());

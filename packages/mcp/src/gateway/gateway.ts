@@ -339,6 +339,13 @@ class MountedUpstream implements Mounted {
     }
   }
 
+  /** Has the owner look at it again. A connection that has ended meanwhile has nothing to look at. */
+  async #compared(client: Client, onChanged: NonNullable<MountOptions["onChanged"]>): Promise<void> {
+    await onChanged(client).catch((error: unknown) => {
+      if (!isClosed(error)) this.#warn(`The lists of ${this.name} could not be compared: ${(error as Error).message}`);
+    });
+  }
+
   /**
    * Reads the lists of a connection again whenever the server says there that they changed. Reading once more waits until the
    * reading before is over, and a moment: what changes meanwhile is in it.
@@ -358,12 +365,15 @@ class MountedUpstream implements Mounted {
       // A client that is its owner's stays open when the mount ends.
       if (signal.aborted) void subscription.close();
       this.#followed.add(subscription);
+      // What changed after its owner looked at it and before this was heard by nobody.
+      if (this.#fixed && this.#onChanged !== undefined) {
+        await subscription.ready;
+        await this.#compared(client, this.#onChanged);
+      }
       for await (const { kind } of subscription) {
         if (this.#fixed) {
           if (kind === "resource" || this.#onChanged === undefined) continue;
-          await this.#onChanged(client).catch((error: unknown) =>
-            this.#warn(`The lists of ${this.name} could not be compared: ${(error as Error).message}`),
-          );
+          await this.#compared(client, this.#onChanged);
           await pause(COMPARED_MS, undefined);
           continue;
         }
@@ -378,12 +388,16 @@ class MountedUpstream implements Mounted {
         await pause(CHANGES_MS, undefined);
       }
     } catch (error) {
-      if (!signal.aborted && !(error instanceof LocalError && error.code === "CLOSED"))
+      if (!signal.aborted && !isClosed(error))
         this.#warn(`Changes of ${this.name} are not heard of: ${(error as Error).message}`);
     } finally {
       if (subscription !== undefined) this.#followed.delete(subscription);
     }
   }
+}
+
+function isClosed(error: unknown): boolean {
+  return error instanceof LocalError && error.code === "CLOSED";
 }
 
 function urisOf(offer: Offer | undefined): readonly string[] {

@@ -10,7 +10,7 @@ import type {
 } from "../protocol/features/input-required.js";
 import { type Asker, requireCapability, WireAsker } from "./ask.js";
 import { type AskServices, Context, type HandRound } from "./context.js";
-import { type RequestState, type Run, openState, sealState } from "./parking.js";
+import { type RequestState, type Run, sealState } from "./parking.js";
 import { TaskCall } from "./tasks/task-run.js";
 
 /** What {@link inputRequired} made. */
@@ -82,7 +82,7 @@ export function runInteractive(
 
 async function retry(rounds: Rounds, requestState: string): Promise<Answer> {
   const { services, call } = rounds;
-  const state = await openState(services.seal, call, requestState);
+  const state = await services.parking.open(call, requestState);
   if (state.park !== undefined) return services.parking.resume(call, parkable(rounds), state);
   return first(rounds, handRound(call, state));
 }

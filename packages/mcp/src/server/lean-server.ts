@@ -190,6 +190,16 @@ export class LeanServer {
     return this.#core.tasks?.close() ?? Promise.resolve();
   }
 
+  /**
+   * Ends the work of a caller who may not call any more, for whoever has that name later: their tasks are cancelled and forgotten,
+   * their handlers that wait for an answer are given up, and the states of those questions are refused. Resolves once that is done,
+   * with how many there were. What runs in a session or stream ends with that (`HttpServing.endSessions`).
+   */
+  async endWorkOf(principal: string): Promise<{ readonly tasks: number; readonly questions: number }> {
+    const questions = this.#core.parking.endOf(principal);
+    return { tasks: (await this.#core.tasks?.endOf(principal)) ?? 0, questions };
+  }
+
   /** Tells clients that a list is another one now, where what `visible` says changed: what is registered or removed is told by itself. */
   listChanged(kind: "tools" | "prompts" | "resources"): void {
     this.#core.listChanged(kind);

@@ -40,6 +40,8 @@ export class Parking {
   /** The other processes of this server. */
   cluster: ServerCluster | undefined;
   readonly #places = new Map<string, Place>();
+  /** When the work of a principal was ended: no state that was sealed for them until then is taken, while it would be good. */
+  readonly #over = new Map<string, number>();
   #characters = 0;
 
   constructor(limits: ServerLimits, seal: Seal, replays = false) {
@@ -102,6 +104,29 @@ export class Parking {
     place.characters += characters;
     this.#characters += characters;
     while (this.#characters > this.#limits.parkedBytes) this.#giveUp(this.#leastNeeded());
+  }
+
+  /** Gives up what is parked for a principal, whose states are refused from now on. Says how many waited for an answer. */
+  endOf(principal: string): number {
+    const now = Date.now();
+    for (const [name, at] of this.#over) if (at + this.#limits.parkedMs < now) this.#over.delete(name);
+    this.#over.set(principal, now);
+    let waiting = 0;
+    for (const [id, { interaction }] of this.#places) {
+      if (interaction.principal !== principal) continue;
+      if (!interaction.finished) waiting += 1;
+      this.#giveUp(id);
+    }
+    return waiting;
+  }
+
+  /** Opens the state a retry brought. Throws -32602 as `openState` does, and for one older than the end of its principal's work. */
+  async open(call: Call, sealed: string): Promise<RequestState> {
+    const state = await openState(this.#seal, call, sealed);
+    const over = this.#over.get(call.carrier.principal ?? "");
+    if (over !== undefined && state.expires - this.#limits.parkedMs <= over)
+      throw badState("is of a call that was ended with all others of its caller: make the call again without it");
+    return state;
   }
 
   /** Gives every parked handler up. */
@@ -179,6 +204,8 @@ interface Round {
 /** A handler that can ask. The client gets `input_required`; its retry goes on where the handler stopped. */
 class Interaction implements Asker {
   readonly id: string;
+  /** Whose call it is: every round of it is theirs. */
+  principal: string | undefined;
   readonly #parking: Parking;
   readonly #run: Run;
   readonly #given: GivenAnswer[];
@@ -206,6 +233,7 @@ class Interaction implements Asker {
 
   /** Starts the handler and serves the first round. */
   begin(call: Call): Promise<Answer> {
+    this.principal = call.carrier.principal;
     return this.#serve(call, () => {
       Promise.resolve()
         .then(() => this.#run.start(this))
@@ -379,6 +407,7 @@ export interface RequestState {
 interface Bound extends RequestState {
   readonly principal: string | null;
   readonly digest: string;
+  /** Milliseconds since 1970: the moment in which it was sealed, and its life. */
   readonly expires: number;
 }
 
@@ -394,7 +423,7 @@ export async function sealState(seal: Seal, call: Call, state: RequestState, lif
 }
 
 /** Opens the state a retry brought. Throws -32602 for one that is broken, foreign, for other parameters, or too old. */
-export async function openState(seal: Seal, call: Call, sealed: string): Promise<RequestState> {
+async function openState(seal: Seal, call: Call, sealed: string): Promise<Bound> {
   const text = await seal.open(sealed);
   if (text === undefined)
     throw badState("is not one this server made: send back the requestState of the last answer, unchanged");

@@ -7,6 +7,7 @@ type AuditKind =
   | "policy.loaded"
   | "policy.rejected"
   | "people.changed"
+  | "people.ended"
   | "people.rejected"
   | "lock.loaded"
   | "lock.rejected"

@@ -1,11 +1,17 @@
 // Finds values that stand in no text as they are: over several lines, escaped more than once, or in bytes that are written as text.
 import { Buffer } from "node:buffer";
+import { byteLists } from "./byte-lists.js";
 import { escaped } from "./secret-spellings.js";
+
+/** Work that stops now and then, and says each time how many characters it has looked at since the last time. */
+export type Work<T> = Generator<number, T, void>;
 
 /** Times a text is read without its escapes and line breaks: `%255F` takes two. */
 const READINGS = 3;
 /** Times bytes that are written as text are looked into: Base64 of Base64 takes two. */
 const LAYERS = 3;
+/** What a look at a text costs, however short it is, as characters are counted. */
+const A_LOOK = 32;
 
 /** Of HTML's names those of ASCII. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -54,7 +60,7 @@ const CONTROLS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" }
 const MAY_CHANGE = /[%\\&\n\r\u2028\u2029]/;
 const MAY_BE_OTHER = /[%\\&\n\r\u0080-\uffff]/;
 const REST: Readonly<Record<string, RegExp>> = {
-  "\\": /u([0-9a-f]{4})|u\{0*([0-9a-f]{1,6})\}|x([0-9a-f]{2})|[nrt/"'<>+`&\\]/iy,
+  "\\": /u([0-9a-f]{4})|u\{0*([0-9a-f]{1,6})\}|x([0-9a-f]{2})|([0-3][0-7]{2})|[nrt/"'<>+`&\\]/iy,
   "&": /#0*(\d{1,7});?|#x0*([0-9a-f]{1,6});?|([a-z]{2,8});|(amp|lt|gt|quot)/iy,
 };
 const BREAKS = /[\n\r\u2028\u2029]/g;
@@ -62,9 +68,8 @@ const BLANK = /\s/;
 /** Blanks that a line of quoted-printable may end with. */
 const MOST_BLANKS = 8;
 const BASE64 = /[A-Za-z0-9+/_-]{12,}/g;
-/** Two digits a byte, as programs write them: with nothing between them, or one mark. */
-const SIXTEENTHS = /(?:(?:\\x|0x)?[0-9a-f]{2}(?:, ?|[ :-])?){6,}/gi;
-const DECIMALS = /(?:\d{1,3}(?:, ?| )){5,}\d{1,3}/g;
+/** Two digits a byte, with nothing between them. */
+const SIXTEENTHS = /[0-9a-f]{12,}/gi;
 
 /** A text that was made from another one, whose places are told in that one. */
 interface View {
@@ -91,32 +96,40 @@ interface Found {
 export class EncodedSecrets {
   readonly #labels = new Map<string, string>();
   readonly #pattern: RegExp;
+  /** Whether a value has blanks of its own, which may stand beside a break of a line. */
+  readonly #hasBlanks: boolean;
 
   /** @param spellings Each with what is written in its place. */
   constructor(spellings: Iterable<readonly [spelling: string, label: string]>) {
     for (const [spelling, label] of spellings)
       for (const form of formsOf(spelling)) if (!this.#labels.has(form)) this.#labels.set(form, label);
+    this.#hasBlanks = [...this.#labels.keys()].some((form) => BLANK.test(form));
     const sorted = [...this.#labels.keys()].sort((a, b) => b.length - a.length);
     this.#pattern = new RegExp(sorted.map(escaped).join("|"), "g");
   }
 
-  /** Where they stand other than as they are. Linear in the text's length. */
-  in(text: string): readonly Found[] {
+  /** Where they stand other than as they are. How much is read depends on what the text holds: each reading is told. */
+  *in(text: string): Work<readonly Found[]> {
     const places: Found[] = [];
-    this.#read(whole(text), 0, places);
+    yield* this.#read(whole(text), 0, places);
     return places;
   }
 
-  #read(view: View, layer: number, places: Found[]): void {
+  *#read(view: View, layer: number, places: Found[]): Work<void> {
+    yield A_LOOK + view.text.length;
     // What stands there as it is was found before.
     if (layer > 0) this.#search(view, places);
     const printable = edited(view, quoted(view.text));
     for (const start of printable === view ? [view] : [view, printable]) {
       if (start !== view) this.#search(start, places);
       let last = start;
-      for (last of readings(start)) this.#search(last, places);
+      for (last of readings(start, this.#hasBlanks)) {
+        // The one that it was made from was read as well.
+        yield start.text.length + last.text.length;
+        this.#search(last, places);
+      }
       if (layer < LAYERS && (start === view || last !== start))
-        for (const bytes of written(last)) this.#read(bytes, layer + 1, places);
+        for (const bytes of written(last, start)) yield* this.#read(bytes, layer + 1, places);
     }
   }
 
@@ -143,13 +156,24 @@ function whole(text: string): View {
   return { text, begin: (at) => at, end: (at) => at };
 }
 
-/** The text without its escapes and breaks of lines, each time once more, until nothing changes. */
-function readings(view: View): readonly View[] {
+/**
+ * The text without its escapes and breaks of lines, each time once more, until nothing changes. `keepBlanks`: before each also with the
+ * blanks that stand around the breaks.
+ */
+function readings(view: View, keepBlanks = false): readonly View[] {
   const all: View[] = [];
-  for (let last = view; all.length < READINGS && MAY_CHANGE.test(last.text);) {
+  let last = view;
+  for (let times = 0; times < READINGS && MAY_CHANGE.test(last.text); times += 1) {
     const plain = edited(last, escapes(last.text));
     const next = edited(plain, breaks(plain.text));
     if (next === last) break;
+    if (keepBlanks && next !== plain)
+      all.push(
+        edited(
+          plain,
+          found(plain.text, BREAKS, () => ""),
+        ),
+      );
     all.push(next);
     last = next;
   }
@@ -206,7 +230,8 @@ function* quoted(text: string): Iterable<Change> {
 
 function unescaped(mark: string, groups: readonly (string | undefined)[]): string | undefined {
   const [all = "", first, second, third, fourth] = groups;
-  if (mark === "\\") return character(first ?? second ?? third, 16) ?? CONTROLS[all.toLowerCase()] ?? all;
+  if (mark === "\\")
+    return character(first ?? second ?? third, 16) ?? character(fourth, 8) ?? CONTROLS[all.toLowerCase()] ?? all;
   const name = third ?? fourth;
   if (name !== undefined) return NAMES[name.toLowerCase()];
   return character(first, 10) ?? character(second, 16);
@@ -300,9 +325,13 @@ function before({ from, to }: Edits, index: number, place: number): number {
   return index < 0 ? place : (from[index] as number) + place - (to[index] as number);
 }
 
-/** The bytes of each run of Base64, sixteenths or decimals, one character a byte, and without zeros where there are some. */
-function* written(view: View): Iterable<View> {
-  for (const bytes of bytesOf(view)) {
+/**
+ * The bytes of each run of Base64 or of numbers, one character a byte, and without zeros where there are some.
+ *
+ * @param start What the view was made from: breaks of lines that were taken out may be all that stood between two numbers.
+ */
+function* written(view: View, start: View): Iterable<View> {
+  for (const bytes of bytesOf(view, start)) {
     yield bytes;
     // Two bytes a character are one and a zero where it is of ASCII.
     if (bytes.text.includes("\0"))
@@ -316,7 +345,7 @@ function* written(view: View): Iterable<View> {
 // oxlint-disable-next-line no-control-regex -- zeros are what is looked for
 const ZEROS = /\0+/g;
 
-function* bytesOf(view: View): Iterable<View> {
+function* bytesOf(view: View, start: View): Iterable<View> {
   for (const { 0: run, index } of matches(view.text, BASE64))
     // Where its groups begin is not known when other text stands right before it.
     for (let shift = 0; shift < 4; shift += 1) {
@@ -328,33 +357,21 @@ function* bytesOf(view: View): Iterable<View> {
       };
     }
   for (const { 0: run, index } of matches(view.text, SIXTEENTHS))
-    for (const shift of [0, 1]) yield numbers(view, run.slice(shift), index + shift, 16);
-  for (const { 0: run, index } of matches(view.text, DECIMALS)) yield numbers(view, run, index, 10);
+    for (const shift of [0, 1]) yield sixteenths(view, run.slice(shift), index + shift);
+  for (const from of view === start ? [view] : [start, view])
+    for (const base of [8, 10, 16] as const)
+      for (const { text, begins, ends } of byteLists(from.text, base))
+        yield {
+          text,
+          begin: (at) => from.begin(begins[at] ?? from.text.length),
+          end: (at) => from.end(ends[at - 1] ?? 0),
+        };
 }
 
-const BARE = /^[0-9a-f]+$/i;
-const DIGITS = { 10: /\d+/g, 16: /[0-9a-f]{2}/gi } as const;
-
-function numbers(view: View, run: string, from: number, base: 10 | 16): View {
-  // With nothing between them each has its place: a dump may be millions of them.
-  if (base === 16 && BARE.test(run)) {
-    const place = (at: number): number => from + at * 2;
-    const text = Buffer.from(run.slice(0, run.length & ~1), "hex").toString("latin1");
-    return { text, begin: (at) => view.begin(place(at)), end: (at) => view.end(place(at)) };
-  }
-  const [begins, ends, bytes]: [number[], number[], number[]] = [[], [], []];
-  const digits = DIGITS[base];
-  digits.lastIndex = 0;
-  for (let match = digits.exec(run); match !== null; match = digits.exec(run)) {
-    begins.push(from + match.index);
-    ends.push(from + digits.lastIndex);
-    bytes.push(Number.parseInt(match[0], base) & 255);
-  }
-  return {
-    text: Buffer.from(bytes).toString("latin1"),
-    begin: (at) => view.begin(begins[at] ?? from),
-    end: (at) => view.end(ends[at - 1] ?? from),
-  };
+/** Each has its place: a dump may be millions of them. */
+function sixteenths(view: View, run: string, from: number): View {
+  const text = Buffer.from(run.slice(0, run.length & ~1), "hex").toString("latin1");
+  return { text, begin: (at) => view.begin(from + at * 2), end: (at) => view.end(from + at * 2) };
 }
 
 /** All at once: the pattern is used again before the last of them is looked at. */

@@ -1,5 +1,5 @@
 // Knows secrets by their own look: the tokens whose issuers gave them a shape.
-import { EncodedSecrets } from "./encoded-secrets.js";
+import { EncodedSecrets, type Work } from "./encoded-secrets.js";
 import { followsFiles, renewSecretsOnce } from "./secret-files.js";
 import { EscapedValues, escaped, SHORTEST_SECRET, spellingsOf } from "./secret-spellings.js";
 
@@ -201,6 +201,8 @@ let escapes: EscapedValues | undefined;
 let encodings: EncodedSecrets | undefined;
 const plainNames = new Map<string, string>();
 let version = 0;
+/** Characters of the longest value. */
+let longest = 0;
 
 /** Remembers a value. False when it is too short to be told from other text, or there are too many already. */
 export function rememberSecret(name: string, value: string): boolean {
@@ -258,6 +260,7 @@ function look(): void {
   pattern = new RegExp(sorted.map(escaped).join("|"), "g");
   escapes = undefined;
   encodings = undefined;
+  longest = Math.max(...[...plainNames.keys()].map(({ length }) => length));
   version += 1;
 }
 
@@ -273,11 +276,33 @@ export function secretsVersion(): number {
   return version;
 }
 
+/** Characters that are looked through in one piece, at most: a few milliseconds of what takes longest. */
+const A_PIECE = 65_536;
+/**
+ * Characters that one of a value may be written as, its share of breaks and indents included: pieces overlap by that much, so
+ * that what begins in one ends in it. A value may be a whole key of some thousand characters, which nobody writes so widely.
+ */
+const WRITTEN_AS = 24;
+const [LEAST_OVERLAP, MOST_OVERLAP, WIDE] = [4_096, 65_536, 4];
+
+function overlap(): number {
+  const written = Math.min(Math.max(longest * WRITTEN_AS, LEAST_OVERLAP), MOST_OVERLAP);
+  return Math.max(written, longest * WIDE);
+}
+
 /** Where the values of known secrets stand in a text, and what is written in their place, in their order. */
-export function knownPlaces(text: string): readonly Place[] {
+export function* placesOfKnown(text: string): Work<readonly Place[]> {
   if (followsFiles) renewSecretsOnce();
   if (pattern === undefined) return [];
-  const all = [...plainPlaces(text, pattern), ...escapedSecrets().in(text), ...encodedSecrets().in(text)];
+  const all: Place[] = [];
+  const more = overlap();
+  for (let from = 0; from === 0 || from + more < text.length; from += A_PIECE) {
+    const piece = from === 0 && text.length <= A_PIECE + more ? text : text.slice(from, from + A_PIECE + more);
+    yield piece.length;
+    const encoded = yield* encodedSecrets().in(piece);
+    for (const places of [plainPlaces(piece, pattern), escapedSecrets().in(piece), encoded])
+      for (const { index, length, label } of places) all.push({ index: from + index, length, label });
+  }
   return all.sort(inOrder);
 }
 
@@ -328,21 +353,104 @@ function inOrder(a: Place, b: Place): number {
 }
 
 /** The text with the values of known secrets replaced by their names. */
+export function* replacingKnown(text: string): Work<string> {
+  const places = yield* placesOfKnown(text);
+  return places.length === 0 ? text : withoutPlaces(text, places);
+}
+
+/** The same at once, for texts that are no strangers' or short. */
 export function replaceKnown(text: string): string {
-  if (followsFiles) renewSecretsOnce();
-  if (pattern === undefined) return text;
-  pattern.lastIndex = 0;
-  const replaced = pattern.test(text) ? withoutPlaces(text, plainPlaces(text, pattern)) : text;
-  const plain = escapedSecrets().replace(replaced);
-  const places = encodedSecrets().in(plain);
-  return places.length === 0 ? plain : withoutPlaces(plain, [...places].sort(inOrder));
+  return knowsSecrets() ? atOnce(replacingKnown(text)) : text;
+}
+
+// Does long work in parts, so that nobody waits long for another one's answer, and gives up what costs more than it may.
+
+/** Characters that are looked at before others have their turn: some 10 ms, 25 ms of what takes longest. */
+const A_TURN = 196_608;
+
+/**
+ * Characters of one answer that are looked at, each as often as it is read in another way. 4 MiB of Base64 take 75 million, of
+ * texts that people write fewer; more than twice as many are nobody's honest answer.
+ */
+export const MOST_LOOKED_AT = 256_000_000;
+
+/** What is cleaned while everybody waits, such as a message on the way: some 50 ms. 64 KiB of Base64 take 1.2 million. */
+export const MOST_AT_ONCE = 1_500_000;
+
+/** Thrown where looking for secrets takes more than it may: what was not looked through is not passed on. */
+export class TooMuchWorkError extends Error {
+  readonly most: number;
+
+  constructor(most: number) {
+    super(`To look for secrets in it would take more than ${most} characters read, the most that is done for one.`);
+    this.name = "TooMuchWorkError";
+    this.most = most;
+  }
+}
+
+/** Does all of it now. @throws TooMuchWorkError */
+export function atOnce<T>(work: Work<T>, most: number = Number.POSITIVE_INFINITY): T {
+  let done = 0;
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    done += step.value;
+    if (done > most) throw new TooMuchWorkError(most);
+  }
+}
+
+/** Does it now where it is little, else in turns with whatever else there is to do. @throws TooMuchWorkError, also by its promise */
+export function inTurns<T>(work: Work<T>, most: number): T | Promise<T> {
+  const tally = { done: 0, most };
+  const result = oneTurn(work, tally);
+  return result === undefined ? later(work, tally) : result.value;
+}
+
+interface Tally {
+  done: number;
+  readonly most: number;
+}
+
+async function later<T>(work: Work<T>, tally: Tally): Promise<T> {
+  for (;;) {
+    await turn();
+    const result = oneTurn(work, tally);
+    if (result !== undefined) return result.value;
+  }
+}
+
+/** Undefined where there is more to do. */
+function oneTurn<T>(work: Work<T>, tally: Tally): { readonly value: T } | undefined {
+  const end = tally.done + A_TURN;
+  while (tally.done < end) {
+    const step = work.next();
+    if (step.done === true) return { value: step.value };
+    tally.done += step.value;
+    if (tally.done > tally.most) throw new TooMuchWorkError(tally.most);
+  }
+  return undefined;
+}
+
+/** Who waits for a turn. However many there are, one has its own between two looks at what else came in. */
+const waiting: (() => void)[] = [];
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === 1) setImmediate(next);
+  });
+}
+
+function next(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(next);
 }
 
 // Takes secrets out of texts that a model or a person will read: fewer rules than for the log, so that code stays code.
 
-/** The same string when nothing was found. Linear in its length. */
-export function redactOutput(text: string): string {
-  return replaceShapes(replaceInContext(replaceKnown(text), REDACTED), REDACTED);
+/** What looks like a secret, once those are gone that are known. The same string when nothing was found. Linear in its length. */
+export function redactShapes(text: string): string {
+  return replaceShapes(replaceInContext(text, REDACTED), REDACTED);
 }
 
 // Knows secrets without a shape of their own by what stands before them, and by how random they look.

@@ -1,7 +1,12 @@
 // Takes the values of the policy's secrets out of a text before a tool shows a part of it: half a value is recognised by nobody.
-import { replaceKnown } from "../audit/secret-shapes.js";
+import { inTurns, MOST_LOOKED_AT, replacingKnown, TooMuchWorkError } from "../audit/secret-shapes.js";
 
-/** To be called on the whole text, before windows, lines and cuts. */
-export function beforeItIsCut(text: string): string {
-  return replaceKnown(text);
+/** To be called on the whole text, before windows, lines and cuts. A text that takes too long to be looked through is withheld. */
+export async function beforeItIsCut(text: string): Promise<string> {
+  try {
+    return await inTurns(replacingKnown(text), MOST_LOOKED_AT);
+  } catch (error) {
+    if (error instanceof TooMuchWorkError) return `[withheld: ${error.message}]`;
+    throw error;
+  }
 }

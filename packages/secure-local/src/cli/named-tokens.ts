@@ -19,10 +19,12 @@ const LINE_ADVICE = "write NAME: SHA256, as in ada: and the 64 hexadecimal digit
 
 /**
  * Lines `NAME: SHA256`; empty ones and those that begin with # are passed over. A name may stand on two lines while its token is
- * changed. `ownToken`: the owner's, which is nobody else's. No message repeats a line: it may hold a token. @throws UsageError
+ * changed. `ownToken`: the owner's, which is nobody else's. `mayBeEmpty`: the last of them may leave. No message repeats a line: it may
+ * hold a token. @throws UsageError
  */
-export function namedTokens(file: string, ownToken?: string): readonly NamedToken[] {
+export function namedTokens(file: string, ownToken?: string, mayBeEmpty = false): readonly NamedToken[] {
   const found: NamedToken[] = [];
+  const people = new Map<string, { readonly name: string; readonly line: number }>();
   const own = ownToken === undefined ? [] : [[sha256Of(ownToken), OWNER] as const];
   const whose = new Map<string, string>(own);
   for (const [at, text] of readTokensFile(file).split(/\r?\n/).entries()) {
@@ -33,6 +35,12 @@ export function namedTokens(file: string, ownToken?: string): readonly NamedToke
       throw new UsageError(`${file}:${at + 1}: this line names nobody; ${LINE_ADVICE}`);
     if (principal.toLowerCase() === OWNER)
       throw new UsageError(`${file}:${at + 1}: ${OWNER} is whoever runs serve, and has a token; use another name`);
+    const twin = people.get(principal.toLowerCase());
+    if (twin !== undefined && twin.name !== principal)
+      throw new UsageError(
+        `${file}:${at + 1}: ${principal} and ${twin.name} (line ${twin.line}) differ in case alone, so that people could not tell them apart; give one another name`,
+      );
+    people.set(principal.toLowerCase(), twin ?? { name: principal, line: at + 1 });
     const sha256 = digits.toLowerCase();
     if (sha256 === sha256Of(""))
       throw new UsageError(`${file}:${at + 1}: this is the SHA-256 of no text at all; make a token for ${principal}`);
@@ -44,7 +52,8 @@ export function namedTokens(file: string, ownToken?: string): readonly NamedToke
     whose.set(sha256, principal);
     found.push({ principal, sha256 });
   }
-  if (found.length === 0) throw new UsageError(`${file} names nobody; ${LINE_ADVICE}, or leave out --tokens`);
+  if (found.length === 0 && !mayBeEmpty)
+    throw new UsageError(`${file} names nobody; ${LINE_ADVICE}, or leave out --tokens`);
   if (found.length > MAX_TOKENS)
     throw new UsageError(`${file} has ${found.length} tokens, and ${MAX_TOKENS} are the most; remove some`);
   return found;
@@ -87,10 +96,17 @@ function faultOf(status: fs.Stats): string | undefined {
 
 // Reads the file again when it changes or the process gets SIGHUP, and ends what people have open who are gone.
 
+interface EndedWork {
+  readonly tasks: number;
+  readonly questions: number;
+}
+
 interface FollowOptions {
   /** The owner's, which no line of the file may have, at the start or later. */
   readonly ownToken?: string | undefined;
   readonly serving: Pick<HttpServing, "endSessions">;
+  /** End the tasks of one who is gone, and what waits for an answer of theirs. */
+  readonly profiles: { endWorkOf(principal: string): Promise<EndedWork> };
   readonly audit: Pick<AuditSink, "record">;
   readonly say: (line: string) => void;
 }
@@ -102,7 +118,7 @@ export function followTokensFile(people: KnownPeople, file: string | undefined, 
   let refused = "";
   const read = (cause: "SIGHUP" | "changed"): void => {
     try {
-      const change = people.replace(namedTokens(file, options.ownToken));
+      const change = people.replace(namedTokens(file, options.ownToken, true));
       refused = "";
       adopt(change, cause, options);
     } catch (error) {
@@ -111,7 +127,7 @@ export function followTokensFile(people: KnownPeople, file: string | undefined, 
       if (cause === "changed" && reason === refused) return;
       refused = reason;
       void record(options, { kind: "people.rejected", detail: { reason } });
-      say(`${reason}\ntokens: keeping the people of before: ${people.names.join(", ")}`);
+      say(`${reason}\ntokens: keeping the people of before: ${people.names.join(", ") || "nobody but the owner"}`);
     }
   };
   const stopWatching = watchFile(file, { changed: () => read("changed"), say });
@@ -135,6 +151,24 @@ function adopt(change: PeopleChange, cause: "SIGHUP" | "changed", options: Follo
   // A token that was taken back may be in the hands of somebody else, who has opened sessions under the same name.
   const over = new Set<string | undefined>([...gone, ...changed]);
   if (over.size > 0) void options.serving.endSessions((principal) => over.has(principal));
+  if (gone.length > 0) void endWork(gone, options);
+}
+
+/** Whoever has their names later is somebody else. Those who have another token are the same, and may look after their tasks. */
+async function endWork(gone: readonly string[], options: FollowOptions): Promise<void> {
+  const ended: Record<string, EndedWork> = {};
+  for (const name of gone) {
+    try {
+      const work = await options.profiles.endWorkOf(name);
+      if (work.tasks + work.questions > 0) ended[name] = work;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      options.say(`tokens: what ${name} had running may not all have ended: ${reason}; restart serve to be sure`);
+      void record(options, { kind: "people.ended", outcome: "error", detail: { gone: name, reason } });
+    }
+  }
+  if (Object.keys(ended).length === 0) return;
+  await record(options, { kind: "people.ended", detail: { ended } });
 }
 
 function textOf({ came, gone, changed, count }: PeopleChange): string {
@@ -146,7 +180,8 @@ function textOf({ came, gone, changed, count }: PeopleChange): string {
     ...some(changed, "has other tokens", "have other tokens"),
   ];
   if (parts.length === 0) parts.push("nothing has changed");
-  return [...parts, `${count} ${count === 1 ? "person" : "people"}`].join(", ");
+  const left = count === 0 ? "nobody but the owner is left" : `${count} ${count === 1 ? "person" : "people"}`;
+  return [...parts, left].join(", ");
 }
 
 /** Who may call is decided by the file, whether or not the log can take that. */

@@ -72,9 +72,9 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   await cluster?.start(audit, () => metrics.text(serving.stats(), audit));
   const adopt = auditKeeper(audit, line, { policy, say, heads: cluster?.heads });
   const stopFollowing = followPolicyFile(profiles, file, { say, adopt });
-  const stopFollowingTokens = followTokensFile(people, settings.tokens, { ownToken: token, serving, audit, say });
-  const { url } = serving;
-  door.open({ secure, version, auditFile: audit.file, transport: "http", url });
+  const told = { ownToken: token, serving, profiles, audit, say };
+  const stopFollowingTokens = followTokensFile(people, settings.tokens, told);
+  door.open({ secure, version, auditFile: audit.file, transport: "http", url: serving.url });
   announce({ ...settings, json: line.json }, { serving, profiles: pathsOf(parts), people }, token);
   const watching = line.console ? await watch(line) : undefined;
   await serving.closed;

@@ -64,6 +64,16 @@ export class ProfileServers implements FollowsPolicy {
     for (const secure of this.#started) secure.reloadFailed(reason);
   }
 
+  /** Ends what somebody began at any of them who may not call any more, and says how much there was. */
+  async endWorkOf(principal: string): Promise<{ readonly tasks: number; readonly questions: number }> {
+    const all = [this.#whole, ...this.#profiles.values()];
+    const ended = await Promise.all(all.map(({ server }) => server.endWorkOf(principal)));
+    return {
+      tasks: ended.reduce((sum, { tasks }) => sum + tasks, 0),
+      questions: ended.reduce((sum, { questions }) => sum + questions, 0),
+    };
+  }
+
   /** Resolves when every process that was started for a profile is gone. */
   async stop(): Promise<void> {
     await Promise.all([...this.#started].map((secure) => secure.stop()));

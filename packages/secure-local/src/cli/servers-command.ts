@@ -524,15 +524,15 @@ const LOG_LINES = 100;
 async function showLog(line: CommandLine): Promise<number> {
   const { policy, file } = await policyOf(line);
   const { name } = namedServer(policy, line.words, "logs");
-  const { serverLogFile } = await import("../server/server-log.js");
+  const { serverLogFile, shownLine } = await import("../server/server-log.js");
   const log = serverLogFile(pluginFolders().logs, file, name);
   if (!existsSync(log)) {
     const none = `${name} has not run by ${file} yet; what it says on its standard error will stand in ${log}`;
     tell(line, { file: log, lines: [] }, none);
     return ExitCode.Ok;
   }
-  const lines = readFileSync(log, "utf8").trimEnd().split("\n").slice(-LOG_LINES);
-  tell(line, { file: log, lines }, lines.map(cleanLine).join("\n"));
+  const lines = readFileSync(log, "utf8").trimEnd().split("\n").slice(-LOG_LINES).map(shownLine);
+  tell(line, { file: log, lines }, lines.join("\n"));
   return ExitCode.Ok;
 }
 

@@ -5,7 +5,7 @@ import type { AuditField, Policy } from "../policy/policy.js";
 import type { CleanLimits } from "./cleaning/clean-text.js";
 import type { TimeLimits } from "./deadline.js";
 import { type Rates, ratesOf } from "./rate-limits.js";
-import { cleanValue } from "./cleaning/clean-result.js";
+import { cleanNotice } from "./cleaning/clean-result.js";
 
 /** Digits of the policy's hash that name it in the log: enough to tell versions apart, short enough to read. */
 const LABEL_DIGITS = 12;
@@ -81,7 +81,7 @@ function decider(policy: Policy): (subject: Subject) => Decision {
 /** What cleans the params of all that a call sends. Nothing is refused: a hidden character is removed instead. */
 function noticeCleaner({ hidden, ...limits }: CleanLimits): (params: object) => object {
   const rules: CleanLimits = hidden === "show" ? { ...limits, hidden } : limits;
-  return (params) => cleanValue(params, rules);
+  return (params) => cleanNotice(params, rules);
 }
 
 // Says what a request reaches for: the one thing of it that the policy is asked about.

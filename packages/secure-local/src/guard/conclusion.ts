@@ -1,11 +1,12 @@
 // Turns how a request ended into its answer and what the audit record says of it.
-import { type Answer, type Call, ReadyResult, RpcError } from "@secure-local/mcp/server";
-import { type CleanLimits, cleanText, HiddenTextError } from "./cleaning/clean-text.js";
+import { type Answer, type Call, RpcError } from "@secure-local/mcp/server";
+import { HiddenTextError } from "./cleaning/clean-text.js";
+import { TooMuchWorkError } from "../audit/secret-shapes.js";
 import type { UpstreamHop } from "../audit/audit-event.js";
 import type { Ending } from "./deadline.js";
 import { type PendingExceptions, type GuardedRequest, hideException, type RequestEnd } from "./audit-recorder.js";
 import { giveUp, timedOut } from "./refusal.js";
-import { cleanResult, cleanValue, LongResultError, MARK_BYTES, markUntrusted } from "./cleaning/clean-result.js";
+import { cleanAnswer, cleanError, LongResultError, WORK_RULE, workRefused } from "./cleaning/clean-result.js";
 
 /** Where a failed result of a tool names the rule that refused what it tried. */
 export const RULE_META = "mcp-secure-local/rule";
@@ -34,14 +35,18 @@ interface Circumstances {
   readonly held: ServerWay["held"];
 }
 
-export function conclude(request: GuardedRequest, ending: Ending, at: Circumstances): Conclusion {
-  const { told, result } = concluded(request, ending, at);
+export async function conclude(request: GuardedRequest, ending: Ending, at: Circumstances): Promise<Conclusion> {
+  const { told, result } = await concluded(request, ending, at);
   if (at.held === undefined || result.outcome !== "error") return { told, result };
   const { rule, reason: withheld } = at.held;
   return { told, result: { ...result, outcome: "denied", detail: { ...result.detail, rule, withheld } } };
 }
 
-function concluded({ call, subject, terms }: GuardedRequest, ending: Ending, at: Circumstances): Conclusion {
+async function concluded(
+  { call, subject, terms }: GuardedRequest,
+  ending: Ending,
+  at: Circumstances,
+): Promise<Conclusion> {
   const { durationMs, timeoutMs, faults } = at;
   if (call.ended) return cancelled(call, durationMs);
   if (ending.timedOut === true) {
@@ -55,7 +60,7 @@ function concluded({ call, subject, terms }: GuardedRequest, ending: Ending, at:
   const rule = isError ? ruleBehind(answer) : undefined;
   const failure = rule === undefined ? "error" : "denied";
   const outcome = isError ? failure : answer["resultType"] === "input_required" ? "input_required" : "ok";
-  const told = cleaned(wordedAnswer(call, ending.answer), {
+  const told = await cleaned(wordedAnswer(call, ending.answer), {
     terms,
     outside: at.outside && rule === undefined && !fault,
   });
@@ -75,14 +80,15 @@ const HIDDEN_REFUSED = `The result is withheld: it holds characters that nobody 
 /** An answer that may leave, or what is said instead of it and by which rule. */
 type Cleaned = { readonly answer: Answer } | { readonly refused: string; readonly rule: string };
 
-function cleaned(
+async function cleaned(
   answer: Answer,
   { terms: { cleaning, policy }, outside }: Pick<GuardedRequest, "terms"> & { readonly outside: boolean },
-): Cleaned {
+): Promise<Cleaned> {
   try {
-    return { answer: cleanAnswer(answer, cleaning, outside && policy.output.markUntrusted) };
+    return { answer: await cleanAnswer(answer, cleaning, outside && policy.output.markUntrusted) };
   } catch (error) {
     if (error instanceof HiddenTextError) return { refused: HIDDEN_REFUSED, rule: HIDDEN_RULE };
+    if (error instanceof TooMuchWorkError) return { refused: workRefused("result", error), rule: WORK_RULE };
     if (!(error instanceof LongResultError)) throw error;
     const rule = `output.max_bytes: ${policy.output.maxBytes}`;
     const refused = `The result is withheld: with all its members it is longer than the policy allows. Ask for less of it. Rule: ${rule}.`;
@@ -110,28 +116,6 @@ function failed(thrown: unknown, durationMs: number, cleaning: GuardedRequest["t
   }
   const { error, fault } = hideException(thrown);
   return { told: error, result: { outcome: "error", durationMs, fault, detail: undefined } };
-}
-
-// Cleans what a request ends with before it leaves: results, and the texts of errors.
-
-/** `outside`: whether strangers wrote its texts, and it has to say so. @throws HiddenTextError */
-export function cleanAnswer(answer: Answer, limits: CleanLimits, outside = false): Answer {
-  if (answer instanceof ReadyResult) return answer;
-  if (answer["resultType"] !== "input_required") {
-    if (!outside) return cleanResult(answer, limits);
-    return markUntrusted(cleanResult(answer, { ...limits, textBytes: limits.textBytes - MARK_BYTES }));
-  }
-  // A question is for a person, who has to see all of it. The state is sealed by this server: nothing in it can act on
-  // anyone, and cutting it would break it.
-  return { ...answer, inputRequests: cleanValue(answer["inputRequests"]) };
-}
-
-/** Never refused: what went wrong has to be told. */
-export function cleanError(error: RpcError, { hidden, ...limits }: CleanLimits): RpcError {
-  const rules: CleanLimits = hidden === "show" ? { ...limits, hidden } : limits;
-  const message = cleanText(error.message, rules);
-  const data = cleanValue(error.data, rules);
-  return message === error.message && data === error.data ? error : new RpcError(error.code, message, data);
 }
 
 // Spares clients of older revisions what they would get twice: data they have no place for, behind the text that says it.

@@ -10,12 +10,12 @@ import {
   RpcError,
 } from "@secure-local/mcp/server";
 import { redactValue } from "../audit/redact.js";
-import { cleanValue } from "./cleaning/clean-result.js";
+import { cleanAnswer, cleanError, cleanValue } from "./cleaning/clean-result.js";
 import { RateLimits, type RateRule, SlidingWindow, type TakenPlaces } from "./rate-limits.js";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
-import { cleanAnswer, cleanError, conclude, type Conclusion, type ServerWay } from "./conclusion.js";
+import { conclude, type Conclusion, type ServerWay } from "./conclusion.js";
 import {
   Approvals,
   type ApprovalsOptions,
@@ -422,7 +422,7 @@ export class Guard {
     if (underway?.sendingOver !== undefined) this.#sending.delete(underway);
     const way = guarded.server === undefined ? {} : this.#wayOf(call);
     const durationMs = Math.max(0, this.#now() - started - deadline.heldMs);
-    const { told, result } = this.#conclude(guarded, ending, { durationMs, held: way.held });
+    const { told, result } = await this.#conclude(guarded, ending, { durationMs, held: way.held });
     const noted = this.#taints.noteRead(guarded, result, underway?.hasRead);
     this.#endSending();
     // What nobody else knows of could be sent out by a call that another process gets.
@@ -504,14 +504,16 @@ export class Guard {
     await this.#trail.refused(guarded, refused).catch(() => undefined);
     this.#log.send(call, "warning", { event: refused.outcome, [subject.kind]: subject.name, rule: refused.rule });
     const told = refuse(subject, refused);
-    return answerOf(told instanceof RpcError ? cleanError(told, terms.cleaning) : cleanAnswer(told, terms.cleaning));
+    return answerOf(
+      told instanceof RpcError ? cleanError(told, terms.cleaning) : await cleanAnswer(told, terms.cleaning),
+    );
   }
 
-  #conclude(
+  async #conclude(
     guarded: GuardedRequest,
     ending: Ending,
     { durationMs, held }: Pick<ServerWay, "held"> & { readonly durationMs: number },
-  ): Conclusion {
+  ): Promise<Conclusion> {
     const { call, subject, terms } = guarded;
     const timeoutMs = timeLimitsOf(call, terms.time(subject));
     if (durationMs > timeoutMs * SLOW_SHARE) {
@@ -519,7 +521,7 @@ export class Guard {
       this.#log.send(call, "notice", data);
     }
     const outside = subject.kind === "tool" && this.#outside(subject.name);
-    const conclusion = conclude(guarded, ending, { durationMs, timeoutMs, outside, held, faults: this.#faults });
+    const conclusion = await conclude(guarded, ending, { durationMs, timeoutMs, outside, held, faults: this.#faults });
     const { outcome, detail } = conclusion.result;
     // What an allowed tool was refused on the way, such as a file or a host.
     if (outcome === "denied")

@@ -307,8 +307,7 @@ export function readApprovals(root: Section, environment: Environment): Approval
 
 function readApprove(item: Section): ApprovalRule["approve"] | undefined {
   if (item.tree("approve")?.kind !== "list") return item.need("approve", GROUP)?.value;
-  const names = item.list("approve", ASKED_FOR) ?? [];
-  if (names.length === 0) item.faults.add(item.place, `${item.name("approve")} is empty; name a tool`);
+  const names = item.some("approve", ASKED_FOR, "name a tool") ?? [];
   return new NameMatcher(names.map(({ value, place }) => patternRule("approvals", value, place)));
 }
 
@@ -327,8 +326,8 @@ function readWhen(section: Section, environment: Environment): ArgumentCondition
 }
 
 function readAnswerBy(item: Section): ReadonlySet<Approver> {
-  const listed = item.list("answer_by", APPROVER);
-  if (listed?.length === 0) item.faults.add(item.place, `${item.name("answer_by")} is empty; name client or terminal`);
+  const advice = "name client or terminal, or leave it out for both";
+  const listed = item.some("answer_by", APPROVER, advice);
   return new Set(listed?.map(({ value }) => value) ?? (["client", "terminal"] as const));
 }
 

@@ -61,11 +61,7 @@ export function readEndpoint(section: Section, { key, tree, index, otherwise }: 
   const item = new Section(tree, `${section.name(key)}[${index}]`, section.faults);
   const host = item.value("host", TEXT);
   const description = item.value("description", TEXT)?.value;
-  const listed = item.list("ports", PORT)?.map((port) => port.value);
-  const ports = item.tree("ports");
-  if (ports?.kind === "list" && ports.items.length === 0) {
-    item.faults.add(ports.place, `${item.name("ports")} is empty; name a port, as in [443]`);
-  }
+  const listed = item.some("ports", PORT, "name a port, as in [443]")?.map((port) => port.value);
   item.finish();
   if (!host) {
     if (tree.kind === "map" && item.tree("host") === undefined)

@@ -65,14 +65,13 @@ export function readServers(section: Section, environment: Environment): Readonl
 }
 
 function readServer(item: Section, name: string, environment: Environment): Omit<ServerGrant, "rule"> | undefined {
-  const command = item.list("command", TEXT)?.map(({ value }) => value);
+  const command = item.some("command", TEXT, "begin it with a program")?.map(({ value }) => value);
   const url = item.value("url", WEB_URL)?.value;
   if ((item.tree("command") === undefined) === (item.tree("url") === undefined))
     item.faults.add(
       item.place,
       `${item.path} needs a command (a list: program and arguments) or a url, one of the two`,
     );
-  if (command?.length === 0) item.faults.add(item.place, `${item.name("command")} is empty; begin it with a program`);
   const tools = item.section("tools");
   const denied = (tools.list("denied", NAME_PATTERN) ?? []).map((each) =>
     patternRule(tools.name("denied"), each.value, each.place),

@@ -137,6 +137,15 @@ export class Section {
     return this.trees(key)?.flatMap((item) => this.#read(item, `each item of ${this.name(key)}`, wanted) ?? []);
   }
 
+  /** The same of a list that says nothing where it is empty; `advice` says what to put into it. What is wrong in it is told of each item. */
+  some<T>(key: string, wanted: Expectation<T>, advice: string): Placed<T>[] | undefined {
+    const tree = this.tree(key);
+    const isEmpty = tree?.kind === "list" ? tree.items.length === 0 : tree?.kind === "value" && tree.value === null;
+    if (tree === undefined || !isEmpty) return this.list(key, wanted);
+    this.faults.add(tree.place, `${this.name(key)} is empty; ${advice}`);
+    return [];
+  }
+
   /** The items of a list as they are. */
   trees(key: string): readonly Tree[] | undefined {
     const tree = this.tree(key);

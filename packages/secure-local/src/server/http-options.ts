@@ -60,6 +60,8 @@ export function httpOptions({
   return {
     sse,
     allowedOrigins: origins,
+    hostAdvice:
+      "ask at the address that serve printed (a proxy in front of it has to send that as Host), or let serve listen at another one with --host",
     originOption: "the option --origin of serve, as in --origin https://app.example",
     // A page that may call has to ask first, and to read the answer.
     cors: origins.length > 0,

@@ -63,23 +63,23 @@ async function loadParts() {
     import("./server-links.js"),
     import("./open-server.js"),
   ]);
-  const { approvedServers, dependsOnClient, isMissing, KeptFindings, reviewServer, serverLockFile } = reviews;
+  const { approvedServers, comparedOffer, dependsOnClient, isMissing, KeptFindings, reviewServer, serverLockFile } =
+    reviews;
   const { approvedOffer, sameGrant, serverPeers } = items;
   const { launchDigest, launchReason, serverLaunch } = launches;
   const { serverWords } = words;
   const { askable, undeclared } = questions;
-  const { Mounts, mountedName, readOffer, unwrapUri, wrapUri } = gateway;
-  const { canonicalJson } = drift;
+  const { Mounts, mountedName, unwrapUri, wrapUri } = gateway;
   const { alikeOf, decideUri, linkRules, safeIcons } = links;
   return {
     Mounts,
     alikeOf,
     approvedOffer,
     approvedServers,
-    canonicalJson,
+    canonicalJson: drift.canonicalJson,
+    comparedOffer,
     mountedName,
     serverLaunch,
-    readOffer,
     reviewServer,
     sameGrant,
     KeptFindings,
@@ -526,8 +526,8 @@ export class MountedServers {
 
   /** Holds what a connection lists now against what was approved. One that lists nothing is another thing for all we know. */
   async #compare(name: string, client: Client): Promise<void> {
-    const { readOffer, reviewServer } = this.#parts as Parts;
-    const offer = await readOffer(client).catch(async (error: unknown) => {
+    const { comparedOffer, reviewServer } = this.#parts as Parts;
+    const offer = await comparedOffer(name, client).catch(async (error: unknown) => {
       await client.close();
       throw error;
     });

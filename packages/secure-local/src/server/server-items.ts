@@ -1,7 +1,8 @@
 // Takes what a mounted server offers apart into the items that are inspected and approved one by one, and puts it together again.
 import type { ServerGrant } from "../policy/policy.js";
 import { itemFault, type Offer } from "@secure-local/mcp/gateway";
-import { replaceKnown } from "../audit/secret-shapes.js";
+import type { Work } from "../audit/encoded-secrets.js";
+import { atOnce, replacingKnown, secretsVersion } from "../audit/secret-shapes.js";
 import type { Items } from "@secure-local/inspection/drift";
 import type { Offering, Peer, RawItem } from "@secure-local/inspection/finding";
 
@@ -13,17 +14,40 @@ const LISTS = [
   ["template", "resourceTemplates", "uriTemplate"],
 ] as const;
 
+/** By what was looked through already: which values were known then. */
+const lookedThrough = new WeakMap<object, number>();
+
 /** A value with the names of known secrets instead of their values, in its texts and in the names of its members. */
 export function withoutSecrets<T>(value: T): T {
-  return withNames(value) as T;
+  return atOnce(withoutSecretsInParts(value));
 }
 
-function withNames(value: unknown): unknown {
-  if (typeof value === "string") return replaceKnown(value);
-  if (typeof value !== "object" || value === null || "toJSON" in value) return value;
-  if (Array.isArray(value)) return value.map(withNames);
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [replaceKnown(key), withNames(member)]));
+/** The same in parts: a server's lists may be long. */
+export function* withoutSecretsInParts<T>(value: T): Work<T> {
+  const version = secretsVersion();
+  if (typeof value === "object" && value !== null && lookedThrough.get(value) === version) return value;
+  const cleaned = (yield* withNames(value)) as T;
+  if (typeof cleaned === "object" && cleaned !== null) lookedThrough.set(cleaned, version);
+  return cleaned;
 }
+
+function* withNames(value: unknown): Work<unknown> {
+  if (typeof value === "string") return yield* replacingKnown(value);
+  if (typeof value !== "object" || value === null || "toJSON" in value) return value;
+  yield A_MEMBER;
+  if (Array.isArray(value)) {
+    const list: unknown[] = [];
+    for (const each of value as readonly unknown[]) list.push(yield* withNames(each));
+    return list;
+  }
+  const members: [string, unknown][] = [];
+  for (const [key, member] of Object.entries(value))
+    members.push([yield* replacingKnown(key), yield* withNames(member)]);
+  return Object.fromEntries(members);
+}
+
+/** What a list or an object costs, as characters are counted that secrets are looked for in. */
+const A_MEMBER = 16;
 
 /**
  * All that a person approves of a server: each item whole, what it says of itself, and how it is started. A secret that a server puts

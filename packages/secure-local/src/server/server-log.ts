@@ -5,11 +5,14 @@ import { join, resolve } from "node:path";
 import { redactString } from "../audit/redact.js";
 import { makeFolder } from "../audit/make-folder.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
+import { escapeUnseen, withoutColours } from "@secure-local/inspection/escape-unseen";
 
 /** Bytes of a file, of which there are two: nobody reads more, and a server that chatters fills no disk. */
 const MOST_BYTES = 256 * 1024;
 /** Characters of one line. */
 const LONGEST_LINE = 2_000;
+/** Characters of one that are looked through: no value is left at the end of what is shown. */
+const LONGEST_READ = 16_384;
 /** Lines that wait to be written; what comes faster than a disk takes it is counted. */
 const MOST_WAITING = 1_000;
 
@@ -17,6 +20,24 @@ const MOST_WAITING = 1_000;
 export function serverLogFile(folder: string, policyFile: string, server: string): string {
   const policy = createHash("sha256").update(resolve(policyFile)).digest("hex").slice(0, 8);
   return join(folder, `${server}-${policy}.log`);
+}
+
+/** What stands in place of a value, as far as all of them have it in common. */
+const LABEL = "[secret ";
+
+/**
+ * What a server wrote, as it may be shown: without secrets and colours, on one line, cut where it is long, and with what steers a terminal or is
+ * not seen as `\\uXXXX`: who reads it has to know that it was there.
+ */
+export function shownLine(line: string): string {
+  const read = withoutColours(line.slice(0, LONGEST_READ));
+  const redacted = redactString(read);
+  // A value with characters in it that nobody sees is found once those are gone.
+  const bare = redactString(cleanLine(read));
+  const text = bare.includes(LABEL) && !redacted.includes(LABEL) ? bare : redacted;
+  const shown = escapeUnseen(text).replaceAll("\n", "\\n").replaceAll("\t", " ");
+  if (shown.length <= LONGEST_LINE) return shown;
+  return `${shown.slice(0, LONGEST_LINE)} [cut: the line has ${line.length} characters]`;
 }
 
 export class ServerLog {
@@ -34,7 +55,7 @@ export class ServerLog {
   /** Writes a line soon, without secrets and without what acts on a terminal. Never throws: a log that fails stops no server. */
   add(line: string): void {
     if (this.#waiting.length >= MOST_WAITING) this.#dropped++;
-    else this.#waiting.push(`${new Date().toISOString()} ${cleanLine(redactString(line.slice(0, LONGEST_LINE)))}\n`);
+    else this.#waiting.push(`${new Date().toISOString()} ${shownLine(line)}\n`);
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
     });

@@ -5,6 +5,7 @@ import type { JsonObject } from "@secure-local/mcp/jsonrpc";
 import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import type { AuditEvent } from "../audit/audit-event.js";
 import { redactValue } from "../audit/redact.js";
+import { MOST_AT_ONCE, TooMuchWorkError } from "../audit/secret-shapes.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import type { ServerGrant, ServerQuestion } from "../policy/policy.js";
 
@@ -56,12 +57,12 @@ export async function passQuestion(
   // The record names no call that is not known to be the cause.
   const known = among.length === 1;
   const about = { id: known ? call.id : undefined, principal, method, server };
-  const asked = cleanValue(ownMembers(method, params));
-  const isLong = JSON.stringify(asked).length > MOST_SHOWN;
+  const asked = shownOf(ownMembers(method, params));
+  const isLong = asked === undefined;
   const calls = known ? {} : { calls: among.map(({ id }) => id) };
   const detail = redactValue({ asked: isLong ? TOO_LONG.rule : asked, ...calls }) as JsonObject;
   const isPage = what === "elicitation" && params["mode"] === "url";
-  const page = isPage ? pageOf(asked, mayOpen) : asked;
+  const page = isPage && !isLong ? pageOf(asked, mayOpen) : asked;
   const refused = isLong ? TOO_LONG : refusedQuestion({ name: server, mayAsk }, { what, number, page });
   if (refused !== undefined || page === undefined) {
     const { rule, text } = refused ?? NO_PAGE;
@@ -86,6 +87,18 @@ export async function passQuestion(
     return answer && withoutMeta(answer);
   } catch (error) {
     await record({ kind: "server.answered", ...about, outcome: "error" });
+    throw error;
+  }
+}
+
+/** What a person would be shown of it; undefined where that is more than anybody reads, or takes too long to be cleaned. */
+function shownOf(given: JsonObject): JsonObject | undefined {
+  if (JSON.stringify(given).length > MOST_SHOWN) return undefined;
+  try {
+    const asked = cleanValue(given, undefined, MOST_AT_ONCE);
+    return JSON.stringify(asked).length > MOST_SHOWN ? undefined : asked;
+  } catch (error) {
+    if (error instanceof TooMuchWorkError) return undefined;
     throw error;
   }
 }
@@ -168,7 +181,8 @@ export async function pagesAsked(
 ): Promise<RpcError> {
   const { elicitations } = (data ?? {}) as { readonly elicitations?: unknown };
   const given = Array.isArray(elicitations) ? (elicitations as readonly unknown[]) : [];
-  const pages = cleanValue<readonly unknown[]>(given).flatMap((each): JsonObject[] => {
+  const shown = shownOf({ elicitations: given });
+  const pages = ((shown?.["elicitations"] ?? []) as readonly unknown[]).flatMap((each): JsonObject[] => {
     const page = pageOf(each, mayOpen);
     return page === undefined ? [] : [page];
   });
@@ -180,7 +194,7 @@ export async function pagesAsked(
     method: "elicitation/create",
     server: name,
     decision: { allowed: refused === undefined, rule: refused?.rule ?? `servers.${name}.may_ask` },
-    detail: redactValue({ asked: cleanValue({ elicitations: given }) }) as JsonObject,
+    detail: redactValue({ asked: shown ?? TOO_LONG.rule }) as JsonObject,
   };
   await record(refused === undefined ? event : { ...event, outcome: "denied" });
   if (refused !== undefined) return new RpcError(INTERNAL_ERROR, refused.text, { server: name });

@@ -2,7 +2,9 @@
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join } from "node:path";
-import type { Offer } from "@secure-local/mcp/gateway";
+import type { Client } from "@secure-local/mcp/client";
+import { type Offer, readOffer } from "@secure-local/mcp/gateway";
+import { inTurns, MOST_LOOKED_AT } from "../audit/secret-shapes.js";
 import { makeFolder } from "../audit/make-folder.js";
 import { canonicalJson, type Change } from "@secure-local/inspection/drift";
 import type { Finding, Peer } from "@secure-local/inspection/finding";
@@ -11,7 +13,7 @@ import { inspectOffering } from "@secure-local/inspection/inspect";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { type LockedPlugin, type PluginLock, readLock } from "./plugin-lock.js";
 import { changesOf } from "./plugin-reviews.js";
-import { serverItems, serverOffering, unfitReason } from "./server-items.js";
+import { serverItems, serverOffering, unfitReason, withoutSecretsInParts } from "./server-items.js";
 import { serverLaunch } from "./server-launch.js";
 
 /** Beside the policy, like the lock of its plugins and in the same form. */
@@ -93,6 +95,34 @@ export function reviewServer(
   for (const { item, kind } of changes)
     if (kind === "removed") withheld.set(item, unfitReason(item, locked?.approved.get(item)) ?? missing);
   return { server: grant.name, findings, changes, withheld };
+}
+
+// Reads what a server lists, to be compared with what was approved of it: within a time, and without the values of secrets.
+
+/**
+ * All of a server's lists, every page. Each request has a time limit of its own, but a server decides how many pages there are, and
+ * until the last one is read it is taken for what it was before. Honest servers of a thousand tools take a second.
+ */
+const READ_MS = 30_000;
+
+/** @throws Error when it takes longer, or more than may be done to look for secrets in it */
+export async function comparedOffer(server: string, client: Client): Promise<Offer> {
+  const offer = await withinTime(server, readOffer(client));
+  return inTurns(withoutSecretsInParts(offer), MOST_LOOKED_AT);
+}
+
+async function withinTime<T>(server: string, reading: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const reason = `${server} did not list all that it offers within ${READ_MS / 1_000} seconds, so it could not be compared with what was approved; its connection is closed`;
+    timer = setTimeout(() => reject(new Error(reason)), READ_MS);
+    timer.unref();
+  });
+  try {
+    return await Promise.race([reading, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 // Keeps what the inspection found in texts that were approved: they are read at each start, and reading them costs more than

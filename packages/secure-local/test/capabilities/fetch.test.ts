@@ -129,12 +129,16 @@ describe("before anything is sent", () => {
     ["http://[fe80::1]/", "a link-local address"],
   ])("%s is refused by class, not by address", async (url, found) => {
     const error = await failure(open, url);
-    expect(error.message).toBe(`The host is ${found}, which the policy does not allow.`);
+    expect(error.message).toMatch(
+      new RegExp(`^The host is ${found}, which the policy does not allow; name .* in network\\.allowed_endpoints, or `),
+    );
   });
 
   it("refuses a name of which one address is not public", async () => {
     const error = await failure(open, "https://mixed.example/", { resolve: async () => ["8.8.8.8", "10.0.0.7"] });
-    expect(error.message).toBe("mixed.example resolved to a private address, which the policy does not allow.");
+    expect(error.message).toBe(
+      "mixed.example resolved to a private address, which the policy does not allow; name the address itself with port 443 in network.allowed_endpoints, or its range in network.allowed_ranges, to allow it.",
+    );
   });
 
   it("says that a name cannot be resolved", async () => {

@@ -218,6 +218,19 @@ describe("a value that is written in another way", () => {
     text.replace(new RegExp(`.{${columns}}`, "g"), `$&${by}`);
   const each = (how: (code: number) => string) => (text: string) =>
     [...text].map((character) => how(character.charCodeAt(0))).join("");
+  /** Lines of 16 bytes as `od`, `hexdump` and `xxd` write them. */
+  const dumped = (
+    text: string,
+    base: 8 | 16,
+    place: (at: number) => string,
+    shown: (line: string) => string = () => "",
+  ): string =>
+    (text.match(/[^]{1,16}/g) ?? [])
+      .map((line, row) => {
+        const bytes = [...Buffer.from(line)].map((byte) => byte.toString(base).padStart(base === 8 ? 3 : 2, "0"));
+        return `${place(row * 16)} ${bytes.join(" ")}${shown(line)}\n`;
+      })
+      .join("");
   /** What is left of a value: any six characters of it, once everything is read that we know to be read. */
   const WRITTEN: Readonly<Record<string, (text: string) => string>> = {
     "Base64 of UTF-16": (text) => base64(text, "utf16le"),
@@ -233,6 +246,30 @@ describe("a value that is written in another way", () => {
     "escaped twice in a URL": each((code) => `%25${code.toString(16)}`),
     "escaped twice in JSON": each((code) => `\\\\u00${code.toString(16)}`),
     "entities of entities": each((code) => `&amp;#${code};`),
+    "decimal bytes, one a line": each((code) => `${code}\n`),
+    "sixteenths, one a line": each((code) => `${code.toString(16)}\r\n`),
+    "calls of a program": each((code) => `chr(${code}) + `),
+    "octal escapes": each((code) => `\\${code.toString(8).padStart(3, "0")}`),
+    "octal escapes of some characters": each((code) =>
+      code % 2 === 0 ? String.fromCharCode(code) : `\\${code.toString(8).padStart(3, "0")}`,
+    ),
+    "octal numbers of a program": each((code) => `0o${code.toString(8).padStart(3, "0")}, `),
+    "a dump by eight with places": (text) => dumped(text, 8, (at) => at.toString(8).padStart(7, "0")),
+    "a dump by sixteen with places": (text) => dumped(text, 16, (at) => at.toString(16).padStart(8, "0")),
+    "a dump by sixteen with its characters": (text) =>
+      dumped(
+        text,
+        16,
+        (at) => `${at.toString(16).padStart(8, "0")} `,
+        (line) => `  |${line}|`,
+      ),
+    "a dump of pairs": (text) =>
+      dumped(
+        text,
+        16,
+        (at) => `${at.toString(16).padStart(8, "0")}:`,
+        (line) => `  ${line}`,
+      ).replaceAll(/ ([0-9a-f]{2}) ([0-9a-f]{2})(?= )/g, " $1$2"),
     "quoted-printable": (text) => fold(each((code) => `=${code.toString(16).toUpperCase()}`)(text), 30, "=\r\n"),
     "quoted-printable with soft breaks": (text) => fold(text, 7, "=\n"),
   };
@@ -262,6 +299,14 @@ describe("a value that is written in another way", () => {
           expect(cleaned, text).toContain(LABEL);
           expect(cleaned.replaceAll(/\s|\\+[nr]/g, ""), text).not.toContain(write(value).slice(4, -6));
         }
+  });
+
+  it("is found over several lines with blanks of its own, wherever it is broken", () => {
+    const blank = "two words & 3 more_b1ts";
+    rememberSecret("blank", blank);
+    for (const by of ["\n", "\r\n", "\\n"])
+      for (let at = 1; at < blank.length; at += 1)
+        expect(cleanText(`a ${blank.slice(0, at)}${by}${blank.slice(at)} z`), `${at}`).toBe("a [secret blank] z");
   });
 
   it("leaves what stands around it, and what is none", () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { redactOutput, rememberSecret, SECRET_SHAPES } from "../../src/audit/secret-shapes.js";
+import { redactShapes, rememberSecret, replaceKnown, SECRET_SHAPES } from "../../src/audit/secret-shapes.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { cleanResult } from "../../src/guard/cleaning/clean-result.js";
 import { cleanText } from "../../src/guard/cleaning/clean-text.js";
@@ -92,7 +92,7 @@ describe("secrets", () => {
       .concat(sources(fileURLToPath(new URL("../../../mcp/src", import.meta.url))))
       .flatMap((file) => readFileSync(file, "utf8").split("\n"));
     expect(lines.length).toBeGreaterThan(10_000);
-    const taken = lines.filter((line) => redactOutput(line) !== line);
+    const taken = lines.filter((line) => redactShapes(line) !== line);
     expect(taken.length, taken.join("\n")).toBeLessThanOrEqual(lines.length / 10_000);
   });
 
@@ -114,7 +114,7 @@ describe("secrets", () => {
     "secret=version1-version2-version3",
     "hf_transfer and hf_hub_download",
     "A file with -----BEGIN PRIVATE KEY----- (PKCS 8) holds one key. Nothing behind it is lost.",
-  ])("are not seen in %s", (text) => expect(redactOutput(text)).toBe(text));
+  ])("are not seen in %s", (text) => expect(redactShapes(text)).toBe(text));
 
   it("with a name are replaced in every usual spelling", async () => {
     const value = 'p@ss "w\u00f6rd"/1+2';
@@ -134,7 +134,7 @@ describe("secrets", () => {
     ];
     const audit = new MemoryAudit();
     for (const text of spelled) {
-      expect(redactOutput(`a ${text} b`)).toContain("[secret database]");
+      expect(replaceKnown(`a ${text} b`)).toContain("[secret database]");
       await audit.record({ kind: "call.intent", tool: text, arguments: { deep: [text] } });
       expect(audit.lines.at(-1)).not.toContain(text);
     }

@@ -4,12 +4,16 @@ import { LocalError, RpcError } from "@secure-local/mcp/client/node";
 import { image, Server, text } from "@secure-local/mcp/server";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readCommandLine } from "../../src/cli/command-line.js";
 import { tellFailure } from "../../src/cli/failure.js";
 import { limitsOf, bearerToken } from "../../src/cli/remote/with-client.js";
 import { serveSettings } from "../../src/cli/serve-http-settings.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
+import { Metrics } from "../../src/observe/metrics.js";
+import { httpOptions } from "../../src/server/http-options.js";
 import { serveWelcome } from "../../src/cli/serve-http-command.js";
 import { run } from "./command.js";
 import { runQuickly } from "./command-in-thread.js";
@@ -127,6 +131,27 @@ describe("serve", () => {
     ]);
     for (const bad of ["*", "a.example", "https://a.example/x", "null", "https://*.example/x", "file:///x"])
       expect(() => origins("--origin", bad)).toThrow("--origin needs the origin of a web page");
+  });
+
+  it("refuses a host that it is not with what the product's options have for it, and names none of the library's", async () => {
+    const { hostAdvice = "", originOption = "" } = httpOptions({
+      ...{ sse: false, perSecond: 100, token: "x".repeat(43), audit: new MemoryAudit(), metrics: new Metrics("1") },
+      gate: { refusal: () => undefined, short: false },
+      serving: () => ({ stats: () => ({}) as never }),
+    });
+    const server = new Server({ name: "x", version: "1" });
+    const { url, close } = await serveHttp(server, { port: 0, hostAdvice, originOption });
+    closers.push(close);
+    const refused = await new Promise<string>((resolve, reject) => {
+      const asked = request(url, { method: "POST", headers: { host: "mcp.example.com" } }, (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+        response.on("end", () => resolve(`${response.statusCode} ${text}`));
+      });
+      asked.on("error", reject).end("{}");
+    });
+    expect(refused).toMatch(/^403 .*This Host is not served here: .* --host/s);
+    expect(refused).not.toContain("allowedHosts");
   });
 
   it("answers a page of such an origin, its question before the call too, and tells others of the option", async () => {

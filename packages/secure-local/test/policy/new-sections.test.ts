@@ -247,10 +247,11 @@ describe("a fault in a new section", () => {
     ["approvals: [destructive]", "2:13 approvals[0] must be a mapping"],
     ["approvals: [{}]", "2:13 approvals[0] needs approve: destructive, tainted or all"],
     ["approvals: [{ approve: some }]", "2:24 approvals[0].approve must be destructive, tainted or all"],
-    ["approvals: [{ approve: [] }]", "2:13 approvals[0].approve is empty"],
+    ["approvals: [{ approve: [] }]", "2:24 approvals[0].approve is empty"],
     ["approvals: [{ approve: all, timeout: 301 }]", "2:38 approvals[0].timeout must be a number of seconds"],
     ["approvals: [{ approve: all, remember: always }]", "2:39 approvals[0].remember must be none, session"],
-    ["approvals: [{ approve: all, answer_by: [] }]", "2:13 approvals[0].answer_by is empty"],
+    ["approvals: [{ approve: all, answer_by: [] }]", "2:40 approvals[0].answer_by is empty; name client or terminal"],
+    ["approvals: [{ approve: all, answer_by: }]", "2:40 approvals[0].answer_by is empty; name client or terminal"],
     [
       "approvals: [{ approve: all, when: { path: /a/../b } }]",
       '2:43 approvals[0].when.path: "/a/../b" has the segment',
@@ -320,6 +321,19 @@ describe("a fault in a new section", () => {
     ["extends: { a: b }", "2:10 extends knows no preset"],
     ["extends: offline\nnetwork: { offline: false }", '3:21 network.offline is true in the preset "offline"'],
   ])("%s", async (text, expected) => expect((await faultsOf(`${text}\n`)).join("\n")).toContain(expected));
+});
+
+it("says of a list whose items are wrong what is wrong with them, and not that it is empty", async () => {
+  for (const text of [
+    "approvals: [{ approve: all, answer_by: [ada] }]",
+    "approvals: [{ approve: [7] }]",
+    "servers: { up: { command: [7] } }",
+    "network: { allowed_endpoints: [{ host: a.example, ports: [many] }] }",
+  ]) {
+    const faults = (await faultsOf(`${text}\n`)).join("\n");
+    expect(faults, text).toContain("each item of");
+    expect(faults, text).not.toContain("is empty");
+  }
 });
 
 it("has no two servers whose names differ in case alone: URIs of the one would pass for the other's", async () => {

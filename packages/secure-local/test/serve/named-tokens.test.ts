@@ -64,6 +64,10 @@ describe("serve --tokens", () => {
       [`ada ${hashOf(ADA)}`, `${file}:1: this line names nobody; write NAME: SHA256`],
       [`ada: ${ADA}`, `${file}:1: this line names nobody`],
       [`\nowner: ${hashOf(ADA)}`, `${file}:2: owner is whoever runs serve`],
+      [
+        `# the team\nada: ${hashOf(ADA)}\nAda: ${hashOf(BEN)}`,
+        `${file}:3: Ada and ada (line 2) differ in case alone, so that people could not tell them apart`,
+      ],
       [`ada: ${hashOf(ADA)}\nben: ${hashOf(ADA).toUpperCase()}`, `${file}:2: ben has the token of ada`],
     ];
     for (const [text, fault] of faults) {

@@ -61,6 +61,8 @@ export interface HttpOptions {
   readonly allowedOrigins?: readonly string[];
   /** What a refusal calls the place to name an origin in, where that is not `allowedOrigins`: an option of the program's own. */
   readonly originOption?: string;
+  /** What a refusal of a host says to do, where that is not to add it to `allowedHosts`. */
+  readonly hostAdvice?: string;
   /** Answers preflights and lets pages of allowed origins read the replies. Default false. */
   readonly cors?: boolean;
   /** The two paths of HTTP+SSE (2024-11-05). Default false; true is `/sse` and `/messages`. */
@@ -131,8 +133,8 @@ export function httpEndpoint(
     DEFAULT_SESSION_LIMITS,
     typeof options.sessions === "object" ? options.sessions : undefined,
   );
-  const { allowedHosts: hosts = defaults.hosts, allowedOrigins = [], originOption } = options;
-  const door = new FrontDoor({ hosts, origins: [...defaults.origins, ...allowedOrigins], originOption });
+  const { allowedHosts: hosts = defaults.hosts, allowedOrigins = [], originOption, hostAdvice } = options;
+  const door = new FrontDoor({ hosts, origins: [...defaults.origins, ...allowedOrigins], originOption, hostAdvice });
   const keeper = new StreamKeeper(limits);
   const { authenticate, permits } = hooks(options, core);
   const { answers = "auto", eventStore: store = new MemoryEventStore(sessionLimits) } = options;

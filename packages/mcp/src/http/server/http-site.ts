@@ -217,6 +217,8 @@ interface FrontDoorOptions {
   readonly origins: readonly string[];
   /** Where a person names further origins, for the refusal. Default: allowedOrigins, the option of this library. */
   readonly originOption?: string | undefined;
+  /** What a person does about a host that is not served, for the refusal. Default: names allowedHosts, the option of this library. */
+  readonly hostAdvice?: string | undefined;
 }
 
 interface Refusal {
@@ -226,7 +228,6 @@ interface Refusal {
 
 const NOT_ORIGIN_FORM: Refusal = { status: 400, text: "The request target must be a path" };
 const ONE_HOST: Refusal = { status: 400, text: "Send exactly one Host header" };
-const FOREIGN_HOST: Refusal = { status: 403, text: "This Host is not served here: add it to allowedHosts" };
 const NOT_JSON: Refusal = { status: 415, text: "Send Content-Type: application/json" };
 const PACKED: Refusal = { status: 415, text: "Send the body without Content-Encoding" };
 const TOO_LONG: Refusal = { status: 413, text: "The body is too long" };
@@ -236,8 +237,15 @@ export class FrontDoor {
   readonly #hosts: ReadonlySet<string> | undefined;
   readonly #origins: ReadonlySet<string>;
   readonly #foreignOrigin: Refusal;
+  readonly #foreignHost: Refusal;
 
-  constructor({ hosts, origins, originOption = "allowedOrigins" }: FrontDoorOptions) {
+  constructor({
+    hosts,
+    origins,
+    originOption = "allowedOrigins",
+    hostAdvice = "add it to allowedHosts",
+  }: FrontDoorOptions) {
+    this.#foreignHost = { status: 403, text: `This Host is not served here: ${hostAdvice}` };
     this.#foreignOrigin = { status: 403, text: `This Origin may not call: add it to ${originOption}` };
     this.#hosts = hosts && new Set(hosts.map((host) => host.toLowerCase()));
     this.#origins = new Set(origins.map((origin) => origin.toLowerCase()));
@@ -252,7 +260,7 @@ export class FrontDoor {
     if (head.path.charCodeAt(0) !== 0x2f) return NOT_ORIGIN_FORM;
     const host = head.header("host");
     if (host === undefined || host === "" || host.includes(",")) return ONE_HOST;
-    if (this.#hosts !== undefined && !this.#hosts.has(host.toLowerCase())) return FOREIGN_HOST;
+    if (this.#hosts !== undefined && !this.#hosts.has(host.toLowerCase())) return this.#foreignHost;
     const origin = head.header("origin");
     if (origin !== undefined) return this.admitsOrigin(origin) ? undefined : this.#foreignOrigin;
     // Browsers leave Origin out where no script may read the answer; they still say where a request comes from.

@@ -34,7 +34,7 @@ import { CALL_TOOL, type CallToolRequestParams } from "../../protocol/features/t
 import type { JsonObject } from "../../jsonrpc/message.js";
 import type { NewsQuestion, ServerCluster, TaskErrand } from "../server-cluster.js";
 import { handRound } from "../interactive.js";
-import { openState, type Seal } from "../parking.js";
+import type { Parking } from "../parking.js";
 
 /** A task a caller may listen to, and how it looks now. */
 export interface VisibleTask {
@@ -73,7 +73,7 @@ export class ServerTasks {
     this.#core = core;
     this.#given = store !== undefined;
     this.#store = store ?? new MemoryTaskStore(core.limits);
-    const { limits, seal, failed } = core;
+    const { limits, parking, failed } = core;
     const changed = (run: TaskRun, record: TaskRecord, call: TaskCall): void => this.#changed(run, record, call);
     const now = { store: (): TaskStore => this.#store, node: () => this.#cluster?.node };
     this.#manager = new TaskManager({
@@ -92,7 +92,7 @@ export class ServerTasks {
     this.#directed = new DirectedFace(this.#manager);
     this.#origin = {
       manager: this.#manager,
-      seal,
+      parking,
       graceMs: limits.taskGraceMs,
       get chain() {
         return core.middleware;
@@ -162,6 +162,11 @@ export class ServerTasks {
     return this.#manager.close();
   }
 
+  /** Cancels and forgets what a principal has begun, and says how many of it were running. */
+  endOf(principal: string): Promise<number> {
+    return this.#manager.endOf(principal);
+  }
+
   #visible(record: TaskRecord): VisibleTask {
     const { taskId } = record.task;
     return {
@@ -203,7 +208,7 @@ export class ServerTasks {
 /** What beginning a task needs of the server. */
 interface TaskOrigin {
   readonly manager: TaskManager;
-  readonly seal: Seal;
+  readonly parking: Parking;
   /** Milliseconds in which a handler may still answer or ask in line, where the server decides what becomes a task. */
   readonly graceMs: number;
   /** The middleware below, and what it ends in. */
@@ -287,9 +292,9 @@ async function runWhole({ chain, handler }: TaskOrigin, call: TaskCall): Promise
 }
 
 function stateOf(
-  { seal }: TaskOrigin,
+  { parking }: TaskOrigin,
   call: InteractiveCall<CallToolRequestParams>,
 ): Promise<{ readonly park?: string; readonly round: number }> | undefined {
   const sealed = call.record.interactive ? call.params.requestState : undefined;
-  return sealed === undefined ? undefined : openState(seal, call, sealed);
+  return sealed === undefined ? undefined : parking.open(call, sealed);
 }

@@ -73,6 +73,9 @@ function toRpcError(call: TaskCall, error: unknown, report: Parameters<typeof co
 /** Bytes of a task id: nobody guesses it, and for a caller without a name it is the only key. */
 const ID_BYTES = 32;
 
+/** Records that are looked up at a time. */
+const A_PAGE = 100;
+
 /** The longest time a timer can be set to. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -199,6 +202,27 @@ export class TaskManager {
   async close(): Promise<void> {
     const reason = "The server stopped before the task ended";
     await Promise.all([...this.#running.values()].map(({ call }) => this.#fail(call, reason)));
+  }
+
+  /** Cancels what a principal has running, by whatever program, and forgets what else there is of theirs. Says how many ran. */
+  async endOf(principal: string): Promise<number> {
+    const running = [...this.#running.values()].filter(({ call }) => call.carrier.principal === principal);
+    const reason = "Who began the task may not call any more";
+    for (const { call } of running) {
+      call.cancel({ reason, answered: false });
+      await this.conclude(call, { status: "cancelled", statusMessage: reason });
+    }
+    for (const owner of new Set([principal, ...running.map(({ run }) => run.principal)])) await this.#forget(owner);
+    return running.length;
+  }
+
+  async #forget(owner: string | undefined): Promise<void> {
+    const { store } = this.#office;
+    for (;;) {
+      const records = await store.list(owner, { limit: A_PAGE });
+      if (records.length === 0) return;
+      for (const { task } of records) await store.delete(task.taskId);
+    }
   }
 
   async #expire(call: TaskCall): Promise<void> {

@@ -55,7 +55,7 @@ export const readFile: BuiltinTool<ReadFileArguments> = {
   run: (args, { files, signal }) => fileAnswer(async () => answer(args, await files.read(args.path, { signal }))),
 };
 
-function answer(args: ReadFileArguments, file: FileContents): ToolAnswer {
+function answer(args: ReadFileArguments, file: FileContents): ToolAnswer | Promise<ToolAnswer> {
   const { path, size, bytes } = file;
   const mimeType = imageType(bytes);
   if (mimeType !== undefined) {
@@ -79,11 +79,11 @@ function linesOf(text: string): string[] {
   return lines[0] === "" ? [] : lines;
 }
 
-function part(
+async function part(
   { path, offset = 1, limit = DEFAULT_LINES }: ReadFileArguments,
   about: object,
   lines: string[],
-): ToolAnswer {
+): Promise<ToolAnswer> {
   const totalLines = lines.length;
   if (offset > Math.max(totalLines, 1))
     return { failed: `"${path}" has ${totalLines} lines; offset ${offset} is behind its end.` };
@@ -96,7 +96,7 @@ function part(
     endLine += 1;
   }
   const cut = text.length > MAX_CHARACTERS;
-  const shown = cut ? beforeItIsCut(text).slice(0, MAX_CHARACTERS) : text;
+  const shown = cut ? (await beforeItIsCut(text)).slice(0, MAX_CHARACTERS) : text;
   const truncated = cut || endLine < totalLines;
   const note = cut
     ? `[line ${offset} is longer than ${MAX_CHARACTERS} characters and was cut]`

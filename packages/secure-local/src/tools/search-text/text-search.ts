@@ -91,7 +91,7 @@ class Search {
       if (number % LINES_A_STEP === 0 || line.length > LONG_LINE) await this.#step();
       const at = this.#test(line);
       if (at >= 0 && !this.truncated)
-        this.#add({ path: read.path, line: number, column: at + 1, text: shown(line, at) });
+        this.#add({ path: read.path, line: number, column: at + 1, text: await shown(line, at) });
       if (this.truncated) return;
     }
   }
@@ -118,10 +118,10 @@ function passedOver(error: unknown): undefined {
 }
 
 /** The part of a line around what was found. */
-function shown(line: string, at: number): string {
+async function shown(line: string, at: number): Promise<string> {
   const whole = line.endsWith("\r") ? line.slice(0, -1) : line;
   if (whole.length <= SHOWN_OF_LINE) return whole;
-  const text = beforeItIsCut(whole);
+  const text = await beforeItIsCut(whole);
   const start = Math.max(0, Math.min(at - SHOWN_OF_LINE / 4, text.length - SHOWN_OF_LINE));
   const part = text.slice(start, start + SHOWN_OF_LINE);
   return `${start > 0 ? "... " : ""}${part}${start + SHOWN_OF_LINE < text.length ? " ..." : ""}`;

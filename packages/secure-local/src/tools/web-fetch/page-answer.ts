@@ -131,7 +131,7 @@ export async function pageAnswer(part: Part, response: PolicyResponse, powers: T
     return { failed: `Fetch error: ${url} ${words}; only HTML, text and JSON can be read.` };
   }
   const { title, format, cut } = readable;
-  const whole = beforeItIsCut(readable.content);
+  const whole = await beforeItIsCut(readable.content);
   const { start: wanted = 0, max_length: length = DEFAULT_LENGTH } = part;
   const marked = format === "markdown";
   const start = marked ? cutBefore(whole, wanted) : wanted;
