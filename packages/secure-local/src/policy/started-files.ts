@@ -200,7 +200,13 @@ function variablesName(env: Iterable<readonly [string, string]>, folder: string 
       ];
     }
     if (!FOLDER_VARIABLES.has(name)) return [];
-    const folders = value.split(/[:;]/).flatMap((each) => at(each.replace(/\/?[^/]*\?.*$/, ""), folder));
+    const folders = value.split(/[:;]/).flatMap((each) => at(beforePattern(each), folder));
     return folders.map((path) => ({ path, runs: false, later: false, folder: true }));
   });
+}
+
+/** The folder of a pattern such as `/x/?.lua`; what has no `?` is a folder by itself. */
+function beforePattern(text: string): string {
+  const mark = text.indexOf("?");
+  return mark < 0 ? text : text.slice(0, Math.max(0, text.lastIndexOf("/", mark)));
 }
