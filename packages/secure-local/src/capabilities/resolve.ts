@@ -14,6 +14,7 @@ type Interfaces = () => Promise<Readonly<Record<string, readonly { readonly addr
 const MAX_ADDRESSES = 8;
 /** The one rule that another one can be added beside. */
 const DEFAULT_DENY = "default deny";
+const ADD_HOST = "add the host to network.allowed_endpoints to allow them.";
 const NOT_PUBLIC = "built-in rule: private addresses have to be named";
 
 export const resolveBySystem: Resolve = async (host) => {
@@ -46,12 +47,12 @@ export async function resolveAllowed(
   return addresses.slice(0, MAX_ADDRESSES);
 }
 
-function requireAllowed(target: EgressTarget, { allowed, rule, line }: EgressDecision): void {
+function requireAllowed(target: EgressTarget, { allowed, rule, line, advice }: EgressDecision): void {
   if (allowed) return;
   const endpoint = `${target.scheme}://${target.url.host}`;
   const place = line === undefined ? rule : `${rule}, line ${line}`;
-  const remedy = rule === DEFAULT_DENY ? "; add the host to network.allowed_endpoints to allow them" : "";
-  throw new FetchError("denied", `The policy does not allow requests to ${endpoint} (${place})${remedy}.`, place);
+  const remedy = rule === DEFAULT_DENY ? `; ${advice ?? ADD_HOST}` : ".";
+  throw new FetchError("denied", `The policy does not allow requests to ${endpoint} (${place})${remedy}`, place);
 }
 
 async function resolveName(host: string, resolve: Resolve): Promise<readonly string[]> {
