@@ -1,6 +1,8 @@
 // Writes an entry of the section servers into the text of a policy, or takes one out; what else stands there stays as it is.
-import { type Document, isMap, isSeq, parseDocument } from "yaml";
+import { type Document, isMap, isScalar, isSeq, parseDocument } from "yaml";
+import { isDeepStrictEqual } from "node:util";
 import { PolicyError } from "./faults.js";
+import { putItem, putMember, takeItem, takeMember } from "./put-into-yaml.js";
 
 /** Long lines and narrow brackets stay as people write them. */
 const AS_WRITTEN = { lineWidth: 0, flowCollectionPadding: false } as const;
@@ -36,6 +38,9 @@ export function withServer(
   secrets: Readonly<Record<string, SecretEntry>> = {},
 ): string {
   const document = read(text);
+  // A section of which only the name is written.
+  for (const section of ["secrets", "servers", "tools", "prompts"])
+    if (isScalar(document.get(section, true))) document.delete(section);
   for (const [secret, from] of Object.entries(secrets)) document.setIn(["secrets", secret], document.createNode(from));
   document.setIn(["servers", name], document.createNode(written(entry)));
   for (const section of ["tools", "prompts"]) {
@@ -43,7 +48,20 @@ export function withServer(
     if (isSeq(allowed)) allowed.add(`${name}__*`);
     else document.setIn([section, "allowed"], document.createNode([`${name}__*`]));
   }
-  return document.toString(AS_WRITTEN);
+  return asEdited(putServer(text, name, { entry, secrets }), document);
+}
+
+function putServer(
+  text: string,
+  name: string,
+  { entry, secrets }: { readonly entry: ServerEntry; readonly secrets: Readonly<Record<string, SecretEntry>> },
+): string | undefined {
+  let now: string | undefined = text;
+  for (const [key, value] of Object.entries(secrets)) now = now && putMember(now, { section: "secrets", key, value });
+  now = now && putMember(now, { section: "servers", key: name, value: written(entry) });
+  for (const section of ["tools", "prompts"])
+    now = now && putItem(now, { section, key: "allowed", value: `${name}__*` });
+  return now;
 }
 
 function written(members: object): object {
@@ -59,12 +77,27 @@ function written(members: object): object {
  */
 export function withoutServer(text: string, name: string): string {
   const document = read(text);
-  for (const profile of profilesOf(document, name)) takeOut(document, ["profiles", profile, "servers"], name);
+  const profiles = profilesOf(document, name);
+  for (const profile of profiles) takeOut(document, ["profiles", profile, "servers"], name);
   document.deleteIn(["servers", name]);
   const servers = document.get("servers");
   if (isMap(servers) && servers.items.length === 0) document.delete("servers");
   for (const section of ["tools", "prompts"]) takeOut(document, [section, "allowed"], `${name}__*`);
-  return document.toString(AS_WRITTEN);
+  return asEdited(takenServer(text, name, profiles), document);
+}
+
+function takenServer(text: string, name: string, profiles: readonly string[]): string | undefined {
+  let now: string | undefined = text;
+  for (const profile of profiles) now = now && takeItem(now, ["profiles", profile, "servers"], name);
+  now = now && takeMember(now, { section: "servers", key: name });
+  for (const section of ["tools", "prompts"]) now = now && takeItem(now, [section, "allowed"], `${name}__*`);
+  return now;
+}
+
+/** The text with all the rest as it stands, where it means the very same as the document; else all of it anew. */
+function asEdited(text: string | undefined, document: Document): string {
+  const same = text !== undefined && isDeepStrictEqual(parseDocument(text).toJS(), document.toJS());
+  return same ? text : document.toString(AS_WRITTEN);
 }
 
 /** The profiles that name a server. @throws PolicyError for a text that is no YAML */
