@@ -1,5 +1,5 @@
 // Puts members and items into the text of a YAML document or takes them out, and leaves every other character of it as people wrote it.
-import { type Document, isMap, isNode, isSeq, type Pair, parseDocument, stringify, type YAMLMap } from "yaml";
+import { type Document, isMap, isNode, isPair, isSeq, type Pair, parseDocument, stringify, type YAMLMap } from "yaml";
 
 /** Undefined where the text has a form that this cannot add to: the whole document is written anew then. */
 type Text = string | undefined;
@@ -85,7 +85,7 @@ function atEnd(text: string, { contents }: Document, members: object): Text {
 }
 
 function intoMap(text: string, map: YAMLMap, members: object): Text {
-  const last = map.items.at(-1) as Pair | undefined;
+  const last = map.items.at(-1);
   const key = isNode(last?.key) ? last.key.range?.[0] : undefined;
   if (map.flow === true || last === undefined || key === undefined) return undefined;
   const indent = text.slice(lineStart(text, key), key);
@@ -96,11 +96,8 @@ function intoMap(text: string, map: YAMLMap, members: object): Text {
 
 /** Where the last character of a node stands, and not what follows it: of a block, that of its last item. */
 function endOf(node: unknown): number {
-  if ((isMap(node) || isSeq(node)) && node.flow !== true && node.items.length > 0) {
-    const last = node.items.at(-1) as Pair | unknown;
-    const inner = isMap(node) ? ((last as Pair).value ?? (last as Pair).key) : last;
-    return endOf(inner);
-  }
+  const within = (isMap(node) || isSeq(node)) && node.flow !== true ? node.items.at(-1) : undefined;
+  if (within !== undefined) return endOf(isPair(within) ? (within.value ?? within.key) : within);
   return isNode(node) ? (node.range?.[1] ?? 0) : 0;
 }
 
