@@ -1,6 +1,7 @@
 // The wall on Linux: bubblewrap, with a system call filter of our own and limits set from inside.
 import { Buffer } from "node:buffer";
 import { existsSync, lstatSync, readlinkSync } from "node:fs";
+import { FETCH_PATH, fetchProgram } from "./fetch-through-proxy.js";
 import { FirstPrograms, RELAY_PORT, type WallShells } from "./first-program.js";
 import { KeptBytes } from "./kept-bytes.js";
 import {
@@ -42,6 +43,7 @@ export class Bubblewrap implements Wall {
   readonly #filters = new Map<string, KeptBytes>();
   readonly #processor: Processor;
   readonly #who: readonly Handed[] = who();
+  readonly #fetch: Handed = { path: FETCH_PATH, bytes: KeptBytes.of(Buffer.from(fetchProgram())) };
   readonly #namespaces: readonly string[] = namespaces();
 
   constructor(programs: WallPrograms, processor: Processor) {
@@ -97,7 +99,13 @@ export class Bubblewrap implements Wall {
       ...["--dev", "/dev", "--size", scratch, "--tmpfs", "/dev/shm"],
       ...["--size", scratch, "--tmpfs", "/tmp", "--dir", WORKING_DIRECTORY],
       // Copied into the root folder, which is made read-only below: cheaper than a mount each.
-      ...this.#who.flatMap(({ path, bytes }) => ["--perms", "0444", "--file", feed(bytes), path]),
+      ...[...this.#who, ...(egress === undefined ? [] : [this.#fetch])].flatMap(({ path, bytes }) => [
+        "--perms",
+        "0444",
+        "--file",
+        feed(bytes),
+        path,
+      ]),
       ...handed.flatMap(({ path, bytes, executable }) => [
         ...["--perms", executable === true ? "0555" : "0444"],
         ...["--ro-bind-data", feed(bytes), path],
@@ -141,7 +149,8 @@ function environment({ env, egress, keeper, reach = [] }: WalledCommand): string
   const home = reach.some(({ at }) => at === KEPT_HOME) ? homeEnvironment(KEPT_HOME) : {};
   const certificates = egress === undefined ? {} : certificateEnvironment();
   const place = `127.0.0.1:${RELAY_PORT}`;
-  const proxy = egress === undefined ? {} : { ...proxyEnvironment(place), ...socksEnvironment(place) };
+  const node = { NODE_OPTIONS: [env?.["NODE_OPTIONS"], `--require=${FETCH_PATH}`].filter(Boolean).join(" ") };
+  const proxy = egress === undefined ? {} : { ...proxyEnvironment(place), ...socksEnvironment(place), ...node };
   // The first program has no use for the language, and takes it out of the command's environment.
   const plain =
     egress !== undefined || keeper === true || reach.some(({ judge }) => judge) ? { PERL_SKIP_LOCALE_INIT: "1" } : {};
