@@ -79,10 +79,10 @@ function isFolderOfPrograms(file: string): boolean {
   const shared = [homedir(), tmpdir(), "/tmp", "/var/tmp"];
   if (shared.includes(folder) || `${homedir()}${sep}`.startsWith(`${folder}${sep}`)) return false;
   if (dirname(folder) === homedir() && OF_A_PERSON.test(basename(folder))) return false;
-  return !namesIn(folder).some((name) => SECRETS.test(name) && !SOURCE.test(name));
+  return !namesInFolder(folder).some((name) => SECRETS.test(name) && !SOURCE.test(name));
 }
 
-export function namesIn(folder: string): string[] {
+export function namesInFolder(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {

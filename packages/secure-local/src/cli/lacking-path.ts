@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { foldersAbove, MODULES, namesIn, packageOf, SYSTEM } from "./granted-paths.js";
+import { foldersAbove, MODULES, namesInFolder, packageOf, SYSTEM } from "./granted-paths.js";
 
 /** The key of an entry that lets a server have a path. */
 export interface Lacking {
@@ -78,7 +78,7 @@ function ofPython(module: string, words: string): string | undefined {
   const way = module.replaceAll(".", "/");
   const beside = [...words.matchAll(PYTHON_FILE)].map(([, file = ""]) => join(dirname(file), way)).reverse();
   const libraries = join(homedir(), ".local/lib");
-  const own = namesIn(libraries).map((version) => join(libraries, version, "site-packages", way));
+  const own = namesInFolder(libraries).map((version) => join(libraries, version, "site-packages", way));
   return [...beside, ...own]
     .filter((path) => path.startsWith("/") && !SYSTEM.test(path))
     .flatMap((path) => [`${path}.py`, `${path}/__init__.py`])

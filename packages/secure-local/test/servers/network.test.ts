@@ -76,7 +76,7 @@ it("knows every file of the product that opens a socket to elsewhere", () => {
     "capabilities/egress-proxy.ts",
     "capabilities/fetch.ts",
     // Its text runs inside the sandbox, where the proxy is all there is.
-    "sandbox/fetch-through-proxy.ts",
+    "sandbox/bubblewrap.ts",
     "server/open-server.ts",
   ]);
 });
