@@ -20,10 +20,27 @@ export function blocksOf(markdown) {
   for (const [, info, body] of markdown.matchAll(/^```([^\n]*)\n(.*?)^```$/gms)) {
     if (info === "ts") program.push(body);
     else if (info === "ts serve")
-      program.push(`async function served(): Promise<void> {\n${body.replace(/^import .*$/gm, "")}}\nvoid served;\n`);
+      program.push(`async function served() {\n${body.replace(/^import .*$/gm, "")}}\nvoid served;\n`);
     else if (info === "text") printed.push(body);
   }
   return { program: hoisted(program.join("\n"), markdown), printed: printed.join("") };
+}
+
+/** The files that a page has people write, each of the blocks below its name, and the commands it has them run. */
+export function filesOf(markdown) {
+  const files = new Map();
+  const commands = [];
+  let name;
+  const parts = markdown.split(/^```([^\n]*)\n(.*?)^```$/gms);
+  for (let at = 0; at + 2 < parts.length; at += 3) {
+    const [prose, info, body] = parts.slice(at, at + 3);
+    name = [...prose.matchAll(/`([\w-]+\.js)`/g)].at(-1)?.[1] ?? name;
+    if (/^(?:ts|js)\b/.test(info)) files.set(name, `${files.get(name) ?? ""}${body}\n`);
+    if (info !== "console") continue;
+    const [, command, printed] = /^\$ ([^\n]+)\n(.*)$/s.exec(body);
+    commands.push({ command, printed });
+  }
+  return { files, commands };
 }
 
 /** Imports of a block that is not run stand at the top like all others. */

@@ -114,6 +114,12 @@ describe("the units", () => {
     expect(ran.status).toBe(0);
   });
 
+  it("read variables of secrets from the file that the page has people write", () => {
+    const [, file = ""] = /^EnvironmentFile=-%h\/(\S+)$/m.exec(read("deploy/mcp-secure-local.service")) ?? [];
+    expect(file).not.toBe("");
+    expect(read("docs/deployment.md")).toContain(`>> ~/${file})`);
+  });
+
   it("start the same command at a login on macOS", () => {
     const plist = read("deploy/local.mcp-secure-local.plist");
     const open: string[] = [];
@@ -142,5 +148,39 @@ describe("scripts and the man page", () => {
     const page = fileOf("mcp-secure-local.1", printed("help", "man"));
     const ran = spawnSync("mandoc", ["-T", "lint", page], { encoding: "utf8" });
     expect(ran.stdout).toBe("");
+  });
+});
+
+describe("docs/deployment.md behind a proxy", () => {
+  const block = (language: string): string =>
+    new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, "m").exec(read("docs/deployment.md"))?.[1] ?? "";
+  const UPSTREAM = "127.0.0.1:3333";
+
+  it("has a Caddyfile of one directive a line, which passes on the paths of profiles too", () => {
+    const lines = block("caddyfile").trimEnd().split("\n");
+    expect(lines.map((line) => line.trim())).toEqual([
+      "mcp.example.com {",
+      `reverse_proxy /mcp* ${UPSTREAM} {`,
+      `header_up Host ${UPSTREAM}`,
+      "flush_interval -1",
+      "}",
+      "}",
+    ]);
+  });
+
+  it.runIf(has("caddy"))("has a Caddyfile that Caddy reads as it is meant", () => {
+    const file = fileOf("Caddyfile", block("caddyfile"));
+    const { stdout, stderr } = spawnSync("caddy", ["adapt", "--adapter", "caddyfile", "--config", file], {
+      encoding: "utf8",
+    });
+    expect(stdout, stderr).toContain('"path":["/mcp*"]');
+    expect(stdout).toContain(`"dial":"${UPSTREAM}"`);
+  });
+
+  it.runIf(has("nginx"))("has a location that nginx takes", () => {
+    const log = `pid ${folder}/nginx.pid; error_log stderr; events {} http { access_log off;`;
+    const file = fileOf("nginx.conf", `${log} server { listen 127.0.0.1:3334; ${block("nginx")} } }`);
+    const { stderr } = spawnSync("nginx", ["-t", "-p", folder, "-c", file], { encoding: "utf8" });
+    expect(stderr).toContain("syntax is ok");
   });
 });

@@ -167,7 +167,14 @@ export const SHADOWING_RULES: readonly InspectionRule[] = [
       "before|prior+to ..2 $calling|execute|answering ..6 $call this ..1 tool|function ..6 and|then|first",
       "before|prior+to ..2 $calling ..2 any|every|all ..2 other ..3 tool|tools ..8 must|always|first|call|this",
     ],
-    unless: ["deprecated|legacy|obsolete|older|changelog|renamed", "until ..6 from|of|by ..1 user", "until ..3 user"],
+    unless: [
+      "deprecated|legacy|obsolete|older|changelog|renamed",
+      "until ..6 from|of|by ..1 user",
+      "until ..3 user",
+      // Which tool of a server comes first is said of it in these words, with nothing to be handed over.
+      "call this to learn|understand|discover|see ..1 which|what|how",
+      "at the beginning|start of ..1 session|conversation|task @end",
+    ],
   },
   {
     id: "shadowing.call",

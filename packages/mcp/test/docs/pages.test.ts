@@ -1,9 +1,12 @@
 // Each page of docs/library compiles as it stands, runs, and prints what it says it prints.
-import { readFileSync, readdirSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { beforeAll, describe, expect, it } from "vitest";
-import { compiledPages, outputOf, PAGES } from "../../../../scripts/lib/doc-pages.mjs";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { blocksOf, compiledPages, filesOf, outputOf, PAGES } from "../../../../scripts/lib/doc-pages.mjs";
 
 interface Page {
   readonly name: string;
@@ -27,8 +30,38 @@ it.each(files)("%s prints what it says", { timeout: 60_000 }, async (file) => {
   expect(await outputOf(file.replace(/\.md$/, ""))).toBe(page?.printed);
 });
 
+const run = promisify(execFile);
+
+/** As the first lines of the first page make it, with the library as `npm install` would have it. */
+function folderOfFirstPage(): string {
+  const folder = mkdtempSync(join(tmpdir(), "first-server-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, "node_modules/@secure-local"), { recursive: true });
+  symlinkSync(fileURLToPath(new URL("../..", import.meta.url)), join(folder, "node_modules/@secure-local/mcp"), "dir");
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  return folder;
+}
+
+it("first-server.md: its files, written as it says, do what it says by its own commands", async () => {
+  const folder = folderOfFirstPage();
+  const { files: written, commands } = filesOf(readFileSync(join(PAGES, "first-server.md"), "utf8"));
+  expect([[...written.keys()], commands.length]).toEqual([["server.js", "try.js"], 1]);
+  for (const [name, text] of written) writeFileSync(join(folder, name), text);
+  for (const { command, printed } of commands) {
+    const [program = "", ...args] = command.split(" ");
+    expect((await run(program, args, { cwd: folder })).stdout).toBe(printed);
+  }
+});
+
 describe.each(files)("%s", (file) => {
   const text = readFileSync(join(PAGES, file), "utf8");
+
+  // No page says how TypeScript is run, and the oldest Node that is supported runs none.
+  it("has a program that plain Node reads as it stands", async () => {
+    const folder = folderOfFirstPage();
+    writeFileSync(join(folder, "page.js"), blocksOf(text).program);
+    await run(process.execPath, ["--check", join(folder, "page.js")]);
+  });
 
   it("has short lines", () => {
     const long = text.split("\n").filter((line) => line.length > LONGEST_LINE && !line.startsWith("|"));

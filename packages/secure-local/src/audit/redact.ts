@@ -1,5 +1,5 @@
 // Copies a value with its secrets replaced and its size bounded, at any depth.
-import { isSecretKey, REDACTED, redactText } from "./secret-shapes.js";
+import { isSecretKey, REDACTED, redactText, replaceKnown } from "./secret-shapes.js";
 
 /** Deeper than any call a person would want to read; the parser of messages stops at 64. */
 const MAX_DEPTH = 32;
@@ -21,6 +21,23 @@ export function redactValue(value: unknown): unknown {
 /** One text that is safe to log. */
 export function redactString(text: string): string {
   return bounded(text, { text: MAX_TEXT, values: 1 });
+}
+
+/** What stands for a secret in a policy, and in a text in which its value was known. */
+const STANDS_FOR_SECRET = /(\$\{secret:[^}]*\}|\[secret [^\]]*\])/;
+/** What comes before a secret and is none: after the split a rule would take it for the value. */
+const BEFORE_SECRET =
+  /(?:(?:authorization|cookie)["']?[ \t]{0,10}[=:][ \t]{0,10}["']?)?(?:(?:bearer|basic|token)[ \t]{0,10})?$/i;
+
+/** The same of a command or address as the policy has it: the names of its secrets stay, or nobody could read it. */
+export function redactLaunch(text: string): string {
+  const parts = replaceKnown(text).split(STANDS_FOR_SECRET);
+  return parts.map((part, at) => (at % 2 === 1 ? part : withoutSecrets(part, at + 1 < parts.length))).join("");
+}
+
+function withoutSecrets(part: string, isFollowed: boolean): string {
+  const end = isFollowed ? part.search(BEFORE_SECRET) : part.length;
+  return redactString(part.slice(0, end)) + part.slice(end);
 }
 
 function copy(value: unknown, depth: number, budget: Budget): unknown {

@@ -57,6 +57,8 @@ function badUrl(fault: string): FetchError {
 
 export interface EgressDecision {
   readonly allowed: boolean;
+  /** What to do about a refusal by no rule, in place of naming the host: a clause with its full stop. */
+  readonly advice?: string;
   /** The rule that decided, as people read it in the policy. It is shown in errors. */
   readonly rule: string;
   /** Where the rule stands in the policy file. */

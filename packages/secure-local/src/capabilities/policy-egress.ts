@@ -1,7 +1,7 @@
 // Answers the questions of `fetch` from the policy.
 import { isIP } from "node:net";
 import { deniedAddress } from "../policy/address-range.js";
-import { decide } from "../policy/decide.js";
+import { decide, otherPorts } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
 import type { DecideEgress, EgressDecision, EgressEndpoint } from "./egress-target.js";
 
@@ -27,7 +27,11 @@ function decideEndpoint(
   const decision = decide(policy, address === undefined ? request : { ...request, address });
   const { text: rule, line } = decision.rule;
   const { network } = policy;
-  if (address === undefined) return { allowed: decision.allowed || mayBeLookedUp(policy, host, port), rule, line };
+  if (address === undefined) {
+    const advice = otherPorts(network, host, port);
+    const allowed = decision.allowed || mayBeLookedUp(policy, host, port);
+    return { allowed, rule, line, ...(advice === undefined ? {} : { advice }) };
+  }
   const denied = deniedAddress(network.deniedEndpoints, address, port);
   if (denied !== undefined) return { allowed: false, rule: denied.text, line: denied.line };
   const named = network.allowedEndpoints.find(address, port) ?? network.allowedRanges.find(address);

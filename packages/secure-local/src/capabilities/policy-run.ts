@@ -102,10 +102,17 @@ async function runIn(view: CommandView, { policy, own, command, wall, program, s
       egress,
     };
     signal?.throwIfAborted();
-    return await finish(wall, walled, { timeoutMs: command.timeoutMs, signal });
+    const result = await finish(wall, walled, { timeoutMs: command.timeoutMs, signal });
+    return { ...result, limit: result.limit ?? hiddenHistory(policy, result) };
   } finally {
     await surroundings.close();
   }
+}
+
+/** Without the key no program inside sees a `.git`, and git takes that for a folder that is no repository. */
+function hiddenHistory({ sandbox }: Policy, { exitCode, stderr }: RunResult): string | undefined {
+  if (sandbox.git || exitCode === 0 || !/\bnot a git repository\b/i.test(stderr)) return undefined;
+  return "programs in the sandbox see no .git; to let them, write git: true below sandbox in the policy";
 }
 
 interface Term {
@@ -375,7 +382,7 @@ export interface RunResult {
   /** Undefined when it was ended by a signal or its time was up. */
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
-  /** Which limit of its sandbox ended it, in words; undefined when none did. */
+  /** What of its sandbox ended it, as a limit, in words that name the key; undefined when nothing did. */
   readonly limit?: string | undefined;
   readonly timedOut: boolean;
   readonly stdout: string;

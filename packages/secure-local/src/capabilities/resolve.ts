@@ -14,6 +14,7 @@ type Interfaces = () => Promise<Readonly<Record<string, readonly { readonly addr
 const MAX_ADDRESSES = 8;
 /** The one rule that another one can be added beside. */
 const DEFAULT_DENY = "default deny";
+const ADD_HOST = "add the host to network.allowed_endpoints to allow them.";
 const NOT_PUBLIC = "built-in rule: private addresses have to be named";
 
 export const resolveBySystem: Resolve = async (host) => {
@@ -41,23 +42,23 @@ export async function resolveAllowed(
     const kind = nonPublicClass(address) ?? (isOwn(address, own) ? "an address of this machine" : undefined);
     if (kind === undefined || decision.allowPrivate === true) continue;
     const found = target.literal ? `The host is ${kind}` : `${target.host} resolved to ${kind}`;
-    throw new FetchError("not-public", `${found}, which the policy does not allow; ${remedy(target)}.`, NOT_PUBLIC);
+    throw new FetchError("not-public", `${found}, which the policy does not allow; ${nameIt(target)}.`, NOT_PUBLIC);
   }
   return addresses.slice(0, MAX_ADDRESSES);
 }
 
 /** What names an address, for it is not told which one it is. */
-function remedy({ literal, host, port }: EgressTarget): string {
+function nameIt({ literal, host, port }: EgressTarget): string {
   const address = literal ? host : "the address itself";
   return `name ${address} with port ${port} in network.allowed_endpoints, or its range in network.allowed_ranges, to allow it`;
 }
 
-function requireAllowed(target: EgressTarget, { allowed, rule, line }: EgressDecision): void {
+function requireAllowed(target: EgressTarget, { allowed, rule, line, advice }: EgressDecision): void {
   if (allowed) return;
   const endpoint = `${target.scheme}://${target.url.host}`;
   const place = line === undefined ? rule : `${rule}, line ${line}`;
-  const remedy = rule === DEFAULT_DENY ? "; add the host to network.allowed_endpoints to allow them" : "";
-  throw new FetchError("denied", `The policy does not allow requests to ${endpoint} (${place})${remedy}.`, place);
+  const remedy = rule === DEFAULT_DENY ? `; ${advice ?? ADD_HOST}` : ".";
+  throw new FetchError("denied", `The policy does not allow requests to ${endpoint} (${place})${remedy}`, place);
 }
 
 async function resolveName(host: string, resolve: Resolve): Promise<readonly string[]> {

@@ -46,8 +46,9 @@ export async function answerOne(waiting: PendingQuestion, ask: AskLine): Promise
   const { remember, gone } = waiting;
   // What a server sends is harmless as it is; one that sends anything else gets no consent.
   if (cleanText(waiting.text) !== waiting.text) return void (await waiting.answer("deny"));
-  // A sound where the person may look elsewhere.
-  complain(`${process.stderr.isTTY ? BELL : ""}\n${waiting.text}`);
+  // A sound where the person may look elsewhere: itself, and not as what is printed, which acts on no terminal.
+  if (process.stderr.isTTY) process.stderr.write(BELL);
+  complain(`\n${waiting.text}`);
   const left = `${Math.ceil(waiting.secondsLeft)} s left. `;
   const keep = remember === undefined ? "" : `, ${styled("bold", `${code} keep`)} for this very call ${remember}`;
   try {

@@ -48,7 +48,8 @@ async function membersOf({ form, member }: ClientFile, text: string): Promise<(r
 type Members = Readonly<Record<string, unknown>> | null | undefined;
 
 async function editedJson({ member, client }: ClientFile, given: string, { put, take }: Edit): Promise<string> {
-  const { applyEdits, modify, parse, printParseErrorCode } = await import("jsonc-parser");
+  const { applyEdits, findNodeAtLocation, modify, parse, parseTree, printParseErrorCode } =
+    await import("jsonc-parser");
   const mark = given.startsWith(BOM) ? BOM : "";
   let text = given.slice(mark.length).trim() === "" ? "{}\n" : given.slice(mark.length);
   const errors: ParseError[] = [];
@@ -64,7 +65,14 @@ async function editedJson({ member, client }: ClientFile, given: string, { put, 
   const set = (path: string[], value: unknown): void => {
     text = applyEdits(text, modify(text, path, value, { formattingOptions }));
   };
-  for (const name of take) set([member, name], undefined);
+  for (const name of take) {
+    set([member, name], undefined);
+    // The comma behind the last entry stays where that was the only one.
+    const tree = parseTree(text, [], { allowTrailingComma: true });
+    const entries = tree && findNodeAtLocation(tree, [member]);
+    if (entries?.children?.length === 0)
+      text = text.slice(0, entries.offset) + text.slice(entries.offset).replace(/^\{\s*,/, "{");
+  }
   for (const [name, entry] of put) set([member, name], entry);
   return mark + text;
 }

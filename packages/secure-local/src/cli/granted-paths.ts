@@ -1,5 +1,5 @@
 // What a server that is brought under the policy may read: its program with all that is loaded beside it, and what it was told of.
-import { existsSync, realpathSync, statSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { programFile } from "../server/server-launch.js";
@@ -7,8 +7,8 @@ import { programFile } from "../server/server-launch.js";
 /** Folders above which a whole package is not looked for. */
 const LEVELS = 8;
 /** Seen in every sandbox. */
-const SYSTEM = /^\/(?:usr|bin|sbin|lib\w*|nix\/store)\//;
-const MODULES = "node_modules";
+export const SYSTEM: RegExp = /^\/(?:usr|bin|sbin|lib\w*|nix\/store)\//;
+export const MODULES = "node_modules";
 /** Loads nothing that lies beside it, wherever it is installed. */
 const WHOLE = /^(?:node|bun|deno)$/;
 
@@ -48,20 +48,50 @@ function besideProgram(path: string): string[] {
   return [...new Set([path, realpathSync(path)].flatMap((file) => packageOf(file)))];
 }
 
-function packageOf(file: string): string[] {
+export function packageOf(file: string): string[] {
   // The outermost one: what a module needs may lie in any of those around it.
   const at = file.indexOf(`${sep}${MODULES}${sep}`);
   if (at > 0) return [`${file.slice(0, at)}${sep}${MODULES}/**`];
   const above = foldersAbove(file);
   const environment = above.find((folder) => existsSync(join(folder, "pyvenv.cfg")));
-  const own = environment ?? above.find((folder) => existsSync(join(folder, "package.json")));
-  if (own === undefined) return [file];
+  const own = environment ?? above.find((folder) => ROOTS.some((each) => existsSync(join(folder, each))));
+  const library = /^(.*\/site-packages)\//.exec(file)?.[1];
+  if (own === undefined && library !== undefined) return [`${library}/**`];
+  if (own === undefined) return [isFolderOfPrograms(file) ? `${dirname(file)}/**` : file];
   const around = foldersAbove(own).map((folder) => join(folder, MODULES));
   return [`${own}/**`, ...around.filter((each) => existsSync(each)).map((each) => `${each}/**`)];
 }
 
+/** What lies at the top of a package, for Node and for Python. */
+const ROOTS = ["package.json", "pyproject.toml"];
+
+/** What is read by an interpreter, and loads others that lie beside it. */
+const SOURCE = /\.(?:[cm]?[jt]sx?|py|rb|pl|php|lua|sh)$/i;
+/** Folders of a home where everything lies that a person has. */
+const OF_A_PERSON = /^(?:\..*|Desktop|Documents|Downloads)$/i;
+/** What names like these hold is not all refused in every folder, as the protected names are. */
+const SECRETS = /secret|credential|token|passw|private|(?:^|[-_.])keys?(?:[-_.]|$)/i;
+
+/** Whether all that lies beside a program may be seen by it: its folder is no home or shared one, and nothing there looks like a secret. */
+function isFolderOfPrograms(file: string): boolean {
+  const folder = dirname(file);
+  if (!SOURCE.test(file) || SYSTEM.test(`${folder}/`) || dirname(dirname(folder)) === dirname(folder)) return false;
+  const shared = [homedir(), tmpdir(), "/tmp", "/var/tmp"];
+  if (shared.includes(folder) || `${homedir()}${sep}`.startsWith(`${folder}${sep}`)) return false;
+  if (dirname(folder) === homedir() && OF_A_PERSON.test(basename(folder))) return false;
+  return !namesInFolder(folder).some((name) => SECRETS.test(name) && !SOURCE.test(name));
+}
+
+export function namesInFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
 /** Up to the home, which is never granted as a whole. */
-function foldersAbove(path: string): string[] {
+export function foldersAbove(path: string): string[] {
   const folders: string[] = [];
   for (let folder = dirname(path); folders.length < LEVELS; folder = dirname(folder)) {
     if (folder === homedir() || dirname(folder) === folder) break;
@@ -110,43 +140,4 @@ export function withChangeable(
     path === pattern || (pattern.endsWith("/**") && path.startsWith(pattern.slice(0, -"**".length)));
   const rest = readable.filter((path) => !allowed.some((pattern) => isIn(path, pattern)));
   return { ...(rest.length === 0 ? {} : { readable_paths: rest }), allowed_paths: [...new Set(allowed)] };
-}
-
-// Finds in the last words of a program the path that it lacked, so that people are told which key grants it.
-
-/** The key of an entry that lets a server have a path. */
-export interface Lacking {
-  readonly path: string;
-  readonly key: "readable_paths" | "allowed_paths";
-}
-
-const MODULE = /Cannot find (?:package|module) '([^']+)'(?: imported from (\S+)|\s+Require stack:\s+- (\S+))?/;
-const OPENED = /\b(ENOENT|EACCES|EPERM|EROFS)\b[^\n]*?'([^'\n]+)'/;
-const PYTHON = /(?:\[Errno (\d+)\][^\n:]*: |can't open file )'([^'\n]+)'/;
-/** As C has them: not permitted, denied, read-only. */
-const REFUSED = new Set(["EACCES", "EPERM", "EROFS", "1", "13", "30"]);
-
-/** What a program that ended had not got, though it is there outside of its sandbox; undefined where nothing of it can be said. */
-export function lackingPath(words: string): Lacking | undefined {
-  const [, name, esm, required] = MODULE.exec(words) ?? [];
-  if (name !== undefined) {
-    const path = name.startsWith("/") ? name : installed(name, esm ?? required);
-    return path === undefined || !existsSync(path) ? undefined : { path: packageOf(path)[0]!, key: "readable_paths" };
-  }
-  const [, code = "", path] = OPENED.exec(words) ?? PYTHON.exec(words) ?? [];
-  if (path === undefined || !path.startsWith("/")) return undefined;
-  const refused = REFUSED.has(code);
-  const status = statSync(refused ? dirname(path) : path, { throwIfNoEntry: false });
-  if (status === undefined || SYSTEM.test(path)) return undefined;
-  if (refused) return { path: `${dirname(path)}/**`, key: "allowed_paths" };
-  return { path: status.isDirectory() ? `${path}/**` : path, key: "readable_paths" };
-}
-
-function installed(name: string, from: string | undefined): string | undefined {
-  if (from === undefined) return undefined;
-  const [scope = "", inner = ""] = name.split("/");
-  const wanted = scope.startsWith("@") ? `${scope}/${inner}` : scope;
-  return foldersAbove(from.replace(/^file:\/\//, ""))
-    .map((folder) => join(folder, MODULES, wanted))
-    .find((path) => existsSync(path));
 }

@@ -73,7 +73,9 @@ export async function approvesShown(
   const { yes, digest, words } = line;
   const shown = digestOf(offers);
   if (digest !== undefined && digest !== shown) {
-    complain(`What ${words[0] ?? "they"} offers is not what this digest was shown of. Nothing is approved.`);
+    complain(
+      `What ${words[0] === undefined ? "they offer" : `${words[0]} offers`} is not what this digest was shown of. Nothing is approved.`,
+    );
     return false;
   }
   for (const { name, refused } of offers)

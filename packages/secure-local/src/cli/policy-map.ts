@@ -1,5 +1,5 @@
 // `mcp-secure-local policy map`: draws what a client may reach under a policy, in the terminal or as an SVG picture.
-import { redactString } from "../audit/redact.js";
+import { redactLaunch } from "../audit/redact.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { decide } from "../policy/decide.js";
@@ -80,7 +80,7 @@ function serverGroup(policy: Policy, grant: ServerGrant): ReachGroup {
   );
   const denied = deniedTools.rules.map(({ pattern }) => `Denied: ${name}__${pattern}`);
   const tools = offered ? `Tools: ${tool}` : `No tools: tools.allowed does not name ${tool}`;
-  const entries = [redactString(how), tools, ...denied, ...grantOf(grant), ...secrets];
+  const entries = [redactLaunch(how), tools, ...denied, ...grantOf(grant), ...secrets];
   return { title: `Server ${name}`, entries, changes: offered };
 }
 

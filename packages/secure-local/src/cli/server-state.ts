@@ -1,5 +1,5 @@
 // Says how a server of the policy stands without starting it: approved or not, and what its definitions cost a model.
-import { redactString } from "../audit/redact.js";
+import { redactLaunch } from "../audit/redact.js";
 import type { Items } from "@secure-local/inspection/drift";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import type { ApprovedItem, ApprovedNames } from "../policy/review-names.js";
@@ -44,7 +44,7 @@ function unreadSecret({ secrets }: Policy, grant: ServerGrant): string | undefin
 export function serverState(policy: Policy, grant: ServerGrant, approved: PluginLock): ServerState {
   const { name, enabled, launch } = grant;
   const items = approved.get(name)?.approved;
-  const shown = launch.kind === "url" ? redactString(launch.url) : launch.command.map(redactString);
+  const shown = launch.kind === "url" ? redactLaunch(launch.url) : launch.command.map(redactLaunch);
   const tools = toolsOf(items);
   const known = { name, tools: tools.length, tokens: Math.ceil(JSON.stringify(tools).length / 4), launch: shown };
   if (!enabled) return { ...known, state: "disabled" };

@@ -1,7 +1,7 @@
 // Brings the servers that clients are told of under the policy: each with what it has to read, and its secrets out of the file.
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { redactString } from "../audit/redact.js";
+import { redactLaunch, redactString } from "../audit/redact.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { canonicalJson } from "@secure-local/inspection/drift";
 import { type SecretEntry, type ServerEntry, withServer } from "../policy/edit-servers.js";
@@ -468,5 +468,5 @@ function printImported({ name, place, entry, secrets }: BroughtServer): void {
 
 /** Fit to be shown: the values of secrets that were learned are not in it. */
 function launchText({ url, command = [] }: ServerEntry): string {
-  return cleanLine(redactString(url ?? command.join(" ")));
+  return cleanLine(redactLaunch(url ?? command.join(" ")));
 }

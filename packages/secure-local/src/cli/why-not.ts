@@ -3,7 +3,7 @@ import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import type { ServerGrant } from "../policy/policy.js";
 import { networkHint } from "../server/network-hint.js";
 import { inOptions } from "./failure.js";
-import { lackingPath } from "./granted-paths.js";
+import { lackingPath, loadingHint } from "./lacking-path.js";
 
 /** A server runs by way of this very program: of its command line a person knows nothing, and of the first question even less. */
 const BY_WAY_OF_US =
@@ -22,7 +22,7 @@ export function whyNot(error: unknown, grant: ServerGrant): string {
     .replace(/\nBefore that: [^]*$/, "")
     .replace(BY_WAY_OF_US, "it ")
     .split("\n");
-  const hint = networkHint(grant, text);
+  const hint = networkHint(grant, text) ?? loadingHint(grant.name, text);
   const said = [...lines.filter((each) => !STACK.test(each)), ...(hint === undefined ? [] : [hint])];
   return cleanText(said.join("\n"));
 }

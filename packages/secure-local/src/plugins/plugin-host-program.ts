@@ -113,8 +113,14 @@ function host({ load, answer, context, secrets, resolver }: HostParts): void {
       serve(plugin);
     })
     .catch((error: unknown) => {
-      console.error("%s cannot be loaded:", path, error);
-      process.exit(1);
+      const frames = error instanceof SyntaxError ? (error.stack ?? "").split("\n").slice(1) : [];
+      const isUnread = frames.length > 0 && frames.every((frame) => frame.includes("node:"));
+      console.error("%s cannot be loaded:", path, isUnread ? String(error) : error);
+      if (!isUnread) process.exit(1);
+      // Which file and line could not be read is known to Node alone, and told of what nobody catches.
+      setImmediate(() => {
+        throw Object.assign(error as Error, { stack: "" });
+      });
     });
 }
 

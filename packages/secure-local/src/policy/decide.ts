@@ -160,7 +160,10 @@ function decideNetwork(network: NetworkPolicy, request: PolicyRequest & { kind: 
     (request.address === undefined ? undefined : deniedAddress(network.deniedEndpoints, request.address, port));
   if (denied) return refusal(denied, `The policy denies ${host} port ${port}.`);
   const allowed = isIP(host) === 0 ? namedHost(network, request, host) : addressRule(network, host, port);
-  if (!allowed) return refusal(DEFAULT_DENY, `The policy does not allow ${host} port ${port}; ${unnamedAdvice(host)}`);
+  if (!allowed) {
+    const advice = otherPorts(network, host, port) ?? unnamedAdvice(host);
+    return refusal(DEFAULT_DENY, `The policy does not allow ${host} port ${port}; ${advice}`);
+  }
   if (isIP(host) === 0 && network.dnsRefused)
     return refusal(network.dnsRefused, `The policy looks up no host names, so ${host} cannot be reached.`);
   return permission(allowed, `The policy allows ${host} port ${port}.`);
@@ -179,6 +182,15 @@ const METADATA: ReadonlySet<string> = new Set([
 /** Whether a host gives the credentials of a cloud machine to whoever asks. */
 export function isMetadataHost(host: string): boolean {
   return METADATA.has(host);
+}
+
+/** What to do about a host that is allowed, at other ports than this. */
+export function otherPorts({ allowedEndpoints }: NetworkPolicy, host: string, port: number): string | undefined {
+  const ports = allowedEndpoints.portsOf(host);
+  if (ports.length === 0 || allowedEndpoints.find(host, port) !== undefined) return undefined;
+  const named = `${ports.length === 1 ? "port" : "ports"} ${ports.join(", ")}`;
+  const wish = `ports: [${[...ports, port].join(", ")}]`;
+  return `it names ${host} at ${named} only: for port ${port}, write ${wish} beside it in network.allowed_endpoints.`;
 }
 
 function unnamedAdvice(host: string): string {

@@ -32,6 +32,13 @@ export class HostMatcher {
     return undefined;
   }
 
+  /** The ports at which a host is named, if it is named at all. */
+  portsOf(host: string): readonly number[] {
+    const wild = host.includes(":") ? [] : [...host.matchAll(/\./g)].map(({ index }) => `*${host.slice(index)}`);
+    const rules = [host, ...wild].flatMap((pattern) => this.#hosts.get(pattern) ?? []);
+    return [...new Set(rules.flatMap(({ ports }) => [...(ports ?? [])]))].sort((a, b) => a - b);
+  }
+
   #at(pattern: string, port: number): Rule | undefined {
     return this.#hosts.get(pattern)?.find(({ ports }) => ports === undefined || ports.has(port))?.rule;
   }

@@ -145,6 +145,8 @@ function ofServer(
   if (!grant.enabled) return `the entry of the server ${name} says enabled: false, so it has no ${kind}s`;
   if (approved === undefined) return undefined;
   const items = approved.servers.get(name);
+  // As `install --move` writes it: all that a server has of a kind, be it nothing. What waits for approval its tools' line says.
+  if (pattern === `${name}__*` && (items !== undefined || kind === "prompt")) return undefined;
   if (items === undefined)
     return `nothing of the server ${name} is approved yet: look at it with mcp-secure-local servers review ${name}`;
   // One whose name is too long is shown shorter; a rule may name it by either.

@@ -35,6 +35,7 @@ export function reviewPolicy(
     ...shadowedEndpoints(policy.network),
     ...shadowedPaths(policy),
     ...shadowedCommands(policy),
+    ...hiddenHistories(policy),
     ...misnamed(policy, known, approved),
     ...openConditions(policy, known),
     ...idleLimits(policy),
@@ -165,6 +166,17 @@ function shadowedCommands({ commands }: Policy): Remark[] {
     const by = commands.blocked.find(({ pattern }) => names.includes(pattern.toLowerCase()));
     return by ? never(rule, by.rule) : [];
   });
+}
+
+/** Commands that run git, which sees no repository in their sandbox. */
+function hiddenHistories({ commands, sandbox }: Policy): Remark[] {
+  if (sandbox.git) return [];
+  return [...commands.allowed.values()]
+    .filter(({ executable }) => /(?:^|[/\\])git(?:\.exe)?$/i.test(executable))
+    .map(({ name, rule }) => ({
+      rule,
+      message: `"${name}" runs git, which sees no .git in its sandbox and finds no repository; write git: true below sandbox`,
+    }));
 }
 
 /** Conditions on arguments that no tool has whose calls they are about. */

@@ -178,6 +178,23 @@ describe.skipIf(process.platform === "win32")("questions at the control socket",
     expect(await reply).toEqual({ answer, by: "terminal" });
   });
 
+  it("rings once in a terminal, and shows no escape for it", async () => {
+    await ask();
+    inbox.look();
+    let written = "";
+    const write = vi.spyOn(process.stderr, "write").mockImplementation((text) => ((written += String(text)), true));
+    const { isTTY } = process.stderr;
+    process.stderr.isTTY = true;
+    try {
+      await answerOne(await inbox.next(), () => Promise.resolve("n"));
+    } finally {
+      process.stderr.isTTY = isTTY;
+      write.mockRestore();
+    }
+    expect(written.split("\u0007").length).toBe(2);
+    expect(written).not.toContain("u0007");
+  });
+
   it("remembers where that is offered", async () => {
     const { reply } = await ask({ ...QUESTION, remember: "for 10 minutes" });
     inbox.look();

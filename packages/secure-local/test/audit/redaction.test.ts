@@ -1,6 +1,7 @@
 // Nothing secret reaches the log, and no text can end, forge or grow a line.
 import { describe, expect, it } from "vitest";
 import type { AuditEvent } from "../../src/audit/audit-event.js";
+import { redactLaunch } from "../../src/audit/redact.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
 import { hasCorpus, readCorpus } from "../fixtures/shared-corpus.js";
@@ -39,6 +40,24 @@ const SECRETS: [string, string][] = [
 /** Parts of the texts above that must not be found in any line. */
 const TELLTALES =
   /abcdef\.0123|YWRhOmxvd|eyJzdWIi|IOSFODNN7|abcdefghij|ABCDEFGHIJ|0123456789abcdef|123456789012-|MIIEow|IBAAK|lovelace|love lace|abcdef0123|wJalrXUt|sid=0123/;
+
+describe("a command as the policy has it", () => {
+  it.each([
+    "node x.mjs --token ${secret:my_web_token} -v",
+    "node x.mjs --api-key=${secret:key}",
+    'node x.mjs {"Authorization":"[secret far_authorization]"}',
+    "npx remote --header Authorization: Bearer ${secret:far} --lang de",
+    "https://tickets.example/mcp?token=${secret:far}",
+  ])("is shown with the names of its secrets: %s", (text) => expect(redactLaunch(text)).toBe(text));
+
+  it("is shown without any that stands there itself", () => {
+    const all = redactLaunch(
+      `x --token=abcdefgh12 \${secret:a} Authorization: Bearer abcdef0123456789 --pin ${SECRETS[3]?.[1]}`,
+    );
+    expect(all).not.toMatch(/abcdefgh12|abcdef0123|IOSFODNN7/);
+    expect(all).toContain("${secret:a}");
+  });
+});
 
 describe("secrets by their look", () => {
   const places: [string, (text: string) => AuditEvent][] = [

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createFetch } from "../../src/capabilities/fetch.js";
 import { policyEgress } from "../../src/capabilities/policy-egress.js";
+import { decide as judge } from "../../src/policy/decide.js";
 import { builtInPolicy } from "../../src/policy/load-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 
@@ -69,6 +70,22 @@ describe("policyEgress", () => {
     current = builtInPolicy();
     expect(following(search)).toMatchObject({ allowed: true });
   });
+});
+
+it.each([
+  ["http://docs.example.com/", 80, "443", "443, 80"],
+  ["https://docs.example.com:8443/", 8443, "443", "443, 8443"],
+  ["https://deep.wild.example/", 443, "80, 8080", "80, 8080, 443"],
+])("names the port, and the key for it, where only the port is another: %s", async (url, port, named, wish) => {
+  const text =
+    'version: "1.0"\nnetwork: { allowed_endpoints: [{ host: docs.example.com }, { host: "*.wild.example", ports: [8080, 80] }] }\n';
+  const policy = await parsePolicy(text, { file: "policy.yaml" });
+  const { hostname, origin } = new URL(url);
+  const advice = `it names ${hostname} at port${named.includes(",") ? "s" : ""} ${named} only: for port ${port}, write ports: [${wish}] beside it in network.allowed_endpoints.`;
+  await expect(createFetch(policyEgress(() => policy))(url)).rejects.toThrow(
+    `The policy does not allow requests to ${origin} (default deny); ${advice}`,
+  );
+  expect(judge(policy, { kind: "network", host: hostname, port }).reason).toContain(advice);
 });
 
 it("names the line of the rule that refused, for whoever records it", async () => {

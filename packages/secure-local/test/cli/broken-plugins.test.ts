@@ -20,6 +20,11 @@ const MODULES = {
   other: `export default { name: "another", version: "1", ${tools} };\n`,
   fails: `export default { name: "fails", version: "1", ${tools} };\n`,
 };
+folder.write("beside", {
+  "plugin.mjs": 'import "./helper.mjs";\nexport default {};\n',
+  "helper.mjs": "// beside it\nexport defalt {};\n",
+});
+folder.write("typed", { "plugin.ts": "const one: number = 1;\nexport defalt { one };\n" });
 for (const [name, text] of Object.entries(MODULES)) folder.write(name, { "plugin.mjs": text });
 
 function executable(name: string, run: string, text: string, persistent: boolean): void {
@@ -41,7 +46,7 @@ async function ask(plugins: readonly string[], words: readonly string[], by = ru
 
 describe.skipIf(!hasWall())("broken plugins", () => {
   it("are each told with what they wrote", async () => {
-    const names = ["throws", "syntax", "exits", "noise", "other", "falls", "closed", "gone"];
+    const names = ["throws", "syntax", "beside", "typed", "exits", "noise", "other", "falls", "closed", "gone"];
     const { code, stdout, stderr } = await ask(names, ["plugins", "list"], run);
     expect(code).toBe(1);
     expect(stderr).toBe("");
@@ -49,7 +54,12 @@ describe.skipIf(!hasWall())("broken plugins", () => {
     expect(told("throws")).toMatch(
       /waiting.*\n {2}it ended by itself with code 1; next start in \d s\n {2}\| \S+throws\/plugin\.mjs cannot be loaded: Error: no key in the configuration\n {2}\| +at \S+throws\/plugin\.mjs:2:7\n/,
     );
-    expect(told("syntax")).toMatch(/syntax\/plugin\.mjs cannot be loaded: SyntaxError/);
+    expect(told("syntax")).toMatch(
+      /syntax\/plugin\.mjs cannot be loaded: SyntaxError[^\n]*\n {2}\| file:\/\/\S+syntax\/plugin\.mjs:2\n/,
+    );
+    expect(told("beside")).toMatch(/\| file:\/\/\S+beside\/helper\.mjs:2\n {2}\| export defalt \{\};\n {2}\| \^+\n/);
+    expect(told("typed")).toMatch(/typed\/plugin\.ts cannot be loaded: [^]*\b(?:line )?2\b/);
+    for (const name of ["syntax", "beside"]) expect(told(name)).not.toMatch(/node:internal/);
     expect(told("exits")).toMatch(/with code 7; [^]*\| before the end\n/);
     expect(told("noise")).toContain(
       'stdout is for answers; lines there that are none (an answer has the id of its call): 1, the first: "debug: on"',

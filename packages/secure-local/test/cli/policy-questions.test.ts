@@ -205,6 +205,20 @@ describe("a policy that can be used but is not meant", () => {
     }
   });
 
+  it.each([
+    ["prompts: { allowed: ['ev__*', 'new__*'] }", []],
+    ["prompts: { allowed: [ev__sumary] }", ['ev has no prompt "ev__sumary"']],
+    ["prompts: { allowed: ['ev__su*'] }", ['ev has no prompt "ev__su*"']],
+  ])("names prompts of a server that has tools alone by %s", async (body, messages) => {
+    const approved = {
+      servers: new Map([["ev", [{ kind: "tool", own: "read", shown: "ev__read" } as const]]]),
+      plugins: new Map(),
+    };
+    const servers = "servers: { ev: { command: [x] }, new: { command: [x] } }";
+    const policy = await parse(`tools: { allowed: [calculate] }\n${body}\n${servers}`);
+    expect(reviewPolicy(policy, known(tools), { approved }).map(({ message }) => message)).toEqual(messages);
+  });
+
   const NAMED = ["delete_entities", "read_graph", "write"];
   const PLACES: readonly (readonly [
     place: string,

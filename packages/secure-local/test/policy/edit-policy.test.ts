@@ -31,9 +31,9 @@ servers:
 tools:
   allowed: [calculate, "notes__extra"] # by name
   denied: ["notes__*"]
-prompts: {allowed: []}
+prompts: { allowed: [] }
 servers:
-  more: {url: "https://a.example"}
+  more: { url: "https://a.example" }
 `);
     expect(withoutServer(text, "more")).not.toContain("servers");
     expect(withoutServer(text, "absent")).toBe(text);
@@ -67,6 +67,73 @@ servers:
       servers: { notes: { command: ["node", "/n.mjs"], filesystem: { readable_paths: ["/r"] } } },
     });
     expect(text).not.toContain("null");
+  });
+
+  const ENTRY = { command: ["node", "/n.mjs"], env: { KEY: "${secret:new_key}" } };
+  const SECRETS = { new_key: { from: "file:/k", hosts: [] } };
+  const WRITTEN = `# what I let in
+version:   "1.0"
+tools:
+    allowed: [ calculate,   'read_file' ]   # by name
+    rate_limits: { default: 60, web_search: 5 }
+prompts: {allowed: [code_review,]}
+secrets:
+    old: {from: "env:OLD", hosts: [a.example]} # kept
+
+servers:
+    # the first
+    more: { url: "https://a.example" }   # far
+    last:
+        command:
+        - node
+        - >-
+            folded
+
+# the end
+audit: { log_level: INFO }
+`;
+
+  it("comes into a text of which every other character stays, and goes without a trace", () => {
+    const text = withServer(WRITTEN, "new", ENTRY, SECRETS);
+    const lines = text.split("\n");
+    // Each line is there still, in its order: those of the two lists with one item more.
+    let at = -1;
+    for (const line of WRITTEN.split("\n")) {
+      const as = (each: string): boolean => each.replace(/, new__\*/, "") === line;
+      const found = lines.findIndex((each, index) => index > at && as(each));
+      expect(found, line).toBeGreaterThan(at);
+      at = found;
+    }
+    expect(parse(text)).toMatchObject({
+      tools: { allowed: ["calculate", "read_file", "new__*"], rate_limits: { default: 60 } },
+      prompts: { allowed: ["code_review", "new__*"] },
+      secrets: { old: { from: "env:OLD" }, ...SECRETS },
+      servers: { more: {}, last: { command: ["node", "folded"] }, new: ENTRY },
+    });
+    const [before, after] = [parse(WRITTEN), parse(withoutServer(text, "new"))] as { secrets?: object }[];
+    expect(after).toEqual({ ...before, secrets: { ...before?.secrets, ...SECRETS } });
+    for (const line of WRITTEN.split("\n")) expect(withoutServer(text, "new")).toContain(line);
+  });
+
+  it.each([
+    ["nothing", ""],
+    ["a comment", "# mine\n"],
+    ["a line without an end", 'version: "1.0"'],
+    ["lists that are blocks", "tools:\n  allowed:\n  - a # one\n  - b\nprompts:\n  allowed: []\n"],
+    ["a section without anything", "servers:\ntools:\nprompts: {}\n"],
+    ["everything in brackets", '{ version: "1.0", tools: { allowed: [a] }, servers: { b: { url: "https://b" } } }\n'],
+    ["another of its name", 'servers:\n  new: { url: "https://b" }\n'],
+    ["windows' ends of lines", 'version: "1.0"\r\ntools: { allowed: [a] }\r\n'],
+    ["many lines in brackets", "tools: {\n  allowed: [\n    a, # one\n    b,\n  ],\n}\n"],
+  ])("comes into a policy with %s", (_what, before) => {
+    const text = withServer(before, "new", ENTRY, SECRETS);
+    const had = (parse(before) ?? {}) as { tools?: { allowed?: string[] } | null; servers?: object | null };
+    expect(parse(text)).toMatchObject({
+      tools: { allowed: [...(had.tools?.allowed ?? []), "new__*"] },
+      prompts: { allowed: ["new__*"] },
+      servers: { ...had.servers, new: ENTRY },
+      secrets: SECRETS,
+    });
   });
 });
 

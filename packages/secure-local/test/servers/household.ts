@@ -35,7 +35,6 @@ export class Household {
   /** The file of a server of 2025-06-18 that answers calls with a text. */
   program(name: string, { tools, answers = {} }: Program): string {
     mkdirSync(join(this.folder, "programs"), { recursive: true });
-    writeFileSync(join(this.folder, "programs", "package.json"), "{}");
     this.offer(name, tools);
     const file = join(this.folder, "programs", `${name}.mjs`);
     const told = Object.entries(answers).map(([tool, answer]) => `${JSON.stringify(tool)}: ${answer}`);

@@ -87,6 +87,25 @@ it("makes a file that was not there, with its folder, and takes both away again"
   expect(existsSync(join(house.folder, ".codeium"))).toBe(false);
 });
 
+it.each([
+  ["the only entry", '{\n  "mcpServers": {\n    "web": { "command": "x" },\n  },\n}\n'],
+  ["one of two", '{\n  "mcpServers": {\n    "web": { "command": "x" },\n    "other": { "command": "y" },\n  },\n}\n'],
+  ["all in one line", '{"mcpServers":{"web":{"command":"x"},}}'],
+])("leaves no comma alone where a comma stands behind %s", async (_what, before) => {
+  const cursor = CLIENT_FILES.find(({ id }) => id === "cursor")!;
+  const edit = { put: new Map([[NAME, { command: "z" }]]), take: ["web"] };
+  for (const each of [edit, { ...edit, put: new Map() }]) {
+    const after = await editedText(cursor, before, each);
+    expect(after).not.toMatch(/(?:^|\{)\s*,/m);
+    const { servers, problems } = parseServersConfig(after, "mcp.json");
+    expect(problems).toEqual([]);
+    expect(servers.map(({ name }) => name)).toEqual([
+      ...(before.includes("other") ? ["other"] : []),
+      ...each.put.keys(),
+    ]);
+  }
+});
+
 it("takes only its own entry out of a file that was changed since", async () => {
   const file = join(house.folder, ".cursor/mcp.json");
   write(file, '{ "mcpServers": {} }');

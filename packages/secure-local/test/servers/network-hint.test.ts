@@ -49,11 +49,12 @@ describe("what a server says that reaches nobody", () => {
     expect(networkHint(await grantOf(NONE), "there is no such note; fetch it first")).toBeUndefined();
   });
 
-  it("tells of Node's fetch where this Node knows no proxy, of programs of Node's alone", async () => {
+  it("tells of what knows no proxy in this Node, of programs of Node's alone, and of fetch where nothing leads it there", async () => {
     const isOld = Number(process.versions.node.split(".")[0]) < 24;
-    expect(/start this server with Node 24 or later/.test(networkHint(await grantOf(SOME), "fetch failed") ?? "")).toBe(
-      isOld,
-    );
+    const isAdvised = async (said: string): Promise<boolean> =>
+      /start this server with Node 24 or later/.test(networkHint(await grantOf(SOME), said) ?? "");
+    expect(await isAdvised("getaddrinfo ENOTFOUND api.example.com")).toBe(isOld);
+    expect(await isAdvised("fetch failed")).toBe(isOld && process.platform !== "linux");
     expect(networkHint(await grantOf(NONE), "fetch failed")).not.toContain("Node");
   });
 });

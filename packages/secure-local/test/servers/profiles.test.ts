@@ -99,6 +99,31 @@ it("takes from a profile what the policy takes from it while it runs, and all of
   for (const name of ["notes__born", "notes__other", "calculate"]) expect(await ask(name)).not.toContain("did");
 });
 
+it("gives each profile processes and rate limits of its own, and a new one its path with the next start", async () => {
+  const limited = POLICY.replace("calculate] }", "calculate], rate_limits: { notes__born: 1 } }");
+  const longer = `${limited}  late: { servers: [notes] }\n`;
+  house.write(limited);
+  const served = serve();
+  const url = await served.ready();
+  const ask = async (at: string, by = served): Promise<string> =>
+    (await send(at, toolCall("notes__born", {}, by.bearer))).text;
+  const born = (text: string): string | undefined => /"text":"(\d+)"/.exec(text)?.[1];
+  const [own, work] = [await ask(url), await ask(`${url}/work`)];
+  expect(born(own)).toBeDefined();
+  expect(born(work)).toBeDefined();
+  expect(born(work)).not.toBe(born(own));
+  // Each has had the one call that its minute has.
+  for (const at of [url, `${url}/work`]) expect(await ask(at)).toContain("Too many calls of notes__born");
+  house.write(longer);
+  served.child.kill("SIGHUP");
+  await served.complained("is in force");
+  expect((await send(`${url}/late`, toolCall("notes__born", {}, served.bearer))).status).toBe(404);
+  served.child.kill("SIGTERM");
+  await once(served.child, "close");
+  const next = serve();
+  expect(born(await ask(`${await next.ready()}/late`, next))).toBeDefined();
+});
+
 it("knows --profile in each command that asks the policy, and names those there are for one that is misspelt", async () => {
   expect((await house.run(["tools", "--profile", "work"])).stdout).toMatch(/notes__born/);
   expect((await house.run(["tools", "--profile", "work"])).stdout).not.toMatch(/calculate|more__|notes__other/);

@@ -117,7 +117,7 @@ servers: { up: { command: [node, "${file}"], ${house.readable} } }\n`);
     const late = await house.run(["servers", "review", "--yes", "--digest", digest]);
     expect(late).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("not what this digest was shown of") as string,
+      stderr: expect.stringContaining("What they offer is not what this digest was shown of") as string,
     });
     expect(existsSync(lock)).toBe(false);
     says("Reads.");
