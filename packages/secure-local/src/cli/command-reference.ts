@@ -138,10 +138,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     usage: "",
     about: "Watch calls, answer questions and check the log in the browser; prints an address of this machine",
     options: [POLICY, "--audit", "--port", "--open"],
-    examples: [
-      ["console", "on a port that is free"],
-      ["console --open", "and open it in your browser"],
-    ],
+    examples: [["console --open", "on a port that is free, opened in your browser"]],
   },
   {
     name: "status",

@@ -33,7 +33,7 @@ describe("the record of a result", () => {
     async (revision) => {
       const policy = `${POLICY.replace("1024", "20000")}audit: { results: true }\n`;
       const { audit, tools, connect } = await guardedServer({ policy });
-      tools["echo"] = () => `\u001b[31mred\u001b[0m AKIA${"IOSFODNN7EXAMPLE"}`;
+      tools["echo"] = () => "\u001b[31mred\u001b[0m AKIAIOSFODNN7EXAMPLE";
       const peer = await connect({ revision });
       const told = textOf(await call(peer, "echo", { text: "x" }));
       expect(told).not.toContain("IOSFODNN7EXAMPLE");
