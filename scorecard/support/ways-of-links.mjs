@@ -82,10 +82,10 @@ async function hidden(report, { FileSystem, parsePolicy }, ground) {
   for (const beside of [true, false]) {
     const [folder, full] = [folderIn(ground), folderIn(ground)];
     put(folder, "conf/settings.txt", "SECRET");
+    // In the order of names as of time it stands in the middle.
     for (let count = 0; count < 6_000; count += 1) {
-      // Some file systems list what is new first, others what is old: in the middle it is neither.
       if (count === 3_000) symlinkSync("conf/settings.txt", join(folder, ".env"));
-      writeFileSync(join(beside ? folder : full, `a${count}`), "");
+      writeFileSync(join(beside ? folder : full, `${count % 2 === 0 ? "!" : "a"}${count}`), "");
     }
     const text = `version: "1.0"\nfilesystem: { allowed_paths: ["${full}/**", "${folder}/**"] }\n`;
     const policy = await parsePolicy(text, { file: "/nowhere/policy.yaml", environment: {} });
