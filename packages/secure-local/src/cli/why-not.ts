@@ -7,7 +7,7 @@ import { lackingPath } from "./granted-paths.js";
 
 /** A server runs by way of this very program: of its command line a person knows nothing, and of the first question even less. */
 const BY_WAY_OF_US =
-  /^Could not connect to [^]*?: (?:initialize was not answered: )?The server [^]*? (?=exited|was ended|ended)/;
+  /^(?:Could not connect to [^]*?: )?(?:initialize was not answered: )?The server [^]*? (?=exited|was ended|ended)/;
 
 /** Why a server did not come up, with the key that grants what it lacked where its words say so much. */
 export function whyNot(error: unknown, grant: ServerGrant): string {
