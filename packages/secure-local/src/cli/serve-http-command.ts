@@ -74,7 +74,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const stopFollowing = followPolicyFile(profiles, file, { say, adopt });
   const stopFollowingTokens = followTokensFile(people, settings.tokens, { ownToken: token, serving, audit, say });
   const { url } = serving;
-  door.open({ secure, version, auditFile: audit.file, transport: "http", url });
+  door.open({ secure, servers: profiles, version, auditFile: audit.file, transport: "http", url });
   announce({ ...settings, json: line.json }, { serving, profiles: pathsOf(parts), people }, token);
   const watching = line.console ? await watch(line) : undefined;
   await serving.closed;
