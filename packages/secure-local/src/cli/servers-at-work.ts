@@ -11,6 +11,7 @@ import { rememberSecrets } from "../server/remember-secrets.js";
 import type { ServerHealth } from "../server/server-health.js";
 import { serverLaunch } from "../server/server-launch.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
+import { changeableIn } from "./failure.js";
 import { lateAudit } from "./open-audit.js";
 import { controlFolder, pluginFolders, policyFile } from "./settings.js";
 import { complain, ExitCode, print, printJson, tell } from "./terminal.js";
@@ -71,7 +72,7 @@ export async function testServer(line: CommandLine): Promise<number> {
   const given = { policy, program: process.argv[1] ?? "", launch: serverLaunch(grant), logins, record };
   try {
     const way = async () => routeBy(wayOf(await upstreamOf(grant, given)), {});
-    return await examined(line, { shown: shownLaunch(grant), way });
+    return await examined(line, { shown: shownLaunch(grant), way, by: changeableIn(grant.name) });
   } catch (error) {
     // What a person wrote is the entry; of the process in between they know nothing.
     if (error instanceof Error) error.message = `${grant.name} cannot be examined: ${whyNot(error, grant)}`;

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { redactString } from "../audit/redact.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
+import { LocalError } from "@secure-local/mcp/client/node";
 import { canonicalJson } from "@secure-local/inspection/drift";
 import { type SecretEntry, type ServerEntry, withServer } from "../policy/edit-servers.js";
 import { configFolder } from "../policy/own-places.js";
@@ -17,6 +18,7 @@ import type { Target } from "@secure-local/mcp-tools/target";
 import { PACKAGE, SERVER, clientNamed } from "./client-files.js";
 import { UsageError } from "./command-line.js";
 import { editedPolicy } from "./edit-policy.js";
+import { inOptions } from "./failure.js";
 import { changeable, keptPlaces, readablePaths, withChangeable } from "./granted-paths.js";
 import { decoded, isLikelySecret, isLikelySecretValue, likelySecretArguments, partsOfUrl } from "./likely-secrets.js";
 import { agreesInTerminal, askInTerminal, askYesNo, complain, print, styled } from "./terminal.js";
@@ -193,13 +195,26 @@ async function serversToImport(from: string | undefined, policy: Policy, leftOut
     else if (found.server.disabled)
       leftOut.push(`"${cleanLine(name)}" of ${place.client} is left out: it is disabled there`);
     else {
-      const target = await targetFor(found, { consent: () => Promise.resolve() });
+      const target = await targetOf(found, leftOut);
+      if (target === undefined) continue;
       const kept = target.kind === "url" ? withoutCredentials(target) : target;
       if (kept === undefined) leftOut.push(`"${cleanLine(name)}" of ${place.client} is left out: ${SECRET_IN_URL}`);
       else imported.push(importedServer(found, kept, { taken, policy, imported }));
     }
   }
   return imported;
+}
+
+/** Undefined for one that lacks something, as a variable that its file asks for: the others are brought all the same. */
+async function targetOf(found: ConfiguredServer, leftOut: string[]): Promise<Target | undefined> {
+  try {
+    return await targetFor(found, { consent: () => Promise.resolve() });
+  } catch (error) {
+    if (!(error instanceof LocalError)) throw error;
+    const why = inOptions(error.message, { takes: () => false });
+    leftOut.push(`"${cleanLine(found.server.name)}" of ${found.place.client} is left out: ${cleanLine(why)}`);
+    return undefined;
+  }
 }
 
 function isOurs({ server }: ConfiguredServer): boolean {

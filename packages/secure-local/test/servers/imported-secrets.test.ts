@@ -100,3 +100,14 @@ it.skipIf(!hasWall())("says what it cannot put back where what install kept is g
   expect(stdout).toContain("the policy has board: mcp-secure-local servers list");
   expect(stdout).not.toContain("was changed since");
 });
+
+it("leaves out a server that asks for what nobody gives, with its reason, and brings the others", async () => {
+  const file = join(house.folder, ".vscode/mcp.json");
+  mkdirSync(dirname(file), { recursive: true });
+  const lacks = { command: "node", args: [board], env: { TOKEN: "${input:key}" } };
+  writeFileSync(file, JSON.stringify({ servers: { lacks, board: { command: "node", args: [board] } } }));
+  const { stdout, stderr } = await house.run(["servers", "import", file, "--yes"]);
+  expect(stderr).toMatch(/"lacks" of .* is left out: .*key.*; set the variable, or write the value there/);
+  expect(stderr).not.toContain("--header");
+  expect(stdout).toContain("names board now");
+});

@@ -5,7 +5,7 @@ import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { routeTo, type TargetRoute, targetText } from "@secure-local/mcp-tools/target";
 import { type CommandLine, nearest, UsageError } from "../command-line.js";
 import { ExitCode, print, printJson, showProgress, styled } from "../terminal.js";
-import { inOptions } from "../failure.js";
+import { type Changeable, changeableBy, inOptions } from "../failure.js";
 import { findTarget, isOwn } from "./find-target.js";
 import { bearerToken, interruptible, limitsOf, person, timeoutMs } from "./with-client.js";
 
@@ -17,7 +17,7 @@ export async function doctorCommand(line: CommandLine): Promise<number> {
   if (words.length > 0) throw new UsageError(`doctor takes one target, not also "${words[0]}"`);
   const answerMs = timeoutMs(line);
   const options = { token: bearerToken(line), person: person(), timeoutMs: answerMs, ...limitsOf(line) };
-  return examined(line, { shown: targetText(target), way: () => routeTo(target, options), answerMs });
+  return examined(line, { shown: targetText(target), way: () => routeTo(target, options), answerMs, by: await changeableBy(["doctor"]) });
 }
 
 /** A server, and the way to it. */
@@ -27,10 +27,12 @@ interface Examined {
   readonly way: () => Promise<TargetRoute>;
   /** As `ExamineOptions` has it. */
   readonly answerMs?: number | undefined;
+  /** What the person who reads of it can change. */
+  readonly by: Changeable;
 }
 
 /** Runs all checks, and shows what needs attention. */
-export function examined(line: CommandLine, { shown: target, way, answerMs }: Examined): Promise<number> {
+export function examined(line: CommandLine, { shown: target, way, answerMs, by }: Examined): Promise<number> {
   const ignore = ignoredChecks(line);
   return interruptible(async (interrupted) => {
     showProgress(`starting ${cleanLine(target)}`);
@@ -40,7 +42,7 @@ export function examined(line: CommandLine, { shown: target, way, answerMs }: Ex
       ignore,
       // What a server that was interrupted answers says nothing of it.
       onCheck: (id, at, all) => (interrupted.throwIfAborted(), showProgress(`check ${at + 1} of ${all}: ${id}`)),
-      ...(line.json ? {} : { onFinding: (finding) => interrupted.aborted || tell(finding) }),
+      ...(line.json ? {} : { onFinding: (finding) => interrupted.aborted || tell(finding, by) }),
     });
     interrupted.throwIfAborted();
     if (line.json) printJson({ target, ...diagnosis });
@@ -73,12 +75,12 @@ const MOST_ALIKE = 6;
 const COLOURS = { fail: "red", warn: "yellow", note: "cyan" } as const;
 
 /** Only what needs attention is shown: the rest is counted. */
-function tell({ verdict, id, title, must, detail, page, advice = "" }: Finding): void {
+function tell({ verdict, id, title, must, detail, page, advice = "" }: Finding, by: Changeable): void {
   if (verdict === "ok" || verdict === "skipped") return;
   const rule = must === undefined ? "" : ` (M${String(must).padStart(2, "0")})`;
   const what = `${styled("bold", id)}${rule}  A healthy server ${title}.`;
   if (verdict === "unchecked")
-    return print(`${styled("dim", verdict)}  ${what}\n      ${cleanLine(inOptions(detail))}`);
+    return print(`${styled("dim", verdict)}  ${what}\n      ${cleanLine(inOptions(detail, by))}`);
   print(`${styled(COLOURS[verdict], TIERS[verdict])}  ${what}`);
   print(`      ${cleanLine(detail)}\n      ${styled("dim", advice)}\n      ${styled("dim", page)}`);
 }
