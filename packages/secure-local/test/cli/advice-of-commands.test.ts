@@ -5,8 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readCommandLine, refuseForeign } from "../../src/cli/command-line.js";
-import { COMMAND_PAGES, COMMON_OPTIONS, OPTION_PAGES } from "../../src/cli/command-reference.js";
+import { COMMAND_PAGES, COMMON_OPTIONS } from "../../src/cli/command-reference.js";
 import { changeableBy, changeableIn, inOptions } from "../../src/cli/failure.js";
 import { Household } from "../servers/household.js";
 
@@ -102,17 +101,6 @@ it.each(COMMAND_PAGES.map(({ name }) => name))("%s names no option of others for
     expect(told).not.toMatch(/maxTimeoutMs|timeoutMs|messageBytes|allowHosts|preRegistered|authorizer/);
     expect(foreign(inOptions(said, changeableIn("tix")), [])).toEqual([]);
   }
-});
-
-/** A value that an option takes, where it takes one. */
-const valueFor = (option: string): string[] => (OPTION_PAGES[option]?.value === undefined ? [] : ["x"]);
-
-it("each command takes the options that its page names", () => {
-  for (const { name, options = [] } of COMMAND_PAGES)
-    for (const option of options) {
-      const line = readCommandLine([...name.split(" "), option, ...valueFor(option)]);
-      expect(() => refuseForeign(line, name.split(" ")[0]), `${name} ${option}`).not.toThrow();
-    }
 });
 
 it("each command line that a text of the sources advises is taken", () => {

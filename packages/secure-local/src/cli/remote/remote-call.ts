@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { CallToolResult, Client, Progress, Tool } from "@secure-local/mcp/client";
+import { type CallToolResult, type Client, McpErrorCode, type Progress, type Tool } from "@secure-local/mcp/client";
 import { RpcError } from "@secure-local/mcp/client/node";
 import type { Policy } from "../../policy/policy.js";
 import type { SecureServer } from "../../server/secure-server.js";
@@ -42,6 +42,7 @@ export function ownCall(line: CommandLine): Promise<number> {
       const called = { connected, name, args, needsTask: tool?.execution?.taskSupport === "required" };
       return conclude(await answerTo(called, line), name, line);
     } catch (error) {
+      if (asksSomebody(error)) throw new RpcError(error.code, `${error.message}. ${NOBODY_HERE}`, error.data);
       // Asked all the same, so that the log has it and the policy's rule is told.
       const names = tools.map((each) => each.name);
       const near = tool === undefined ? nearTool(name, names, policy) || ownerOf(name, policy, line) : "";
@@ -49,6 +50,13 @@ export function ownCall(line: CommandLine): Promise<number> {
       throw new RpcError(error.code, `${error.message}${near}`, error.data);
     }
   });
+}
+
+const NOBODY_HERE = "It asks whoever calls it, and here is no terminal to ask in: run this in one";
+
+/** Whether a server wants to ask somebody, and nobody is there to be asked. */
+function asksSomebody(error: unknown): error is RpcError {
+  return error instanceof RpcError && error.code === McpErrorCode.MissingRequiredClientCapability && !isInteractive();
 }
 
 /** A slip of the pen; beside a server that the name begins with only tools of that one are meant. */
