@@ -146,7 +146,7 @@ async function begin(given: Parts): Promise<HttpServing> {
   const { settings, token, people, audit, secure, profiles, metrics, gate, cluster } = given;
   let serving: HttpServing | undefined;
   const { sse, perSecond, origins } = settings;
-  const parts = { sse, perSecond, origins, token, people, audit, metrics, gate, serving: () => serving! };
+  const parts = { sse, perSecond, origins, token, people, audit, metrics, gate, say, serving: () => serving! };
   const options = {
     ...httpOptions({ ...parts, allMetrics: cluster?.metrics }),
     ...(cluster === undefined ? { servers: profiles.servers } : { share: cluster.share }),
