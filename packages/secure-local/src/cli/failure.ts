@@ -27,7 +27,9 @@ const WORDED: ReadonlyMap<string, string> = new Map([
 
 /** A failure as `--json` prints it. */
 interface Failure {
-  readonly code: string | number;
+  readonly code: string;
+  /** Of an error that a server answered with: the number of JSON-RPC. */
+  readonly number?: number;
   readonly message: string;
   readonly data?: unknown;
   readonly exitCode: number;
@@ -73,7 +75,8 @@ function failureOf(error: unknown, by: Changeable): Failure {
   const exitCode = failureCode(error);
   if (exitCode !== undefined) {
     const { code, data } = error as { code: string | number; data?: unknown };
-    return { code, message: inOptions(message, by), ...(data === undefined ? {} : { data }), exitCode };
+    const words = typeof code === "number" ? { code: "RPC_ERROR", number: code } : { code };
+    return { ...words, message: inOptions(message, by), ...(data === undefined ? {} : { data }), exitCode };
   }
   const worded = WORDED.get(error instanceof Error ? error.name : "");
   if (worded !== undefined) return { code: worded, message, exitCode: ExitCode.Failed };
