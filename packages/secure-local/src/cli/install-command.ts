@@ -197,7 +197,8 @@ export async function uninstallCommand(line: CommandLine): Promise<number> {
   const state = exact ? (text === undefined ? "removed" : "restored") : text === now ? "unchanged" : "edited";
   const copies = copiesOf(client);
   const forgotten = kept === undefined && state === "edited" ? [await forgottenText(line, client)] : [];
-  const left = forgotten.length === 0 ? howLeft(file, state, returned) : `${SERVER} is taken out of ${file}, and the rest stays.`;
+  const left =
+    forgotten.length === 0 ? howLeft(file, state, returned) : `${SERVER} is taken out of ${file}, and the rest stays.`;
   const words = [left, ...forgotten, ...(await stillKept(line, record.moved)), ...copiesLeft(copies)];
   tell(line, { client: client.id, file, state, returned, moved: record.moved, copies }, cleanText(words.join("\n")));
   return ExitCode.Ok;

@@ -19,7 +19,20 @@ const SECRET_END = /.pwd$|.(?<!by|com|sur|tres|over|under)pass$/;
 const ABOUT: ReadonlySet<string> = new Set([
   ...["url", "uri", "endpoint", "host", "port", "domain", "issuer", "audience", "realm", "scope", "scopes", "provider"],
   ...["file", "path", "dir", "folder", "name", "header", "prefix", "id", "type", "mode", "method", "format"],
-  ...["algorithm", "alg", "enabled", "disabled", "required", "limit", "max", "min", "count", "size", "length", "budget"],
+  ...[
+    "algorithm",
+    "alg",
+    "enabled",
+    "disabled",
+    "required",
+    "limit",
+    "max",
+    "min",
+    "count",
+    "size",
+    "length",
+    "budget",
+  ],
   ...["ttl", "timeout", "expiry", "expires", "lifetime", "version", "region"],
 ]);
 /** Names of variables that hold a folder whatever they look like. */
@@ -60,7 +73,10 @@ export function likelySecretsIn(entry: unknown, name = ""): string[] {
   if (Array.isArray(entry)) {
     const words = entry.filter((each): each is string => typeof each === "string");
     const args = words.length === entry.length ? likelySecretArguments(words).map(({ value }) => value) : [];
-    return [...args, ...entry.flatMap((each) => (typeof each === "string" ? secretsInUrl(each) : likelySecretsIn(each)))];
+    return [
+      ...args,
+      ...entry.flatMap((each) => (typeof each === "string" ? secretsInUrl(each) : likelySecretsIn(each))),
+    ];
   }
   if (typeof entry !== "object" || entry === null) return [];
   return Object.entries(entry).flatMap(([key, value]) => likelySecretsIn(value, key));
@@ -144,7 +160,9 @@ function looksRandom(value: string): boolean {
   // A file that is named has to stay in sight, however it is called: it is granted and compared.
   const words = value.split(/[\s"'`=,;:|&<>()]+/).filter((word) => !/^(?:[/~.\\]|[A-Za-z]:\\)/.test(word));
   const parts = words.flatMap((word) => word.split(/[^A-Za-z0-9]+/));
-  return parts.some((part) => inARow(part) <= (/^(?:[0-9a-f]+|[0-9A-F]+)$/.test(part) ? MOST_HEX_IN_A_ROW : MOST_IN_A_ROW));
+  return parts.some(
+    (part) => inARow(part) <= (/^(?:[0-9a-f]+|[0-9A-F]+)$/.test(part) ? MOST_HEX_IN_A_ROW : MOST_IN_A_ROW),
+  );
 }
 
 /** Infinity for what is too short to tell, or of one kind alone. */

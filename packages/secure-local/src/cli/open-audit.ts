@@ -21,7 +21,8 @@ export async function openAudit(
   // A path that was mistyped would be made without a word, and the log be looked for elsewhere.
   const isMade = file !== usualAuditFile() && !existsSync(folder);
   const log = await AuditLog.open(file, { ...keeping, say });
-  if (isMade) say(`the folder ${folder} was not there and is made for the audit log; if you mean another, stop this and name it`);
+  if (isMade)
+    say(`the folder ${folder} was not there and is made for the audit log; if you mean another, stop this and name it`);
   begin(log);
   return log;
 }

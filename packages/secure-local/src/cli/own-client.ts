@@ -51,7 +51,9 @@ export async function withOwnServer(
 function askedAtTerminal(policy: Policy): Policy {
   const approvals = policy.approvals.map((each) => {
     const { answerBy } = each;
-    return answerBy.has("terminal") ? { ...each, answerBy: new Set([...answerBy].filter((by) => by !== "client")) } : each;
+    return answerBy.has("terminal")
+      ? { ...each, answerBy: new Set([...answerBy].filter((by) => by !== "client")) }
+      : each;
   });
   return { ...policy, approvals };
 }

@@ -36,9 +36,7 @@ export function namedServer(policy: Policy, [name, ...more]: readonly string[], 
     throw new UsageError(`servers ${action} needs the name of one server, as in servers ${action} notes`);
   const grant = policy.servers.get(name);
   if (grant !== undefined) return grant;
-  throw new UsageError(
-    `the policy names no server ${name}${nearest(name, policy.servers.keys()) || namesOf(policy)}`,
-  );
+  throw new UsageError(`the policy names no server ${name}${nearest(name, policy.servers.keys()) || namesOf(policy)}`);
 }
 
 /** Names that are told in place of one that is like none of them: what fits on a line. */
@@ -59,7 +57,6 @@ export async function statesOf(policyFile: string): Promise<{ pid: number; serve
   );
   return ours.map(({ pid, servers = [] }) => ({ pid, servers: servers as readonly ServerHealth[] }));
 }
-
 
 /** The doctor, by the very way that calls go: its sandbox, its secrets, its headers, its login. */
 export async function testServer(line: CommandLine): Promise<number> {

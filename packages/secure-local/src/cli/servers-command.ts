@@ -7,14 +7,7 @@ import type { Finding } from "@secure-local/inspection/finding";
 import type { Change, Items } from "@secure-local/inspection/drift";
 import { grantedPolicy } from "../policy/granted-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
-import {
-  APPROVED,
-  filled,
-  filledArguments,
-  type Logins,
-  openServer,
-  PARENT,
-} from "../server/open-server.js";
+import { APPROVED, filled, filledArguments, type Logins, openServer, PARENT } from "../server/open-server.js";
 import { type LockedPlugin, type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
 import { serverItems, serverPeers, withoutSecrets } from "../server/server-items.js";
 import { dataNamed, launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";

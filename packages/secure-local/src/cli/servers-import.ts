@@ -466,8 +466,12 @@ function printImported({ name, place, entry, secrets, plain }: BroughtServer): v
   for (const [secret, { from }] of Object.entries(secrets)) print(`  secret ${secret}, from ${cleanLine(from)}`);
   if (plain.length === 0) return;
   const member = `servers.${name}.${entry.url === undefined ? "env" : "headers"}`;
-  print(`  in plain: ${cleanLine(plain.join(", "))}. Is one of them a secret? Put its value into a file of yours, name that`);
-  print(`    in the policy, secrets: { NAME: { from: "file:PATH", hosts: [] } }, and write \${secret:NAME} in ${member}`);
+  print(
+    `  in plain: ${cleanLine(plain.join(", "))}. Is one of them a secret? Put its value into a file of yours, name that`,
+  );
+  print(
+    `    in the policy, secrets: { NAME: { from: "file:PATH", hosts: [] } }, and write \${secret:NAME} in ${member}`,
+  );
 }
 
 /** Fit to be shown: the values of secrets that were learned are not in it. */

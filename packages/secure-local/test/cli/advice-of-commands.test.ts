@@ -92,16 +92,19 @@ const SAID = [
   'mcp.json asks for TOKEN of "far"; give the value with --env or --header instead',
 ];
 
-it.each(COMMAND_PAGES.map(({ name }) => name))("%s names no option of others for a setting of the library's", async (name) => {
-  const words = name.split(" ");
-  const by = await changeableBy(words);
-  for (const said of SAID) {
-    const told = inOptions(said, by);
-    expect(foreign(told, words), told).toEqual([]);
-    expect(told).not.toMatch(/maxTimeoutMs|timeoutMs|messageBytes|allowHosts|preRegistered|authorizer/);
-    expect(foreign(inOptions(said, changeableIn("tix")), [])).toEqual([]);
-  }
-});
+it.each(COMMAND_PAGES.map(({ name }) => name))(
+  "%s names no option of others for a setting of the library's",
+  async (name) => {
+    const words = name.split(" ");
+    const by = await changeableBy(words);
+    for (const said of SAID) {
+      const told = inOptions(said, by);
+      expect(foreign(told, words), told).toEqual([]);
+      expect(told).not.toMatch(/maxTimeoutMs|timeoutMs|messageBytes|allowHosts|preRegistered|authorizer/);
+      expect(foreign(inOptions(said, changeableIn("tix")), [])).toEqual([]);
+    }
+  },
+);
 
 it("each command line that a text of the sources advises is taken", () => {
   const files = readdirSync(SOURCES, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));

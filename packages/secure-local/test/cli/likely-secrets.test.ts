@@ -39,8 +39,9 @@ describe("names of secrets", () => {
     expect(isLikelySecret(name, "")).toBe(false);
   });
 
-  it.each(["SMTPPASS", "PGPASSWORD", "FTPPWD", "GITHUB_PERSONAL_ACCESS_TOKEN", "APIKEY", "OPENAI_APIKEY"])("%s", (name) =>
-    expect(isLikelySecret(name, "hunter2")).toBe(true),
+  it.each(["SMTPPASS", "PGPASSWORD", "FTPPWD", "GITHUB_PERSONAL_ACCESS_TOKEN", "APIKEY", "OPENAI_APIKEY"])(
+    "%s",
+    (name) => expect(isLikelySecret(name, "hunter2")).toBe(true),
   );
 
   it("are redacted in records, too, where the last word is pass", () => {
@@ -110,7 +111,14 @@ describe("values that chance has drawn", () => {
 
 describe("in an entry", () => {
   it("secrets of arguments are found by their option and by their form", () => {
-    const args = ["--smtp-pass", "hunter2", "--db-pass=s3cret", "--verbose", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "x"];
+    const args = [
+      "--smtp-pass",
+      "hunter2",
+      "--db-pass=s3cret",
+      "--verbose",
+      "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+      "x",
+    ];
     expect(likelySecretArguments(args).map(({ name, value }) => [name, value])).toEqual([
       ["smtp-pass", "hunter2"],
       ["db-pass", "s3cret"],

@@ -96,7 +96,9 @@ it("the code of a failure is a text, whoever failed", async () => {
     (JSON.parse(stderr) as { error: Record<string, unknown> }).error;
   const refused = await runQuickly(["read", "note://nobody", "--json"], { home: house.folder });
   expect(codeOf(refused)).toMatchObject({ code: "RPC_ERROR", number: expect.any(Number) as number });
-  const prompt = await runQuickly(["prompt", "nobody", "--json", "--", process.execPath, failing], { home: house.folder });
+  const prompt = await runQuickly(["prompt", "nobody", "--json", "--", process.execPath, failing], {
+    home: house.folder,
+  });
   expect(codeOf(prompt)).toMatchObject({ code: expect.any(String) as string });
 });
 

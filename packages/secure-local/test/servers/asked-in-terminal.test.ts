@@ -19,13 +19,19 @@ beforeAll(async () => {
   const asking = readFileSync(fileURLToPath(new URL("../../../mcp/test/gateway/asking.mjs", import.meta.url)), "utf8");
   // As servers of libraries have it: whoever cannot be asked is told so.
   const refusing = asking
-    .replace("initialize: async () => ({", "initialize: async (given) => ({ ...((can = given.capabilities.elicitation) && {}),")
+    .replace(
+      "initialize: async () => ({",
+      "initialize: async (given) => ({ ...((can = given.capabilities.elicitation) && {}),",
+    )
     .replace("let ids = 0;", "let ids = 0;\nlet can;")
     .replace(
       "ask: ({ tag }) => asked(tag),",
       "ask: async ({ tag }) => { if (can === undefined) throw { code: -32021, message: 'This needs a client that can be asked' }; return asked(tag); },",
     )
-    .replace(".then((result) => send({ id, result }))", ".then((result) => send({ id, result }), (error) => send({ id, error }))");
+    .replace(
+      ".then((result) => send({ id, result }))",
+      ".then((result) => send({ id, result }), (error) => send({ id, error }))",
+    );
   writeFileSync(cards, refusing);
   house.write(`version: "1.0"
 tools: { allowed: ["cards__*"] }
@@ -37,7 +43,10 @@ servers: { cards: { command: [node, ${cards}], ${house.readable} } }
 });
 
 /** Types each answer once what comes before it was shown; what was shown. */
-async function typed(words: readonly string[], answers: readonly (readonly [after: RegExp, answer: string])[]): Promise<string> {
+async function typed(
+  words: readonly string[],
+  answers: readonly (readonly [after: RegExp, answer: string])[],
+): Promise<string> {
   const line = [process.execPath, COMMAND, ...words, "--policy", house.policy].map((word) => `'${word}'`).join(" ");
   const child = spawn("script", ["-qec", line, "/dev/null"], { env: { ...environmentOf(house.folder), TERM: "dumb" } });
   let shown = "";
@@ -71,6 +80,8 @@ it.skipIf(!hasScript)("asks in the terminal, after the question of the policy", 
 
 it("says that there is no terminal to ask in", async () => {
   house.write(readFileSync(house.policy, "utf8").replace(/approvals:.*\n/, ""));
-  const { stdout, stderr } = await run(["call", "cards__ask", "tag=Whose?", "--policy", house.policy], { home: house.folder });
+  const { stdout, stderr } = await run(["call", "cards__ask", "tag=Whose?", "--policy", house.policy], {
+    home: house.folder,
+  });
   expect(stdout + stderr).toContain("It asks whoever calls it, and here is no terminal to ask in: run this in one");
 });

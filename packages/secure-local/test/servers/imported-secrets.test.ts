@@ -33,7 +33,9 @@ const SECRETS = {
 };
 
 it("takes the usual names for secrets, and names what stays as it is", async () => {
-  client({ board: { command: "node", args: [board], env: { ...SECRETS, LOG_LEVEL: "debug", REGION: "eu-central-1" } } });
+  client({
+    board: { command: "node", args: [board], env: { ...SECRETS, LOG_LEVEL: "debug", REGION: "eu-central-1" } },
+  });
   const { stdout } = await house.run(["servers", "import", "cursor", "--yes"]);
   const policy = readFileSync(house.policy, "utf8");
   for (const [name, value] of Object.entries(SECRETS)) {
@@ -47,7 +49,9 @@ it("takes the usual names for secrets, and names what stays as it is", async () 
 });
 
 it("takes a random value for a secret whatever its header is called, and says it in JSON, too", async () => {
-  client({ far: { url: "http://127.0.0.1:9/mcp", headers: { "X-Thing": "Zk4vQ9sT1xWm3LpR7nBf", "X-Client": "desktop" } } });
+  client({
+    far: { url: "http://127.0.0.1:9/mcp", headers: { "X-Thing": "Zk4vQ9sT1xWm3LpR7nBf", "X-Client": "desktop" } },
+  });
   const { stdout } = await house.run(["servers", "import", "cursor", "--yes", "--json"]);
   expect(JSON.parse(stdout)).toMatchObject({ servers: [{ secrets: ["far_x_thing"], plain: ["X-Client"] }] });
   expect(readFileSync(house.policy, "utf8")).not.toContain("Zk4vQ9sT1xWm3LpR7nBf");
@@ -56,15 +60,18 @@ it("takes a random value for a secret whatever its header is called, and says it
 const NEIGHBOUR = `{"mcpServers": {"board": {"command": "node", "args": ["b.mjs", "--db-pass", "hunter2"],
   "env": {"BOARD_KEY": "key-90d1e6c2b7f04a11", "SMTP_PASS": "p4ss"}, "headers": {"X-Thing": "Zk4vQ9sT1xWm3LpR7nBf"}}}}`;
 
-it.each([["--yes"], ["--attach", "--yes"], []])("shows no secret of the neighbours in what install changes (%s)", async (...words) => {
-  mkdirSync(dirname(cursor), { recursive: true });
-  writeFileSync(cursor, NEIGHBOUR.replace("\n", ""));
-  const { stdout, stderr } = await house.run(["install", "cursor", ...words.filter(Boolean)]);
-  expect(stdout).toContain("BOARD_KEY");
-  expect(stdout).toContain("[secret]");
-  for (const value of ["hunter2", "key-90d1", "p4ss", "Zk4vQ9"]) expect(stdout + stderr).not.toContain(value);
-  await house.run(["uninstall", "cursor"]);
-});
+it.each([["--yes"], ["--attach", "--yes"], []])(
+  "shows no secret of the neighbours in what install changes (%s)",
+  async (...words) => {
+    mkdirSync(dirname(cursor), { recursive: true });
+    writeFileSync(cursor, NEIGHBOUR.replace("\n", ""));
+    const { stdout, stderr } = await house.run(["install", "cursor", ...words.filter(Boolean)]);
+    expect(stdout).toContain("BOARD_KEY");
+    expect(stdout).toContain("[secret]");
+    for (const value of ["hunter2", "key-90d1", "p4ss", "Zk4vQ9"]) expect(stdout + stderr).not.toContain(value);
+    await house.run(["uninstall", "cursor"]);
+  },
+);
 
 it.skipIf(!hasWall())("gives the reason in place of the advice to do what was just done", async () => {
   house.write('version: "1.0"\n');
@@ -78,28 +85,38 @@ it.skipIf(!hasWall())("gives the reason in place of the advice to do what was ju
   expect(stdout).not.toContain("To bring them");
   await house.run(["uninstall", "cursor"]);
   client({ board: { command: "node", args: [board] } });
-  expect((await house.run(["install", "cursor", "--yes"])).stdout).toContain("To bring them: mcp-secure-local install cursor --move");
+  expect((await house.run(["install", "cursor", "--yes"])).stdout).toContain(
+    "To bring them: mcp-secure-local install cursor --move",
+  );
   await house.run(["uninstall", "cursor"]);
 });
 
-it.skipIf(!hasWall())("says what it cannot put back where what install kept is gone, and begins nothing then", async () => {
-  house.write('version: "1.0"\n');
-  client({ board: { command: "node", args: [board] } });
-  await house.run(["install", "cursor", "--move", "--yes"]);
-  const installs = join(house.folder, "state/mcp-secure-local/installs");
-  const copy = readdirSync(installs).find((name) => name.endsWith(".copy"))!;
-  rmSync(join(installs, copy));
-  const file = readFileSync(cursor, "utf8").replace('"mcpServers": {', `"mcpServers": { "more": { "command": "node", "args": ["${board}"], "env": { "A": "b" } },`);
-  writeFileSync(cursor, file);
-  const before = readFileSync(house.policy, "utf8");
-  expect((await house.run(["install", "cursor", "--move", "--yes"])).stderr).toContain("is gone, so board cannot be put back");
-  expect(readFileSync(house.policy, "utf8")).toBe(before);
-  rmSync(installs, { recursive: true });
-  const { stdout } = await house.run(["uninstall", "cursor"]);
-  expect(stdout).toContain("cursor.json is gone, so nobody knows what else install changed there.");
-  expect(stdout).toContain("the policy has board: mcp-secure-local servers list");
-  expect(stdout).not.toContain("was changed since");
-});
+it.skipIf(!hasWall())(
+  "says what it cannot put back where what install kept is gone, and begins nothing then",
+  async () => {
+    house.write('version: "1.0"\n');
+    client({ board: { command: "node", args: [board] } });
+    await house.run(["install", "cursor", "--move", "--yes"]);
+    const installs = join(house.folder, "state/mcp-secure-local/installs");
+    const copy = readdirSync(installs).find((name) => name.endsWith(".copy"))!;
+    rmSync(join(installs, copy));
+    const file = readFileSync(cursor, "utf8").replace(
+      '"mcpServers": {',
+      `"mcpServers": { "more": { "command": "node", "args": ["${board}"], "env": { "A": "b" } },`,
+    );
+    writeFileSync(cursor, file);
+    const before = readFileSync(house.policy, "utf8");
+    expect((await house.run(["install", "cursor", "--move", "--yes"])).stderr).toContain(
+      "is gone, so board cannot be put back",
+    );
+    expect(readFileSync(house.policy, "utf8")).toBe(before);
+    rmSync(installs, { recursive: true });
+    const { stdout } = await house.run(["uninstall", "cursor"]);
+    expect(stdout).toContain("cursor.json is gone, so nobody knows what else install changed there.");
+    expect(stdout).toContain("the policy has board: mcp-secure-local servers list");
+    expect(stdout).not.toContain("was changed since");
+  },
+);
 
 it("leaves out a server that asks for what nobody gives, with its reason, and brings the others", async () => {
   const file = join(house.folder, ".vscode/mcp.json");

@@ -74,20 +74,23 @@ it("is offered again without a restart, as soon as somebody looks how it is or c
   expect(await listed("")).toContain("board__list_cards");
 });
 
-it.each(PATHS)("forgets at a restart what a tool was, and compares it with what was approved (/mcp%s)", async (path) => {
-  const { call, listed } = await served();
-  house.offer("board", [tool("list_cards", { description: "Something else." }), tool("move_card")]);
-  expect(await call(path, "board__list_cards")).toContain("not as it was approved");
-  house.offer("board", TOOLS);
-  await house.run(["servers", "restart", "board"]);
-  expect(await listed(path)).toContain("board__list_cards");
-  expect(await call(path, "board__list_cards")).toContain("did list_cards");
-  // What is changed is withheld before anything is sent to it, after a restart as before.
-  house.offer("board", [tool("list_cards", { description: "Something else." }), tool("move_card")]);
-  await house.run(["servers", "restart", "board"]);
-  expect(await call(path, "board__list_cards")).toContain("not as it was approved");
-  house.offer("board", TOOLS);
-});
+it.each(PATHS)(
+  "forgets at a restart what a tool was, and compares it with what was approved (/mcp%s)",
+  async (path) => {
+    const { call, listed } = await served();
+    house.offer("board", [tool("list_cards", { description: "Something else." }), tool("move_card")]);
+    expect(await call(path, "board__list_cards")).toContain("not as it was approved");
+    house.offer("board", TOOLS);
+    await house.run(["servers", "restart", "board"]);
+    expect(await listed(path)).toContain("board__list_cards");
+    expect(await call(path, "board__list_cards")).toContain("did list_cards");
+    // What is changed is withheld before anything is sent to it, after a restart as before.
+    house.offer("board", [tool("list_cards", { description: "Something else." }), tool("move_card")]);
+    await house.run(["servers", "restart", "board"]);
+    expect(await call(path, "board__list_cards")).toContain("not as it was approved");
+    house.offer("board", TOOLS);
+  },
+);
 
 it.each(PATHS)("is stopped and started wherever it runs, and says how to start it (/mcp%s)", async (path) => {
   const { url, call } = await served();
@@ -120,5 +123,7 @@ it("takes a slip in the name of a tool for one, and not for something that waits
   expect(slip.stderr).toContain('did you mean "board__list_cards"?');
   expect(slip.stderr).not.toContain("servers review");
   const other = await house.run(["call", "board__anything_else"]);
-  expect(other.stderr).toContain("the server board offers what you approved of it: mcp-secure-local servers review board");
+  expect(other.stderr).toContain(
+    "the server board offers what you approved of it: mcp-secure-local servers review board",
+  );
 });

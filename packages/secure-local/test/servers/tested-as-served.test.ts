@@ -45,7 +45,10 @@ async function guardedServer(token: string): Promise<{ url: string; seen: (strin
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, seen };
 }
 
@@ -92,7 +95,9 @@ it("says why a server cannot be examined in the words of its entry", async () =>
 
 it("names the servers there are where none is called alike", async () => {
   house.write('version: "1.0"\nservers: { board: { url: "http://127.0.0.1:9/mcp" } }\n');
-  expect((await house.run(["servers", "restart", "brd"])).stderr).toContain("the policy names no server brd; it names board");
+  expect((await house.run(["servers", "restart", "brd"])).stderr).toContain(
+    "the policy names no server brd; it names board",
+  );
   expect((await house.run(["servers", "remove", "nope"])).stderr).toContain("it names board");
   expect((await house.run(["servers", "stop", "bord"])).stderr).toContain('did you mean "board"?');
 });

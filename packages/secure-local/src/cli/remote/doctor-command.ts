@@ -17,7 +17,12 @@ export async function doctorCommand(line: CommandLine): Promise<number> {
   if (words.length > 0) throw new UsageError(`doctor takes one target, not also "${words[0]}"`);
   const answerMs = timeoutMs(line);
   const options = { token: bearerToken(line), person: person(), timeoutMs: answerMs, ...limitsOf(line) };
-  return examined(line, { shown: targetText(target), way: () => routeTo(target, options), answerMs, by: await changeableBy(["doctor"]) });
+  return examined(line, {
+    shown: targetText(target),
+    way: () => routeTo(target, options),
+    answerMs,
+    by: await changeableBy(["doctor"]),
+  });
 }
 
 /** A server, and the way to it. */

@@ -114,7 +114,10 @@ async function healthOf(
     const code = failureCode(error);
     if (code === undefined && !(error instanceof ConnectError) && !(error instanceof LocalError)) throw error;
     const login = code === ExitCode.Unauthorized;
-    return { health: login ? "login needed" : "failed", reason: inOptions(error.message, await changeableBy(["list"])) };
+    return {
+      health: login ? "login needed" : "failed",
+      reason: inOptions(error.message, await changeableBy(["list"])),
+    };
   }
 }
 

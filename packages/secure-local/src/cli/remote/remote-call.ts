@@ -100,9 +100,7 @@ async function unlisted(connected: Connected, tools: readonly Tool[], line: Comm
     if (!(await agreed({ name }, args, line))) return ExitCode.Failed;
     return conclude(await onRecord(line, { connected, name, args, needsTask: false }), name, line);
   }
-  complain(
-    `mcp-secure-local: the server has no tool "${name}"${near || "; mcp-secure-local tools TARGET lists them"}`,
-  );
+  complain(`mcp-secure-local: the server has no tool "${name}"${near || "; mcp-secure-local tools TARGET lists them"}`);
   return ExitCode.Tool;
 }
 
@@ -170,7 +168,11 @@ export function mayDestroy({ readOnlyHint, destructiveHint }: NonNullable<Tool["
 }
 
 /** A tool that may destroy is called when somebody agrees to exactly this call. */
-async function agreed({ name, annotations }: Pick<Tool, "name" | "annotations">, args: object, line: CommandLine): Promise<boolean> {
+async function agreed(
+  { name, annotations }: Pick<Tool, "name" | "annotations">,
+  args: object,
+  line: CommandLine,
+): Promise<boolean> {
   const { readOnlyHint, destructiveHint } = annotations ?? {};
   // A script has been written by somebody who knows the tool; whoever types its name may not.
   const unsaid = readOnlyHint === undefined && destructiveHint === undefined;
