@@ -1,6 +1,6 @@
 // One examination of a server: the conversations it takes, each opened when a check first wants it.
-import type { HttpAuthorizer, Transport } from "@secure-local/mcp/client";
-import { LocalError } from "@secure-local/mcp/client/node";
+import type { HttpAuthorizer, HttpRequester, Transport } from "@secure-local/mcp/client";
+import { LocalError, nodeRequester } from "@secure-local/mcp/client/node";
 import type { Message } from "../remote/text-link.js";
 import { RawConversation } from "./raw-conversation.js";
 import { envelope, HANDSHAKE, resultOf, Session, STATELESS } from "./session.js";
@@ -14,6 +14,8 @@ export interface ExaminationOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Gives the headers of tokens that are kept for the URL. */
   readonly authorizer?: HttpAuthorizer | undefined;
+  /** Makes requests that belong to no link. Default: Node's own. */
+  readonly requester?: (() => HttpRequester) | undefined;
   /** Milliseconds a server may take for an answer. Default 5,000. */
   readonly answerMs?: number | undefined;
   /** Milliseconds it may take for the first one, installation included. Default 60,000. */
@@ -31,6 +33,7 @@ export class Examination {
   readonly url: string | undefined;
   readonly extraHeaders: Readonly<Record<string, string>>;
   readonly authorizer: HttpAuthorizer | undefined;
+  readonly requester: () => HttpRequester;
   readonly answerMs: number;
   readonly conversations: RawConversation[] = [];
   /** Milliseconds from the start to the first answer. */
@@ -49,6 +52,7 @@ export class Examination {
     this.url = options.url;
     this.extraHeaders = options.headers ?? {};
     this.authorizer = options.authorizer;
+    this.requester = options.requester ?? nodeRequester;
     this.answerMs = options.answerMs ?? 5_000;
   }
 

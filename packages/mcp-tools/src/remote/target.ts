@@ -1,6 +1,7 @@
 // What a person can point at, a command to start or a URL, the way there, and a client opened on it.
 
 import {
+  type ChildCommand,
   type Client,
   LocalError,
   type NodeConnectOptions,
@@ -11,7 +12,7 @@ import {
   streamableHttpTransport,
 } from "@secure-local/mcp/client/node";
 import { type Person, personAuthorizer } from "./person-authorizer.js";
-import type { HttpAuthorizer, Transport } from "@secure-local/mcp/client";
+import type { HttpAuthorizer, HttpRequester, Transport } from "@secure-local/mcp/client";
 
 export interface CommandTarget {
   readonly kind: "command";
@@ -107,62 +108,79 @@ export function openClient(target: Target, { token, person, ...options }: OpenOp
   return connect(url, { ...options, http: { headers, ...(authorizer === undefined ? {} : { authorizer }) } });
 }
 
+/** A way that is worked out already: a command as it is started, or a URL with all that goes along with each request. */
+export type Way =
+  | { readonly kind: "command"; readonly command: ChildCommand }
+  | {
+      readonly kind: "url";
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly authorizer?: HttpAuthorizer | undefined;
+      /** Makes the requests of one link. */
+      readonly requester: () => HttpRequester;
+    };
+
 /** How a target is reached. */
 export interface TargetRoute {
   readonly kind: "stdio" | "http" | "sse";
   /** A new link for each call. */
   readonly link: () => Transport;
-  /** What the links of a URL are authorized by, beside the headers they are given. */
+  /** Where it is a URL: the same for requests that belong to no link. */
+  readonly url?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly authorizer?: HttpAuthorizer | undefined;
+  readonly requester?: (() => HttpRequester) | undefined;
 }
 
-export interface RouteOptions {
-  /** Sent as `Authorization: Bearer` in place of tokens of our own. */
-  readonly token?: string | undefined;
-  readonly person: Person;
+export interface RouteLimits {
   /** What a message of the server may be. Default: the library's. */
   readonly limits?: { readonly messageBytes?: number } | undefined;
   /** Milliseconds a server behind a URL may take to show which transport it speaks. */
   readonly timeoutMs?: number | undefined;
 }
 
+export interface RouteOptions extends RouteLimits {
+  /** Sent as `Authorization: Bearer` in place of tokens of our own. */
+  readonly token?: string | undefined;
+  readonly person: Person;
+}
+
 /** A client that connects and leaves finds out whether a URL is one of HTTP+SSE; what it cannot reach counts as Streamable HTTP. */
-export async function routeTo(target: Target, options: RouteOptions): Promise<TargetRoute> {
-  // A link knows of lengths alone: what is in a message is up to who reads it.
-  const { messageBytes } = options.limits ?? {};
-  const bytes = messageBytes === undefined ? undefined : { messageBytes };
+export function routeTo(target: Target, { token, person, ...limits }: RouteOptions): Promise<TargetRoute> {
   if (target.kind === "command") {
     const { command, args, env, cwd } = target;
-    return { kind: "stdio", link: () => childTransport({ command, args, env, cwd, limits: bytes }) };
+    return routeBy({ kind: "command", command: { command, args, env, cwd } }, limits);
   }
-  const { token, person } = options;
   const { url } = target;
   const headers = { ...target.headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
   const given = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
   const authorizer = given || !URL.canParse(url) ? undefined : personAuthorizer(url, person);
-  const kind = await transportOf(target, options);
-  const make = kind === "sse" ? sseTransport : streamableHttpTransport;
-  return {
-    kind,
-    authorizer,
-    link: () =>
-      make({
-        url,
-        headers,
-        authorizer,
-        requester: nodeRequester(),
-        ownsRequester: true,
-        limits: bytes,
-      }),
-  };
+  return routeBy({ kind: "url", url, headers, authorizer, requester: nodeRequester }, limits);
 }
 
-async function transportOf(target: Target, { token, person, timeoutMs }: RouteOptions): Promise<"http" | "sse"> {
+/** The same for a way that its caller knows. */
+export async function routeBy(way: Way, { limits, timeoutMs }: RouteLimits): Promise<TargetRoute> {
+  // A link knows of lengths alone: what is in a message is up to who reads it.
+  const { messageBytes } = limits ?? {};
+  const bytes = messageBytes === undefined ? undefined : { messageBytes };
+  if (way.kind === "command")
+    return { kind: "stdio", link: () => childTransport({ ...way.command, limits: bytes ?? way.command.limits }) };
+  const { url, headers, authorizer, requester } = way;
+  const kind = await transportOf(way, timeoutMs);
+  const make = kind === "sse" ? sseTransport : streamableHttpTransport;
+  const link = (): Transport =>
+    make({ url, headers, authorizer, requester: requester(), ownsRequester: true, limits: bytes });
+  return { kind, link, url, headers, authorizer, requester };
+}
+
+async function transportOf(
+  { url, headers, authorizer, requester }: Extract<Way, { kind: "url" }>,
+  timeoutMs: number | undefined,
+): Promise<"http" | "sse"> {
   try {
-    const client = await openClient(target, {
-      token,
-      person,
+    const client = await connect(url, {
       ...(timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs }),
+      http: { headers, requester: requester(), ...(authorizer === undefined ? {} : { authorizer }) },
     });
     const { transport } = client;
     await client.close();

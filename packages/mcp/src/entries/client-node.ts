@@ -8,6 +8,7 @@ export type { CloseTimeouts } from "../node/child-tree.js";
 export type { ClientOptions } from "./types.js";
 export type { Environment } from "../node/child-environment.js";
 export { type ChildCommand, childTransport } from "../node/child-transport.js";
+export { fetchRequester } from "../http/client/fetch-requester.js";
 export { nodeRequester } from "../node/http-requester.js";
 export type { NodeRequesterOptions } from "../node/http-requester.js";
 export {

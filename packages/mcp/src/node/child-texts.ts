@@ -7,7 +7,7 @@ import { visibleText } from "../jsonrpc/visible-text.js";
 // A command line as people may see it: quoted where needed, cut, and without what looks like a secret.
 
 const PLAIN = /^[\w@%+=:,./\\-]+$/;
-const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie/i;
+const SECRET_NAME = /key|token|secret|pass|pwd|credential|auth|cookie/i;
 // `--token=…`, `API_KEY=…`, `Authorization: Bearer …`: the name, and what follows it.
 const ASSIGNMENT = /((?:key|token|secret|passw|credential|auth|cookie)[\w.-]*\s*[=:]\s*).+/is;
 const OPTION = /^--?[\w.-]+$/;

@@ -460,6 +460,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "RpcError",
     "childTransport",
     "connect",
+    "fetchRequester",
     "nodeRequester",
     "sseTransport",
     "streamableHttpTransport",

@@ -17,6 +17,7 @@ import {
   journalledAfter,
   newestRound,
   readJournal,
+  removeUnbegun,
 } from "./log-file.js";
 import { LogSyncer, LogWriter, RecordBatch, logReplaced } from "./log-writer.js";
 import { damageOf, lockLog, type LogLock, repaired } from "./log-lock.js";
@@ -62,6 +63,8 @@ export class AuditLog implements AuditSink {
   #seq: number;
   #prev: string;
   #headSeq: number;
+  /** The log that was asked for; another process may have it. */
+  readonly #named: string;
   #batch: RecordBatch | undefined;
   /** Memory of the batch written last: fresh memory for each costs as much as what is written into it. */
   #spare: Buffer | undefined;
@@ -90,7 +93,7 @@ export class AuditLog implements AuditSink {
     try {
       const opened = orAuditError(lock.file, () => (log = (options.openFile ?? openLogFile)(lock.file)));
       const tail = orAuditError(lock.file, () => readTail(opened, lock.file));
-      const made = new AuditLog(lock, opened, { tail, options });
+      const made = new AuditLog(lock, opened, { tail, options, named: path });
       audit = made;
       const round = newestRound(readJournal(made.file));
       const restored = await made.#putBack(tail);
@@ -110,8 +113,9 @@ export class AuditLog implements AuditSink {
     }
   }
 
-  private constructor(lock: LogLock, log: LogFile, start: { tail: Tail; options: AuditLogOptions }) {
+  private constructor(lock: LogLock, log: LogFile, start: { tail: Tail; options: AuditLogOptions; named: string }) {
     this.file = lock.file;
+    this.#named = start.named;
     this.#lock = lock;
     const syncer = start.options.sync === false ? undefined : new LogSyncer(log, start.options.now);
     this.#writer = new LogWriter({ ...start.tail, file: lock.file, log, syncer });
@@ -158,6 +162,8 @@ export class AuditLog implements AuditSink {
     try {
       await this.#keeping.checkpoints?.close();
       await this.#writer.close();
+      // A neighbour that nothing was written to would only be looked for in vain.
+      if (this.#seq === 0 && this.file !== this.#named) removeUnbegun(this.file);
     } finally {
       this.#lock.release();
     }

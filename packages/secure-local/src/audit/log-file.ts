@@ -188,6 +188,13 @@ export function headPath(log: string): string {
   return `${log}.head`;
 }
 
+/** Takes a log away that holds no record, with its head. Only for whoever has its lock. */
+export function removeUnbegun(log: string): void {
+  if (fs.statSync(log, { throwIfNoEntry: false })?.size !== 0) return;
+  fs.rmSync(log, { force: true });
+  fs.rmSync(headPath(log), { force: true });
+}
+
 /** Replaces the head in one step: readers see the old or the new one, never half. */
 export function writeHead(log: string, link: RecordLink): void {
   const path = headPath(log);

@@ -54,16 +54,25 @@ export function numberedLog(file: string, number: number): string {
   return join(dirname(file), `${basename(file, extension)}.${number}${extension}`);
 }
 
-/** The log and those of its numbered neighbours that exist. */
+/** The log and those of its numbered neighbours that exist; a neighbour without a record is none, and whoever left it had nothing to write. */
 export function existingLogs(file: string): string[] {
-  return numberedLogs(file).filter((name) => fs.existsSync(name));
+  return numberedLogs(file).filter((name) => fs.existsSync(name) && (name === file || isBegun(name)));
+}
+
+function isBegun(log: string): boolean {
+  const { size = 0 } = fs.statSync(log, { throwIfNoEntry: false }) ?? {};
+  return size > 0 || hasRecords(log);
+}
+
+/** Whether a record of it was ever written, as what lies beside it says. */
+function hasRecords(log: string): boolean {
+  return (readHead(log)?.seq ?? 0) > 0 || fs.existsSync(archivedPath(log));
 }
 
 /** Those that exist, and those of which only the head file, or the word of what was archived, is left: somebody took the log away. */
 export function rememberedLogs(file: string): string[] {
-  return numberedLogs(file).filter(
-    (name) => fs.existsSync(name) || (readHead(name)?.seq ?? 0) > 0 || fs.existsSync(archivedPath(name)),
-  );
+  const existing = new Set(existingLogs(file));
+  return numberedLogs(file).filter((name) => existing.has(name) || hasRecords(name));
 }
 
 function numberedLogs(file: string): string[] {

@@ -534,13 +534,16 @@ const SECRET_NAMES: ReadonlySet<string> = new Set(["auth", "pass", "pin", "otp",
 /** Names that hold such a word and are ordinary in this protocol. */
 const PLAIN_NAMES: ReadonlySet<string> = new Set(["maxtokens", "progresstoken", "totaltokens", "tokencount", "tokens"]);
 
+/** As a word of its own at the end, as in `SMTP_PASS` and `dbPass`; compasses and bypasses are none. */
+const PASS = /[^A-Za-z](?:pass|PASS|Pass)$|[a-z0-9]Pass$/;
+
 /** Whether the value under this key is a secret, whatever its case and separators (`api_key`, `API-Key`, `apiKey`). */
 export function isSecretKey(key: string): boolean {
   const name = key
     .normalize("NFKC")
     .toLowerCase()
     .replace(/[^a-z0-9]/g, "");
-  return SECRET_NAMES.has(name) || (SECRET_WORDS.test(name) && !PLAIN_NAMES.has(name));
+  return SECRET_NAMES.has(name) || PASS.test(key) || (SECRET_WORDS.test(name) && !PLAIN_NAMES.has(name));
 }
 
 // Every rule either starts where a run of word characters starts or bounds its repeats, so that the time stays linear.

@@ -101,6 +101,8 @@ export function ruleText(record: LogRecord): string {
 // Writes an entry as one line of a table for a person, harmless to the terminal.
 
 const WIDTHS = { time: 19, client: 18, policy: 10, tool: 16, object: 40, outcome: 18 } as const;
+/** Where no terminal ends the line: names of clients with their version, and of servers' tools, are longer. */
+const WIDE = { ...WIDTHS, client: 24, tool: 24, object: 60 } as const;
 const GAP = 2;
 /** Characters of an object, and of a rule, below which nobody recognises it. */
 const LEAST = 16;
@@ -153,10 +155,10 @@ function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
 }
 
-/** In a terminal no line is longer than it: object and rule share what is left. */
+/** Columns stay below each other: what is longer is cut, and whole in --json. In a terminal no line is longer than it: object and rule share what is left. */
 function row(cells: readonly unknown[]): string {
-  const widths = Object.values(WIDTHS);
   const columns = outputWidth();
+  const widths: readonly number[] = Object.values(columns === undefined ? WIDE : WIDTHS);
   const { time, client, policy, tool, outcome } = WIDTHS;
   const fixed = time + client + policy + tool + outcome + (cells.length - 1) * GAP;
   const left = columns === undefined ? undefined : Math.max(LEAST * 2, columns - fixed);
@@ -165,11 +167,8 @@ function row(cells: readonly unknown[]): string {
       // A column that is blank would be taken for one that is missing.
       const text = cleanLine(textOf(cell)) || NOTHING;
       if (at === cells.length - 1) return left === undefined ? text : fitted(text, Math.floor(left / 2));
-      if (at === OBJECT) {
-        const width = left === undefined ? WIDTHS.object : Math.ceil(left / 2);
-        return (left === undefined ? text : fitted(text, width)).padEnd(width);
-      }
-      return (left === undefined ? text : fitted(text, widths[at] ?? 0)).padEnd(widths[at] ?? 0);
+      const width = at === OBJECT && left !== undefined ? Math.ceil(left / 2) : (widths[at] ?? 0);
+      return fitted(text, width).padEnd(width);
     })
     .join(" ".repeat(GAP))
     .trimEnd();

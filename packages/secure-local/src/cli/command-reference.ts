@@ -105,7 +105,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     usage: "[TARGET] NAME [ARGUMENTS]",
     about: "Call a tool; ARGUMENTS is one JSON object or key=value pairs",
     details:
-      "key=@FILE takes the value from a file. Of another server, a tool that may destroy something is called after you agree. A server of the policy is started for each call, which takes a while by npx; serve keeps it running.",
+      "key=@FILE takes the value from a file. Of TARGET, a tool that may destroy something is called after you agree; of this program and of the servers of the policy, the policy says what you are asked. What a server asks you is asked in the terminal. A server of the policy is started for each call, which takes a while by npx; serve keeps it running.",
     options: [POLICY, "--profile", "--audit", "--yes", "--save-images", ...TARGET, ...LIMITS],
     examples: [
       ["call calculate 'expression=2 + 3 * 4'", "a tool of this program"],

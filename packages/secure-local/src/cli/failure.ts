@@ -27,7 +27,9 @@ const WORDED: ReadonlyMap<string, string> = new Map([
 
 /** A failure as `--json` prints it. */
 interface Failure {
-  readonly code: string | number;
+  readonly code: string;
+  /** Of an error that a server answered with: the number of JSON-RPC. */
+  readonly number?: number;
   readonly message: string;
   readonly data?: unknown;
   readonly exitCode: number;
@@ -44,12 +46,16 @@ export function failureCode(error: unknown): number | undefined {
   return connecting || UNREACHABLE.has(error.code) ? ExitCode.Unreachable : ExitCode.Failed;
 }
 
-/** Says on stderr what went wrong, with the stack for `debug` alone. Returns the exit code. */
+/** Says on stderr what went wrong, with the stack for `debug` alone. `by`: what the command takes; default: every option. Returns the exit code. */
 export function tellFailure(
   error: unknown,
-  { json, debug }: { readonly json: boolean; readonly debug: boolean },
+  {
+    json,
+    debug,
+    by = { takes: () => true },
+  }: { readonly json: boolean; readonly debug: boolean; readonly by?: Changeable },
 ): number {
-  const failure = failureOf(error);
+  const failure = failureOf(error, by);
   if (json) complainJson({ error: failure });
   // Each line of a policy error begins with its place in the file.
   else if (error instanceof PolicyError) complain(escapeUnseen(failure.message));
@@ -61,7 +67,7 @@ export function tellFailure(
   return failure.exitCode;
 }
 
-function failureOf(error: unknown): Failure {
+function failureOf(error: unknown, by: Changeable): Failure {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof UsageError) return { code: "USAGE", message, exitCode: ExitCode.Usage };
   if (error instanceof PolicyError) return { code: "POLICY", message, data: error.errors, exitCode: ExitCode.Usage };
@@ -69,7 +75,8 @@ function failureOf(error: unknown): Failure {
   const exitCode = failureCode(error);
   if (exitCode !== undefined) {
     const { code, data } = error as { code: string | number; data?: unknown };
-    return { code, message: inOptions(message), ...(data === undefined ? {} : { data }), exitCode };
+    const words = typeof code === "number" ? { code: "RPC_ERROR", number: code } : { code };
+    return { ...words, message: inOptions(message, by), ...(data === undefined ? {} : { data }), exitCode };
   }
   const worded = WORDED.get(error instanceof Error ? error.name : "");
   if (worded !== undefined) return { code: worded, message, exitCode: ExitCode.Failed };
@@ -105,22 +112,112 @@ export function remedyFor(code: string | undefined): string {
   return remedy === undefined ? "" : `; ${remedy}`;
 }
 
-/** The library's settings by the names they have on our command line. */
-const OPTIONS: readonly (readonly [RegExp, string])[] = [
+/** What the one who is told can change: options of the command that was typed, or an entry of the policy. */
+export interface Changeable {
+  takes(option: string): boolean;
+  /** The server of the policy that it is about. */
+  readonly entry?: string | undefined;
+}
+
+/** Those of the command that these words name. */
+export async function changeableBy(words: readonly string[]): Promise<Changeable> {
+  const { COMMAND_PAGES } = await import("./command-reference.js");
+  const [command = "", action = ""] = words;
+  const named = [`${command} ${action}`, command];
+  const page = COMMAND_PAGES.find(({ name }) => named.includes(name));
+  return { takes: (option) => page?.options?.includes(option) === true };
+}
+
+/** Of a server of the policy its entry says all that there is to say, and no option of a command does. */
+export function changeableIn(entry: string): Changeable {
+  return { takes: () => false, entry };
+}
+
+/** Words of the library that name a setting, and what stands there in their place. */
+interface Setting {
+  readonly said: RegExp;
+  /** By what it is changed on our command line. */
+  readonly option: string;
+  readonly withOption: string;
+  /** For an entry of the policy, whose name stands for ENTRY; default: as where nothing can be changed. */
+  readonly inEntry?: string;
+  readonly else: string;
+}
+
+const HEADERS = 'write headers: { Authorization: "Bearer ${secret:NAME}" } into servers.ENTRY';
+
+const SETTINGS: readonly Setting[] = [
+  {
+    said: / ?Raise (?:maxTimeoutMs if it needs longer|timeoutMs, or pass onProgress so that progress grants more time)\./g,
+    option: "--timeout",
+    withOption: " Give it longer with --timeout SECONDS.",
+    else: "",
+  },
+  {
+    said: /\b(?:maxTimeoutMs|timeoutMs|connectTimeoutMs)\b/g,
+    option: "--timeout",
+    withOption: "--timeout",
+    else: "the time it has",
+  },
+  {
+    said: / Ask for less, or raise limits\.messageBytes\./g,
+    option: "--max-message-mb",
+    withOption: " Ask for less, or raise --max-message-mb.",
+    else: " Ask for less.",
+  },
+  {
+    said: /\b(?:the limit |limits\.)messageBytes\b/g,
+    option: "--max-message-mb",
+    withOption: "--max-message-mb",
+    else: "the limit of a message",
+  },
+  {
+    said: /\b(?:the limit |limits\.)(?:members|values)\b/g,
+    option: "--max-members",
+    withOption: "--max-members",
+    else: "the limit of a message",
+  },
+  {
+    said: /give a token in `headers`, or an authorizer\./g,
+    option: "--token-file",
+    withOption: "give --token-file FILE, or --header 'NAME: VALUE'.",
+    inEntry: `${HEADERS}, or login: oauth where it has a login.`,
+    else: "its owner has to give it a token.",
+  },
+  {
+    said: /run this in a terminal, or give --token$/gm,
+    option: "--token",
+    withOption: "run this in a terminal, or give --token",
+    inEntry: `${HEADERS}, or login: oauth, and log in: mcp-secure-local servers login ENTRY`,
+    else: "log in where it is used",
+  },
+  {
+    said: /; if you trust it, name (?:it|\S+) in allowHosts/g,
+    option: "--token-file",
+    withOption: "; if you trust it, get a token there and give --token-file FILE",
+    inEntry: "; if you trust it, name it in network.allowed_endpoints",
+    else: "",
+  },
+  {
+    said: /and give it as preRegistered/g,
+    option: "--token-file",
+    withOption: "get a token for it, and give --token-file FILE",
+    inEntry: `get a token for it, and ${HEADERS}`,
+    else: "and get a token for it",
+  },
+  {
+    said: /; give the value with --env or --header instead/g,
+    option: "--header",
+    withOption: "; give the value with --env or --header instead",
+    else: "; set the variable, or write the value there",
+  },
+];
+
+/** Words that mean the same to everybody. */
+const WORDS: readonly (readonly [RegExp, string])[] = [
   [/\s+Before that: /g, "\nBefore that: "],
   [/it ended at the question\b/g, "the program ended when it was asked for its protocol versions"],
-  [/Raise maxTimeoutMs if it needs longer\./g, "Give it longer with --timeout SECONDS."],
-  [
-    /Raise timeoutMs, or pass onProgress so that progress grants more time\./g,
-    "Give it longer with --timeout SECONDS.",
-  ],
-  [/\b(?:maxTimeoutMs|timeoutMs|connectTimeoutMs)\b/g, "--timeout"],
-  [/\b(?:the limit |limits\.)messageBytes\b/g, "--max-message-mb"],
-  [/\b(?:the limit |limits\.)(?:members|values)\b/g, "--max-members"],
   [/Give its authority in the option ca\b/g, "Name the file of its authority in the variable NODE_EXTRA_CA_CERTS"],
-  [/give a token in `headers`, or an authorizer\./g, "give --token-file FILE, or --header 'NAME: VALUE'."],
-  [/; if you trust it, name it in allowHosts/g, "; if you trust it, get a token there and give --token-file FILE"],
-  [/and give it as preRegistered/g, "get a token for it, and give --token-file FILE"],
   [/, or set validateOutput to "warn"/g, ""],
   [
     /: show the user the address \(option show\), or have them paste the answer \(pastedRedirect\)/g,
@@ -128,9 +225,13 @@ const OPTIONS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** An error's words with the options of our command line in them, each attempt on a line of its own. */
-export function inOptions(message: string): string {
-  return OPTIONS.reduce((text, [setting, option]) => text.replace(setting, option), message);
+/** An error's words with what can be changed by the one who reads them, each attempt on a line of its own. */
+export function inOptions(message: string, { takes, entry }: Changeable): string {
+  const worded = WORDS.reduce((text, [said, word]) => text.replace(said, word), message);
+  return SETTINGS.reduce((text, { said, option, withOption, inEntry, else: other }) => {
+    const words = takes(option) ? withOption : entry === undefined ? other : (inEntry ?? other);
+    return text.replace(said, () => words.replaceAll("ENTRY", entry ?? ""));
+  }, worded);
 }
 
 // Reads a stack by the lines of the sources: the build shortens names and puts whole parts of the program on one line.

@@ -8,10 +8,12 @@ import { redactString } from "../audit/redact.js";
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import { canonicalJson } from "@secure-local/inspection/drift";
 import { configFolder, stateFolder } from "../policy/own-places.js";
+import type { Policy } from "../policy/policy.js";
 import { clientEnvironment } from "@secure-local/mcp-tools/config-locations";
 import { CLIENT_FILES, type ClientFile, type ClientLaunch, SERVER, fileOf, section } from "./client-files.js";
 import { type CommandLine, UsageError, inUse, nearest } from "./command-line.js";
 import { editedText, entriesOf } from "./edit-client-file.js";
+import { likelySecretsIn, withoutValues } from "./likely-secrets.js";
 import { policyFile } from "./settings.js";
 import { ExitCode, agreesInTerminal, complain, print, printJson, styled, tell } from "./terminal.js";
 import type { ImportPlan } from "./servers-import.js";
@@ -68,9 +70,11 @@ async function installIn(client: ClientFile, line: CommandLine): Promise<number>
   }
   const put = new Map(same ? [] : [[SERVER, entry] as const]);
   const after = await editedText(client, before ?? "", { put, take: moved });
+  // What cannot be undone is not begun.
+  const prior = await undone(client, before, record ?? { ...NOTHING_DONE, file });
   if (!line.json) {
     print(section(client.client, file));
-    await printDifference(before ?? "", after);
+    await printDifference(before ?? "", after, likelySecretsIn(Object.fromEntries(there)));
   }
   const files = plan === undefined || plan.servers.length === 0 ? file : `${plan.policy} and ${file}`;
   if (!(await agreed(line, `Write this into ${files}?`))) return notWritten(line, about);
@@ -80,20 +84,18 @@ async function installIn(client: ClientFile, line: CommandLine): Promise<number>
   plan?.write();
   if (moved.length > 0 && !line.json)
     print(`Nothing of them is offered until you have approved it: mcp-secure-local servers review${inUse(line)}`);
-  const copy = await keepUndo(client, { before, after, file }, record);
+  const copy = await keepUndo(client, { before, after, file, original: prior.text }, record);
   writeInPlace(file, after);
   const rest = await unguarded(file);
+  const bring = `them itself. To bring them: mcp-secure-local install ${client.id} --move`;
+  const whyThere = plan === undefined ? bring : "them itself, for the reasons above.";
   const said = [
     ...(copy === undefined ? [] : [`The file as it was: ${copy}`]),
     `${file} is written; start ${client.client} anew. To undo it: ${undo}`,
-    ...(rest.length === 0
-      ? []
-      : [
-          `Not under the policy: ${named(rest)}. ${client.client} still starts them itself. ` +
-            `To bring them: mcp-secure-local install ${client.id} --move`,
-        ]),
+    ...(rest.length === 0 ? [] : [`Not under the policy: ${named(rest)}. ${client.client} still starts ${whyThere}`]),
   ];
-  tell(line, { ...about, written: true, copy, moved, unguarded: rest }, cleanText(said.join("\n")));
+  const { leftOut } = plan ?? {};
+  tell(line, { ...about, written: true, copy, moved, unguarded: rest, leftOut }, cleanText(said.join("\n")));
   return outcome;
 }
 
@@ -101,6 +103,8 @@ interface Change {
   readonly file: string;
   readonly before: string | undefined;
   readonly after: string;
+  /** What would be left of it without us; an entry of ours that nobody knows of, as one that was pasted, is not what was there before. */
+  readonly original: string | undefined;
 }
 
 /**
@@ -109,11 +113,9 @@ interface Change {
  */
 async function keepUndo(
   client: ClientFile,
-  { file, before, after }: Change,
+  { file, before, after, original }: Change,
   record: Installed | undefined,
 ): Promise<string | undefined> {
-  // An entry of ours that nobody knows of, as one that was pasted, is not what was there before us.
-  const original = (await undone(client, before, record ?? { ...NOTHING_DONE, file })).text;
   const kept = record?.copy === undefined ? undefined : readIfThere(record.copy);
   // Bytes that are no text would not survive being read as one.
   const content = original === before && original !== undefined ? fs.readFileSync(file) : original;
@@ -194,7 +196,10 @@ export async function uninstallCommand(line: CommandLine): Promise<number> {
   fs.rmSync(recordFile(client), { force: true });
   const state = exact ? (text === undefined ? "removed" : "restored") : text === now ? "unchanged" : "edited";
   const copies = copiesOf(client);
-  const words = [howLeft(file, state, returned), ...(await stillKept(line, record.moved)), ...copiesLeft(copies)];
+  const forgotten = kept === undefined && state === "edited" ? [await forgottenText(line, client)] : [];
+  const left =
+    forgotten.length === 0 ? howLeft(file, state, returned) : `${SERVER} is taken out of ${file}, and the rest stays.`;
+  const words = [left, ...forgotten, ...(await stillKept(line, record.moved)), ...copiesLeft(copies)];
   tell(line, { client: client.id, file, state, returned, moved: record.moved, copies }, cleanText(words.join("\n")));
   return ExitCode.Ok;
 }
@@ -215,12 +220,24 @@ function howLeft(file: string, state: string, returned: Undone["returned"]): str
   return `${file} was changed since: ${SERVER} is taken out of it, and the rest stays.${moved}`;
 }
 
+/** Where nothing says any more what `install` did: what a person may miss in the file. */
+async function forgottenText(line: CommandLine, client: ClientFile): Promise<string> {
+  const gone = `${recordFile(client)} is gone, so nobody knows what else install changed there.`;
+  const servers = [...((await policyIfAny(line))?.servers.keys() ?? [])];
+  if (servers.length === 0) return gone;
+  return `${gone} Servers that it moved are not put back; the policy has ${named(servers)}: mcp-secure-local servers list shows how each is started.`;
+}
+
+async function policyIfAny(line: CommandLine): Promise<Policy | undefined> {
+  const file = policyFile(line);
+  const { loadPolicy } = await import("../policy/load-policy.js");
+  return file === undefined || !fs.existsSync(file) ? undefined : await loadPolicy(file).catch(() => undefined);
+}
+
 /** What of the moved servers is still in the policy, and where secrets are, as it is now: a person may have taken either away. */
 async function stillKept(line: CommandLine, moved: readonly string[]): Promise<string[]> {
   if (moved.length === 0) return [];
-  const file = policyFile(line);
-  const { loadPolicy } = await import("../policy/load-policy.js");
-  const policy = file === undefined || !fs.existsSync(file) ? undefined : await loadPolicy(file).catch(() => undefined);
+  const policy = await policyIfAny(line);
   if (policy === undefined) return [];
   // A server may have another name there than its client had for it; those of the same names are known to be there.
   const there = moved.filter((name) => policy.servers.has(name));
@@ -309,10 +326,10 @@ async function entryOf(client: ClientFile, started: ClientLaunch): Promise<Entry
   return { id: client.id, client: client.client, file: fileOf(client, clientEnvironment()), entry: entry.trim() };
 }
 
-/** Lines that come and go, without the secrets that are known by then. */
-async function printDifference(before: string, after: string): Promise<void> {
+/** Lines that come and go, without the secrets that are known by then, and without these. */
+async function printDifference(before: string, after: string, secrets: readonly string[]): Promise<void> {
   const { diffLines } = await import("diff");
-  for (const { added, removed, value } of diffLines(before, after)) {
+  for (const { added, removed, value } of diffLines(withoutValues(before, secrets), withoutValues(after, secrets))) {
     if (!added && !removed) continue;
     for (const line of value.replace(/\n$/, "").split("\n")) {
       const text = cleanLine(redactString(line));

@@ -1,10 +1,11 @@
 // Opens the audit log as the policy wants it: put away when it is long, with signed checkpoints in a second place.
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { AuditLog, type LogKeeping } from "../audit/audit-log.js";
 import type { CheckpointWriter } from "../audit/checkpoint.js";
 import type { CheckpointPolicy, Policy } from "../policy/policy.js";
 import type { CommandLine } from "./command-line.js";
-import { auditFile, ownPlaces } from "./settings.js";
+import { auditFile, ownPlaces, usualAuditFile } from "./settings.js";
 import { stateFolder } from "../policy/own-places.js";
 
 /** @throws AuditError when the log or the key of its checkpoints cannot be used */
@@ -15,7 +16,13 @@ export async function openAudit(
   heads?: Heads,
 ): Promise<AuditLog> {
   const { keeping, begin } = await keepingOf(policy, say, heads);
-  const log = await AuditLog.open(auditFile(line, policy), { ...keeping, say });
+  const file = auditFile(line, policy);
+  const folder = dirname(file);
+  // A path that was mistyped would be made without a word, and the log be looked for elsewhere.
+  const isMade = file !== usualAuditFile() && !existsSync(folder);
+  const log = await AuditLog.open(file, { ...keeping, say });
+  if (isMade)
+    say(`the folder ${folder} was not there and is made for the audit log; if you mean another, stop this and name it`);
   begin(log);
   return log;
 }

@@ -1,7 +1,7 @@
 // Connects a command to the server this program is itself: through the same guard, log and policy that a client's calls pass.
 import { type Client, connect, type NodeConnectOptions } from "@secure-local/mcp/client/node";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
-import { DEFAULT_MENU } from "../policy/policy.js";
+import { DEFAULT_MENU, type Policy } from "../policy/policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
@@ -26,7 +26,8 @@ export async function withOwnServer(
   work: (client: Client) => Promise<number>,
 ): Promise<number> {
   // A person names the tool: all of them stand in the list, with what they take.
-  const policy = { ...(await loadPolicy(policyFile(line), line.profile)), menu: DEFAULT_MENU };
+  const loaded = { ...(await loadPolicy(policyFile(line), line.profile)), menu: DEFAULT_MENU };
+  const policy = options.elicit === undefined ? loaded : askedAtTerminal(loaded);
   const audit = new SettledAudit(await openAudit(line, policy, complain));
   const kept = { own: ownPlaces(line), ...pluginFolders(), channel: ownTerminalChannel() };
   const secure = new SecureServer({ policy, audit, version: programVersion(), say: complain, ...kept });
@@ -44,6 +45,17 @@ export async function withOwnServer(
     if (plugins) await secure.stop();
     await audit.close();
   }
+}
+
+/** A person at the terminal is asked by the guard itself: two ways to the same person are one too many. */
+function askedAtTerminal(policy: Policy): Policy {
+  const approvals = policy.approvals.map((each) => {
+    const { answerBy } = each;
+    return answerBy.has("terminal")
+      ? { ...each, answerBy: new Set([...answerBy].filter((by) => by !== "client")) }
+      : each;
+  });
+  return { ...policy, approvals };
 }
 
 /** A log that knows which calls have begun and not ended: a handler that was interrupted removes what it had begun. */

@@ -114,8 +114,18 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
 /** Says what went wrong, as the command line wants to be told: also one that cannot be read. */
 export async function tellAnyFailure(error: unknown, argv: readonly string[]): Promise<number> {
   const options = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
-  const { tellFailure } = await import("./failure.js");
-  return tellFailure(error, { json: options.includes("--json"), debug: options.includes("--debug") });
+  const { changeableBy, tellFailure } = await import("./failure.js");
+  const by = await changeableBy(wordsOf(argv));
+  return tellFailure(error, { json: options.includes("--json"), debug: options.includes("--debug"), by });
+}
+
+function wordsOf(argv: readonly string[]): readonly string[] {
+  try {
+    return readCommandLine(argv).words;
+  } catch {
+    // What it says of itself names no option of any command.
+    return [];
+  }
 }
 
 // Serves an AI client over stdin and stdout.

@@ -74,7 +74,8 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const stopFollowing = followPolicyFile(profiles, file, { say, adopt });
   const told = { ownToken: token, serving, profiles, audit, say };
   const stopFollowingTokens = followTokensFile(people, settings.tokens, told);
-  door.open({ secure, version, auditFile: audit.file, transport: "http", url: serving.url });
+  const { url } = serving;
+  door.open({ secure, servers: profiles, version, auditFile: audit.file, transport: "http", url });
   announce({ ...settings, json: line.json }, { serving, profiles: pathsOf(parts), people }, token);
   const watching = line.console ? await watch(line) : undefined;
   await serving.closed;
@@ -146,7 +147,7 @@ async function begin(given: Parts): Promise<HttpServing> {
   const { settings, token, people, audit, secure, profiles, metrics, gate, cluster } = given;
   let serving: HttpServing | undefined;
   const { sse, perSecond, origins } = settings;
-  const parts = { sse, perSecond, origins, token, people, audit, metrics, gate, serving: () => serving! };
+  const parts = { sse, perSecond, origins, token, people, audit, metrics, gate, say, serving: () => serving! };
   const options = {
     ...httpOptions({ ...parts, allMetrics: cluster?.metrics }),
     ...(cluster === undefined ? { servers: profiles.servers } : { share: cluster.share }),

@@ -74,6 +74,17 @@ export class ProfileServers implements FollowsPolicy {
     };
   }
 
+  /** As a `SecureServer` has them, of the whole policy and of every profile: whoever names a server means it wherever it runs. */
+  async restartServer(name: string): Promise<boolean> {
+    const all = [this.#whole, ...this.#profiles.values()];
+    return (await Promise.all(all.map((secure) => secure.restartServer(name)))).some(Boolean);
+  }
+
+  async stopServer(name: string): Promise<boolean> {
+    const all = [this.#whole, ...this.#profiles.values()];
+    return (await Promise.all(all.map((secure) => secure.stopServer(name)))).some(Boolean);
+  }
+
   /** Resolves when every process that was started for a profile is gone. */
   async stop(): Promise<void> {
     await Promise.all([...this.#started].map((secure) => secure.stop()));

@@ -1,28 +1,15 @@
 // `mcp-secure-local servers`: other MCP servers behind this policy: added, looked at, approved, tried and taken away.
 import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import type { OfferedDefinitions } from "@secure-local/console/api";
 import type { Offer } from "@secure-local/mcp/gateway";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Finding } from "@secure-local/inspection/finding";
 import type { Change, Items } from "@secure-local/inspection/drift";
 import { grantedPolicy } from "../policy/granted-policy.js";
-import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
-import {
-  APPROVED,
-  filled,
-  filledArguments,
-  judgedAddresses,
-  loginFetch,
-  type Logins,
-  openServer,
-  PARENT,
-} from "../server/open-server.js";
-import type { ServerHealth } from "../server/server-health.js";
+import { APPROVED, filled, filledArguments, type Logins, openServer, PARENT } from "../server/open-server.js";
 import { type LockedPlugin, type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
 import { serverItems, serverPeers, withoutSecrets } from "../server/server-items.js";
-import { rememberSecrets } from "../server/remember-secrets.js";
 import { dataNamed, launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
 import { approvedServers, reviewServer, serverLockFile } from "../server/server-reviews.js";
 import { type CommandLine, inUse, nearest, UsageError } from "./command-line.js";
@@ -36,9 +23,10 @@ import {
   offeredDefinitions,
 } from "./offered-definitions.js";
 import { serverState, type ServerState } from "./server-state.js";
+import { namedServer, policyOf, restartOne, showLog, statesOf, stopOne, testServer } from "./servers-at-work.js";
 import { whyNot } from "./why-not.js";
 import { lateAudit } from "./open-audit.js";
-import { clientTokensFile, controlFolder, pluginFolders, policyFile, programVersion } from "./settings.js";
+import { clientTokensFile, pluginFolders, programVersion } from "./settings.js";
 import {
   askInTerminal,
   clearProgress,
@@ -78,16 +66,6 @@ export async function serversCommand(line: CommandLine): Promise<number> {
     throw new UsageError(`servers needs one of ${known.join(", ")}${nearest(action, known)}`);
   }
   return await ACTIONS[action]!({ ...line, words });
-}
-
-/** How the servers are in what runs now. */
-async function statesOf(policyFile: string): Promise<{ pid: number; servers: readonly ServerHealth[] }[]> {
-  const { runningServers } = await import("../control/control-client.js");
-  const running = await runningServers(controlFolder());
-  const ours = running.filter(
-    ({ policy }) => policy.file !== undefined && resolve(policy.file) === resolve(policyFile),
-  );
-  return ours.map(({ pid, servers = [] }) => ({ pid, servers: servers as readonly ServerHealth[] }));
 }
 
 async function listServers(line: CommandLine): Promise<number> {
@@ -430,23 +408,6 @@ function secretsOf({ servers, secrets }: Policy, name: string): string[] {
   return names(mine).filter((secret) => !elsewhere.has(secret) && secrets.has(secret));
 }
 
-/** The doctor, through the wall. */
-async function testServer(line: CommandLine): Promise<number> {
-  const { policy, file } = await policyOf(line);
-  const grant = namedServer(policy, line.words, "test");
-  const { name, launch } = grant;
-  const { doctorCommand } = await import("./remote/doctor-command.js");
-  if (launch.kind === "url") {
-    // What the policy denies is not asked, whoever wants to know.
-    await judgedAddresses(launch.url, policy);
-    const { record, close } = lateAudit(line, policy, complain);
-    const fetch = loginFetch(grant, { current: () => policy, record });
-    return doctorCommand({ ...line, words: [launch.url] }, { fetch }).finally(close);
-  }
-  const command = [process.execPath, process.argv[1] ?? "", "servers", "run", name, "--policy", file];
-  return doctorCommand({ ...line, policy: undefined, words: command, after: command });
-}
-
 /** Has a person authorize this program at a remote server; what its tokens are is kept for their owner alone. */
 async function logIn(line: CommandLine): Promise<number> {
   const { policy } = await policyOf(line);
@@ -487,55 +448,6 @@ async function loginOf(policy: Policy, line: CommandLine, action: string): Promi
   throw new UsageError(`servers.${grant.name} has no login; write login: oauth beside its url`);
 }
 
-/** In everything that runs by this policy. */
-async function restartOne(line: CommandLine): Promise<number> {
-  const { policy, file } = await policyOf(line);
-  const { name } = namedServer(policy, line.words, "restart");
-  const { controlServer } = await import("../control/control-client.js");
-  const pids = await controlServer(controlFolder(), { ask: "restart", policy: file, server: name });
-  if (line.json) printJson({ restarted: pids });
-  else if (pids.length === 0) print(`Nothing runs by ${file}, so ${name} has nothing to restart.`);
-  else
-    print(
-      `${name} is ended in ${pids.length === 1 ? "process" : "processes"} ${pids.join(", ")}; the next call starts it.`,
-    );
-  return ExitCode.Ok;
-}
-
-/** Until it is started again, by `servers restart` or in the console. */
-async function stopOne(line: CommandLine): Promise<number> {
-  const { policy, file } = await policyOf(line);
-  const { name } = namedServer(policy, line.words, "stop");
-  const { controlServer } = await import("../control/control-client.js");
-  const pids = await controlServer(controlFolder(), { ask: "stop", policy: file, server: name });
-  const again = `mcp-secure-local servers restart ${name}`;
-  if (line.json) printJson({ stopped: pids });
-  else if (pids.length === 0) print(`Nothing runs by ${file}, so ${name} has nothing to stop.`);
-  else
-    print(
-      `${name} is stopped in ${pids.length === 1 ? "process" : "processes"} ${pids.join(", ")}; start it again: ${again}`,
-    );
-  return ExitCode.Ok;
-}
-
-/** Lines of a log that are shown: a screen or two. */
-const LOG_LINES = 100;
-
-async function showLog(line: CommandLine): Promise<number> {
-  const { policy, file } = await policyOf(line);
-  const { name } = namedServer(policy, line.words, "logs");
-  const { serverLogFile, shownLine } = await import("../server/server-log.js");
-  const log = serverLogFile(pluginFolders().logs, file, name);
-  if (!existsSync(log)) {
-    const none = `${name} has not run by ${file} yet; what it says on its standard error will stand in ${log}`;
-    tell(line, { file: log, lines: [] }, none);
-    return ExitCode.Ok;
-  }
-  const lines = readFileSync(log, "utf8").trimEnd().split("\n").slice(-LOG_LINES).map(shownLine);
-  tell(line, { file: log, lines }, lines.join("\n"));
-  return ExitCode.Ok;
-}
-
 /** Starts a server behind its wall; what it reads and writes passes as it is. */
 async function runServer(line: CommandLine): Promise<number> {
   const { policy } = await policyOf(line);
@@ -567,28 +479,4 @@ async function runServer(line: CommandLine): Promise<number> {
       ? { shown: process.stdout.isTTY ? ["stdout", "stderr"] : ["stderr"] }
       : { server: { name: grant.name, rule: grant.rule.text, line: grant.rule.line } }),
   });
-}
-
-async function policyOf(line: CommandLine): Promise<{ readonly policy: Policy; readonly file: string }> {
-  const file = policyFile(line);
-  if (file === undefined || !existsSync(file))
-    throw new UsageError(
-      file === undefined
-        ? "servers stand in a policy file, and there is none yet; make one: mcp-secure-local policy init, or name one with --policy FILE"
-        : `there is no policy ${file}, in which servers would stand; make it: mcp-secure-local policy init ${file}`,
-    );
-  const policy = await loadPolicy(file);
-  // What is shown and approved holds none of them, as in the processes that serve.
-  rememberSecrets(policy, () => undefined);
-  return { policy, file };
-}
-
-function namedServer(policy: Policy, [name, ...more]: readonly string[], action: string): ServerGrant {
-  if (name === undefined || more.length > 0)
-    throw new UsageError(`servers ${action} needs the name of one server, as in servers ${action} notes`);
-  const grant = policy.servers.get(name);
-  if (grant !== undefined) return grant;
-  throw new UsageError(
-    `the policy names no server ${name}${nearest(name, policy.servers.keys()) || "; mcp-secure-local servers list shows those it names"}`,
-  );
 }

@@ -1,8 +1,9 @@
 // Brings the servers that clients are told of under the policy: each with what it has to read, and its secrets out of the file.
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { redactLaunch, redactString } from "../audit/redact.js";
+import { redactLaunch } from "../audit/redact.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
+import { LocalError } from "@secure-local/mcp/client/node";
 import { canonicalJson } from "@secure-local/inspection/drift";
 import { type SecretEntry, type ServerEntry, withServer } from "../policy/edit-servers.js";
 import { configFolder } from "../policy/own-places.js";
@@ -17,7 +18,9 @@ import type { Target } from "@secure-local/mcp-tools/target";
 import { PACKAGE, SERVER, clientNamed } from "./client-files.js";
 import { UsageError } from "./command-line.js";
 import { editedPolicy } from "./edit-policy.js";
+import { inOptions } from "./failure.js";
 import { changeable, keptPlaces, readablePaths, withChangeable } from "./granted-paths.js";
+import { decoded, isLikelySecret, isLikelySecretValue, likelySecretArguments, partsOfUrl } from "./likely-secrets.js";
 import { agreesInTerminal, askInTerminal, askYesNo, complain, print, styled } from "./terminal.js";
 import { writeInPlace, writeNewFile } from "./write-new-file.js";
 
@@ -35,6 +38,8 @@ export interface BroughtServer {
   readonly secrets: Readonly<Record<string, SecretEntry>>;
   /** Values that are to be kept in files of our own, by the file. */
   readonly values: ReadonlyMap<string, string>;
+  /** Names of variables or headers whose values stand in the policy as they are. */
+  readonly plain: readonly string[];
 }
 
 export interface ImportInto {
@@ -58,6 +63,7 @@ interface Brought {
     readonly launch: string;
     readonly reads: readonly string[];
     readonly secrets: readonly string[];
+    readonly plain: readonly string[];
   }[];
   /** What stays where it is, each with the reason. */
   readonly leftOut: readonly string[];
@@ -116,12 +122,13 @@ export async function planImport(from: string | undefined, into: ImportInto): Pr
   const all = asked.filter(({ name }) => !failed.has(name));
   const found = all.filter(({ already }) => !already);
   const text = await policyWith(found, into);
-  const servers = found.map(({ name, place, entry, secrets }) => ({
+  const servers = found.map(({ name, place, entry, secrets, plain }) => ({
     name,
     client: place.client,
     launch: launchText(entry),
     reads: entry.filesystem?.readable_paths ?? [],
     secrets: Object.keys(secrets),
+    plain,
   }));
   return {
     names: all.map(({ was }) => was),
@@ -188,13 +195,26 @@ async function serversToImport(from: string | undefined, policy: Policy, leftOut
     else if (found.server.disabled)
       leftOut.push(`"${cleanLine(name)}" of ${place.client} is left out: it is disabled there`);
     else {
-      const target = await targetFor(found, { consent: () => Promise.resolve() });
+      const target = await targetOf(found, leftOut);
+      if (target === undefined) continue;
       const kept = target.kind === "url" ? withoutCredentials(target) : target;
       if (kept === undefined) leftOut.push(`"${cleanLine(name)}" of ${place.client} is left out: ${SECRET_IN_URL}`);
       else imported.push(importedServer(found, kept, { taken, policy, imported }));
     }
   }
   return imported;
+}
+
+/** Undefined for one that lacks something, as a variable that its file asks for: the others are brought all the same. */
+async function targetOf(found: ConfiguredServer, leftOut: string[]): Promise<Target | undefined> {
+  try {
+    return await targetFor(found, { consent: () => Promise.resolve() });
+  } catch (error) {
+    if (!(error instanceof LocalError)) throw error;
+    const why = inOptions(error.message, { takes: () => false });
+    leftOut.push(`"${cleanLine(found.server.name)}" of ${found.place.client} is left out: ${cleanLine(why)}`);
+    return undefined;
+  }
 }
 
 function isOurs({ server }: ConfiguredServer): boolean {
@@ -212,19 +232,6 @@ interface Around {
 const SECRET_IN_URL =
   "a secret stands in its address, which a policy shows to everybody; give it a header for that secret, if it takes one";
 
-/** The names and values of a URL's query, and the parts of its path. */
-function partsOf({ pathname, searchParams }: URL): readonly (readonly [name: string, value: string])[] {
-  return [...searchParams, ...pathname.split("/").map((part) => ["", decoded(part)] as const)];
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
-
 /**
  * A user and password of an address as the header that they are sent in, which is kept like every other secret. Undefined where a
  * secret stands elsewhere in the address, or the header is there already.
@@ -232,9 +239,8 @@ function decoded(part: string): string {
 function withoutCredentials(target: Extract<Target, { kind: "url" }>): typeof target | undefined {
   const url = new URL(target.url);
   const { username, password, hash } = url;
-  if (partsOf(url).some(([name, value]) => (value !== "" && SECRET_NAME.test(name)) || isSecret(value)))
-    return undefined;
-  if (username === "" && password === "") return isSecret(hash) ? undefined : target;
+  if (partsOfUrl(url).some(([name, value]) => isLikelySecret(name, value))) return undefined;
+  if (username === "" && password === "") return isLikelySecretValue(hash) ? undefined : target;
   if (Object.keys(target.headers).some((name) => name.toLowerCase() === "authorization")) return undefined;
   [url.username, url.password] = ["", ""];
   const basic = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString("base64");
@@ -254,7 +260,7 @@ function importedServer(found: ConfiguredServer, target: Target, { taken, policy
   return { ...about, ...writtenServer(found, target, { name, known }) };
 }
 
-type Written = Pick<BroughtServer, "entry" | "secrets" | "values">;
+type Written = Pick<BroughtServer, "entry" | "secrets" | "values" | "plain">;
 
 /** A server as the policy will have it, its secrets by their names. */
 function writtenServer(
@@ -266,7 +272,7 @@ function writtenServer(
   const secrets = new Secrets(name, { hosts, format, known });
   if (target.kind === "url") {
     const entry = { url: target.url, headers: some(secrets.outOf(target.headers, server.headers)) };
-    return { entry, secrets: secrets.entries, values: secrets.values };
+    return { entry, secrets: secrets.entries, values: secrets.values, plain: secrets.plain };
   }
   const { command, args, env, cwd } = target;
   const plain = secrets.outOf(env, server.env);
@@ -277,7 +283,7 @@ function writtenServer(
     filesystem: some({ readable_paths: readablePaths({ command, args, env: plain, cwd }) }),
     network: fetched([command, ...args]),
   };
-  return { entry, secrets: secrets.entries, values: secrets.values };
+  return { entry, secrets: secrets.entries, values: secrets.values, plain: secrets.plain };
 }
 
 interface Launched {
@@ -351,7 +357,6 @@ function fetched(command: readonly string[]): ServerEntry["network"] {
   return hosts && { allowed_endpoints: hosts.map((host) => ({ host })) };
 }
 
-const SECRET_NAME = /token|secret|passw|api[-_]?key|auth|credential|cookie|bearer|private|(?:^|[-_])(?:key|pat|pwd)$/i;
 /** A variable of a client's file that stands for one of the environment. */
 const VARIABLE = /^(?:\$\{(?:env:)?([A-Za-z_]\w*)\}|\{env:([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*))$/;
 
@@ -359,6 +364,8 @@ const VARIABLE = /^(?:\$\{(?:env:)?([A-Za-z_]\w*)\}|\{env:([A-Za-z_]\w*)\}|\$([A
 class Secrets {
   readonly entries: Record<string, SecretEntry> = {};
   readonly values = new Map<string, string>();
+  /** Names of variables and headers whose values are no secrets, as far as can be told. */
+  readonly plain: string[] = [];
   readonly #server: string;
   readonly #hosts: SecretEntry["hosts"];
   readonly #format: string;
@@ -388,20 +395,18 @@ class Secrets {
                 ?.slice(1)
                 .find(Boolean);
         if (variable !== undefined) return [key, this.#named(this.#nameOf(key), `env:${variable}`)];
-        return [key, value !== "" && (SECRET_NAME.test(key) || isSecret(value)) ? this.#kept(key, value) : value];
+        if (isLikelySecret(key, value)) return [key, this.#kept(key, value)];
+        this.plain.push(key);
+        return [key, value];
       }),
     );
   }
 
   outOfArguments(args: readonly string[]): string[] {
+    const secrets = new Map(likelySecretArguments(args).map((each) => [each.at, each]));
     return args.map((arg, at) => {
-      const [, flag, value] = /^(--?[\w-]+=)(.+)$/s.exec(arg) ?? [];
-      if (flag !== undefined && value !== undefined && (SECRET_NAME.test(flag.slice(0, -1)) || isSecret(value)))
-        return flag + this.#kept(flag.replace(/^-+|=$/g, ""), value);
-      const before = args[at - 1] ?? "";
-      const follows = /^--?[\w-]+$/.test(before) && SECRET_NAME.test(before) && !arg.startsWith("-");
-      if (follows || isSecret(arg)) return this.#kept(follows ? before.replace(/^-+/, "") : `argument-${at + 1}`, arg);
-      return arg;
+      const secret = secrets.get(at);
+      return secret === undefined ? arg : secret.before + this.#kept(secret.name, secret.value);
     });
   }
 
@@ -440,18 +445,13 @@ function holdsNoOther(file: string, value: string): boolean {
   }
 }
 
-/** A text of a form that only keys and tokens have. */
-function isSecret(value: string): boolean {
-  return redactString(value) !== value;
-}
-
 /** One that is there already holds the same. */
 function keepSecret(path: string, value: string): void {
   const fault = writeNewFile(path, value, true);
   if (fault !== undefined) throw new UsageError(fault);
 }
 
-function printImported({ name, place, entry, secrets }: BroughtServer): void {
+function printImported({ name, place, entry, secrets, plain }: BroughtServer): void {
   const hosts = entry.network?.allowed_endpoints ?? [];
   print(`${styled("bold", name)}  ${styled("dim", `from ${place.client}`)}`);
   print(`  ${launchText(entry)}`);
@@ -464,6 +464,14 @@ function printImported({ name, place, entry, secrets }: BroughtServer): void {
       `  may reach no ${hosts.length === 0 ? "" : "other "}host; allow hosts in the policy: servers.${name}.network.allowed_endpoints`,
     );
   for (const [secret, { from }] of Object.entries(secrets)) print(`  secret ${secret}, from ${cleanLine(from)}`);
+  if (plain.length === 0) return;
+  const member = `servers.${name}.${entry.url === undefined ? "env" : "headers"}`;
+  print(
+    `  in plain: ${cleanLine(plain.join(", "))}. Is one of them a secret? Put its value into a file of yours, name that`,
+  );
+  print(
+    `    in the policy, secrets: { NAME: { from: "file:PATH", hosts: [] } }, and write \${secret:NAME} in ${member}`,
+  );
 }
 
 /** Fit to be shown: the values of secrets that were learned are not in it. */

@@ -43,7 +43,12 @@ export function auditFile(
   environment: Environment = process.env,
 ): string {
   const named = audit ?? (environment["MCP_SECURE_LOCAL_AUDIT"] || undefined);
-  return named ?? policy?.audit.logFile ?? join(stateFolder(environment), LOG);
+  return named ?? policy?.audit.logFile ?? usualAuditFile(environment);
+}
+
+/** Where it is where nobody names another. */
+export function usualAuditFile(environment: Environment = process.env): string {
+  return join(stateFolder(environment), LOG);
 }
 
 /** Where the token of `serve` is kept. */

@@ -2,16 +2,16 @@
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import type { ServerGrant } from "../policy/policy.js";
 import { networkHint } from "../server/network-hint.js";
-import { inOptions } from "./failure.js";
+import { changeableIn, inOptions } from "./failure.js";
 import { lackingPath, loadingHint } from "./lacking-path.js";
 
 /** A server runs by way of this very program: of its command line a person knows nothing, and of the first question even less. */
 const BY_WAY_OF_US =
-  /^Could not connect to [^]*?: (?:initialize was not answered: )?The server [^]*? (?=exited|was ended|ended)/;
+  /^(?:Could not connect to [^]*?: )?(?:initialize was not answered: )?The server [^]*? (?=exited|was ended|ended)/;
 
 /** Why a server did not come up, with the key that grants what it lacked where its words say so much. */
 export function whyNot(error: unknown, grant: ServerGrant): string {
-  const text = inOptions(error instanceof Error ? error.message : String(error));
+  const text = inOptions(error instanceof Error ? error.message : String(error), changeableIn(grant.name));
   const lacking = lackingPath(text);
   if (lacking !== undefined) {
     const { path, key } = lacking;

@@ -9,9 +9,9 @@ import { remedyFor } from "./failure.js";
 /**
  * Undefined when the file was written, else a line that says why it was not. Folders above it are made.
  *
- * @param replace whether it may take the place of a file that is there
+ * @param replace whether it may take the place of a file that is there; given by commands whose --force says so
  */
-export function writeNewFile(file: string, text: string, replace = false): string | undefined {
+export function writeNewFile(file: string, text: string, replace?: boolean): string | undefined {
   const draft = `${file}.${process.pid}.new`;
   try {
     makeFolder(dirname(file));
@@ -22,22 +22,22 @@ export function writeNewFile(file: string, text: string, replace = false): strin
     } finally {
       fs.closeSync(fd);
     }
-    if (replace) fs.renameSync(draft, file);
+    if (replace === true) fs.renameSync(draft, file);
     // A link, unlike a renaming, never takes the place of a file that is there.
     else fs.linkSync(draft, file);
     return undefined;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") return isThere(file);
+    if (code === "EEXIST") return isThere(file, replace !== undefined);
     return `${file} cannot be written (${message})${remedyFor(code) || "; check the path and its folder"}`;
   } finally {
     fs.rmSync(draft, { force: true });
   }
 }
 
-/** The line that says so. */
-export function isThere(file: string): string {
-  return `${file} already exists; name another file, or remove it first`;
+/** The line that says so. `mayReplace`: the command has --force. */
+export function isThere(file: string, mayReplace = false): string {
+  return `${file} already exists; name another file, or ${mayReplace ? "replace it with --force" : "remove it first"}`;
 }
 
 /**

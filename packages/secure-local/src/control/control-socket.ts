@@ -34,8 +34,18 @@ const BEGUN = ".new";
 export interface ControlledServer {
   readonly secure: Pick<
     SecureServer,
-    "policy" | "tools" | "clients" | "pluginHealth" | "pluginReviews" | "serverHealth" | "restartServer" | "stopServer"
+    | "policy"
+    | "tools"
+    | "serverTools"
+    | "clients"
+    | "pluginHealth"
+    | "pluginReviews"
+    | "serverHealth"
+    | "restartServer"
+    | "stopServer"
   >;
+  /** Ends and starts servers of the policy wherever they run, where that is in more than `secure`. */
+  readonly servers?: Pick<SecureServer, "restartServer" | "stopServer"> | undefined;
   readonly version: string;
   readonly auditFile: string;
   readonly transport: "stdio" | "http";
@@ -136,9 +146,9 @@ export class ControlSocket {
   async #answer(
     request: Extract<ControlRequest, { ask: keyof ControlAnswers }>,
   ): Promise<ControlAnswers[keyof ControlAnswers]> {
-    const { secure } = this.#about;
-    if (request.ask === "restart") return secure.restartServer(request.server);
-    return request.ask === "stop" ? secure.stopServer(request.server) : this.#state();
+    const { secure, servers = secure } = this.#about;
+    if (request.ask === "restart") return servers.restartServer(request.server);
+    return request.ask === "stop" ? servers.stopServer(request.server) : this.#state();
   }
 
   #state(): RunningServer {
@@ -155,7 +165,7 @@ export class ControlSocket {
       // Whoever asks may be in another folder.
       policy: { file: file && resolve(file), hash },
       auditFile,
-      tools: secure.tools().map(({ name }) => name),
+      tools: [...secure.tools(), ...secure.serverTools()].map(({ name }) => name),
       plugins: secure.pluginHealth().map(({ name, state, version: of, tools, starts, note, output, wall }) => {
         const { findings = [], changes = [], withheld = new Map<string, string>() } = reviews.get(name) ?? {};
         const review = { findings, changes, withheld: Object.fromEntries(withheld) };

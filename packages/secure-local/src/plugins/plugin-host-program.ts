@@ -77,7 +77,8 @@ function host({ load, answer, context, secrets, resolver }: HostParts): void {
   const { pathToFileURL } = process.getBuiltinModule("node:url");
   const { Console } = process.getBuiltinModule("node:console");
   const write = process.stdout.write.bind(process.stdout);
-  const send = (message: object): void => void write(`${JSON.stringify(message)}\n`);
+  // On a line of its own, whatever the plugin or a program of its has written past `process.stdout`.
+  const send = (message: object): void => void write(`\n${JSON.stringify(message)}\n`);
   // What a plugin prints is for its author, and must not look like an answer.
   globalThis.console = new Console(process.stderr);
   process.stdout.write = process.stderr.write.bind(process.stderr);

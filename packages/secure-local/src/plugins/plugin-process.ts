@@ -217,6 +217,7 @@ export class PluginProcess {
   }
 
   #line(text: string, ready: ProcessEvents["ready"]): void {
+    if (text === "") return;
     this.#heard = true;
     const message = objectOf(text);
     const isPong = this.#heartbeat.pinged && message !== undefined && "pong" in message;

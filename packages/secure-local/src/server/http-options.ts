@@ -41,6 +41,8 @@ export interface HttpSettings {
   readonly serving: () => Pick<HttpServing, "stats">;
   /** The metrics of all processes of this server; undefined where it is alone. */
   readonly allMetrics?: (() => Promise<string>) | undefined;
+  /** Tells the operator what is wrong with the list of people. */
+  readonly say?: ((line: string) => void) | undefined;
 }
 
 export function httpOptions({
@@ -54,6 +56,7 @@ export function httpOptions({
   gate,
   serving,
   allMetrics,
+  say,
 }: HttpSettings): ServeHttpOptions {
   const onRefused = (): void => void (metrics.unauthorized += 1);
   const load = (): HttpStats => serving().stats();
@@ -72,7 +75,7 @@ export function httpOptions({
     pings: true,
     ...(token === undefined
       ? { authenticate: (head) => gate.refusal(head) ?? anonymous }
-      : { authorization: httpAuthorization({ token, people, audit, onRefused, gate }) }),
+      : { authorization: httpAuthorization({ token, people, audit, onRefused, gate, say }) }),
   };
 }
 
@@ -89,6 +92,7 @@ interface HttpAuthorizationOptions {
   readonly onRefused: () => void;
   /** Asked about whoever has it. */
   readonly gate: Pick<LoadShedder, "refusal">;
+  readonly say?: HttpSettings["say"];
 }
 
 /** Every request without the token is told to `onRefused`, and so many a minute are one record each in the audit log. */
@@ -98,10 +102,11 @@ export function httpAuthorization({
   audit,
   onRefused,
   gate,
+  say,
 }: HttpAuthorizationOptions): HttpAuthorization {
   const window = new SlidingWindow();
   return {
-    authenticator: behind(gate, following(token, people)),
+    authenticator: behind(gate, following(token, people, say)),
     onRefused({ status, message }, { path }) {
       if (status === NO_ROOM) return;
       onRefused();
@@ -113,7 +118,11 @@ export function httpAuthorization({
 const NOBODY = { tokens: [] };
 
 /** Judges by the list as it is now. Who was let in by an older one, while it was exchanged, is judged once more. */
-function following(token: string, people: Pick<KnownPeople, "tokens">): Authenticator {
+function following(
+  token: string,
+  people: Pick<KnownPeople, "tokens">,
+  say: (line: string) => void = () => undefined,
+): Authenticator {
   let list = people.tokens;
   const make = (): Authenticator => staticTokenAuthenticator([{ token, principal: OWNER }, ...list]);
   let made = make();
@@ -122,15 +131,33 @@ function following(token: string, people: Pick<KnownPeople, "tokens">): Authenti
     list = people.tokens;
     return (made = make());
   };
+  const told = new Set<string>();
+  const refused = (outcome: AuthOutcome, request: AuthRequest): AuthOutcome => {
+    const name = outcome.ok ? undefined : ownLine(request, people);
+    if (name !== undefined && !told.has(name)) say(inPlainText(name));
+    if (name !== undefined) told.add(name);
+    return outcome;
+  };
   return {
     authenticate(request) {
       const its = current();
       const outcome = its.authenticate(request);
-      if (!(outcome instanceof Promise)) return outcome;
-      return outcome.then((later) => (its === current() ? later : current().authenticate(request)));
+      if (!(outcome instanceof Promise)) return refused(outcome, request);
+      return outcome
+        .then((later) => (its === current() ? later : current().authenticate(request)))
+        .then((last) => refused(last, request));
     },
   };
 }
+
+/** The name of the line that holds the very text which is sent as a token: it was written there in place of its SHA-256. */
+function ownLine(request: AuthRequest, { tokens }: Pick<KnownPeople, "tokens">): string | undefined {
+  const [, sent = ""] = /^bearer +([0-9a-f]{64})$/i.exec(request.header("authorization") ?? "") ?? [];
+  return tokens.find(({ sha256 }) => sha256 === sent.toLowerCase())?.principal;
+}
+
+const inPlainText = (name: string): string =>
+  `tokens: the line of ${name} holds the token itself where its SHA-256 belongs, so nobody gets in by it; make a new token for ${name}, and write the SHA-256 of that one`;
 
 /** Of a refusal that has nothing to do with the token. */
 const NO_ROOM = 503;

@@ -17,12 +17,12 @@ import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Finding, Peer } from "@secure-local/inspection/finding";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import { decide, type Decision, deniedByEntry } from "../policy/decide.js";
-import type { BuiltinTool, ToolSchema } from "../tools/tool.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
 import type { ServerHealth } from "./server-health.js";
+import { type MountedTool, mountedTool } from "./mounted-tool.js";
 import type { LinkRules } from "./server-links.js";
-import type { KeptFindings } from "./server-reviews.js";
+import type { KeptFindings, ServerReview } from "./server-reviews.js";
 import { watchFile } from "./watch-file.js";
 
 /** Connects to one server, behind the wall or by the guarded fetch, and to no other than `launch` says that was approved. */
@@ -46,9 +46,6 @@ export interface MountedServersOptions {
   /** URIs that are our own: those of servers are never called so. */
   readonly reserved: (uri: string) => boolean;
 }
-
-/** A tool of a server, as those of our own are described. */
-export type MountedTool = Omit<BuiltinTool<never>, "run">;
 
 /** What mounting takes, loaded with the first policy that names a server: most name none, and all want to start fast. */
 async function loadParts() {
@@ -231,9 +228,8 @@ export class MountedServers {
   /** Why a server may not be asked for something, as it would be started and as it was approved. */
   #withheldReason(standing: Standing, { kind, name: own }: Omit<RelayedItem, "shown">): string | undefined {
     const { grant, withheld, locked } = standing;
-    if (this.#stopped.has(grant.name)) return STOPPED;
-    if (standing.launchChanged) standing.launchChanged = this.#launchChanged(grant, locked);
-    if (standing.launchChanged) return (this.#parts as Parts).launchReason(grant, locked.approved);
+    if (this.#stopped.has(grant.name)) return `${STOPPED}; to start it: mcp-secure-local servers restart ${grant.name}`;
+    if (this.#isLaunchChanged(standing)) return (this.#parts as Parts).launchReason(grant, locked.approved);
     const reason = withheld.get(`${kind} ${own}`);
     if (reason !== undefined || kind !== "resource" || locked.approved.has(`resource ${own}`)) return reason;
     return this.#unlistedReason(standing, own);
@@ -248,6 +244,15 @@ export class MountedServers {
     if (alike !== undefined) return withheld.get(alike);
     if (templates(own).some((each) => locked.approved.has(`template ${each}`))) return undefined;
     return "it is in none of the lists that were approved, and something in them is withheld";
+  }
+
+  /** As it is now: files that were put back are found at the next look, and what was hidden for them is listed again. */
+  #isLaunchChanged(standing: Standing): boolean {
+    if (standing.launchChanged && !this.#launchChanged(standing.grant, standing.locked)) {
+      standing.launchChanged = false;
+      this.#changed(standing, []);
+    }
+    return standing.launchChanged;
   }
 
   #launchChanged(grant: ServerGrant, { approved }: LockedPlugin): boolean {
@@ -267,7 +272,8 @@ export class MountedServers {
     if (standing === undefined) {
       return { name, state: "withheld", tools: 0, cause: this.#notes.get(name) ?? "it is not mounted", remedy: review };
     }
-    const { mounted, locked, launchChanged } = standing;
+    const { mounted, locked } = standing;
+    const launchChanged = this.#isLaunchChanged(standing);
     const withheld = launchChanged ? locked.approved : standing.withheld;
     const tools = mounted.offer?.tools.length ?? 0;
     const { state, cause, code } = mounted.state;
@@ -293,12 +299,18 @@ export class MountedServers {
     return { name, state: tools === 0 ? "withheld" : state, tools, cause: changed, remedy: review, ...note };
   }
 
-  /** Ends its processes; the next call starts it anew. False: there is no such server. */
+  /** Ends its processes and forgets what they were: it is as it was approved until the next call starts it. False: there is no such server. */
   async restart(name: string): Promise<boolean> {
     const standing = this.#standing.get(name);
     if (standing === undefined) return false;
-    if (this.#stopped.delete(name)) this.#changed(standing, []);
-    await standing.mounted.restart();
+    const ended = standing.mounted.restart();
+    this.#stopped.delete(name);
+    standing.missing.clear();
+    standing.withheld = this.#asApproved(standing).withheld;
+    standing.launchChanged = this.#launchChanged(standing.grant, standing.locked);
+    this.#rename(standing);
+    this.#changed(standing, []);
+    await ended;
     return true;
   }
 
@@ -331,19 +343,7 @@ export class MountedServers {
   }
 
   #mountedTool(server: string, tool: Offer["tools"][number]): MountedTool {
-    const { name: own, title, description = "", inputSchema: input, outputSchema: output, annotations = {} } = tool;
-    const { readOnlyHint = false, idempotentHint = false, openWorldHint = true } = annotations;
-    const name = (this.#parts as Parts).mountedName(server, own);
-    const destructiveHint = !readOnlyHint && annotations.destructiveHint !== false;
-    return {
-      name,
-      title: title ?? annotations.title ?? own,
-      description,
-      category: server,
-      input,
-      ...(output?.["type"] === "object" ? { output: output as ToolSchema } : {}),
-      annotations: { readOnlyHint, destructiveHint, idempotentHint, openWorldHint },
-    };
+    return mountedTool((this.#parts as Parts).mountedName(server, tool.name), server, tool);
   }
 
   /** Resolves when every process of theirs is gone. */
@@ -376,7 +376,7 @@ export class MountedServers {
 
   async #mount(policy: Policy, grant: ServerGrant, approved: PluginLock): Promise<void> {
     const { name } = grant;
-    const { approvedOffer, canonicalJson, reviewServer, serverPeers } = this.#parts as Parts;
+    const { approvedOffer, canonicalJson, serverPeers } = this.#parts as Parts;
     const others = [...approved].filter(([each]) => policy.servers.get(each)?.enabled === true);
     const peers = serverPeers(new Map(others.map(([each, its]) => [each, its.approved])), name);
     const known = this.#standing.get(name);
@@ -391,8 +391,7 @@ export class MountedServers {
       return;
     }
     const whole = approvedOffer(locked.approved);
-    const found = this.#findings(name, whole, peers);
-    const review = reviewServer(grant, whole, { locked, launch: locked.approved.get("launch"), found });
+    const review = this.#asApproved({ grant, locked, peers });
     const standing: Omit<Standing, "mounted"> & { mounted?: Mounted } = {
       grant,
       locked,
@@ -431,19 +430,20 @@ export class MountedServers {
     });
   }
 
-  #findings(name: string, offer: Offer, peers: readonly Peer[]): readonly Finding[] {
+  /** What was approved of a server, judged by itself. */
+  #asApproved({ grant, locked, peers }: Pick<Standing, "grant" | "locked" | "peers">): ServerReview {
+    const { approvedOffer, KeptFindings, reviewServer } = this.#parts as Parts;
     const { folder, version } = this.#options.findings;
-    this.#kept ??= new (this.#parts as Parts).KeptFindings(folder, version);
-    return this.#kept.of(name, offer, peers);
+    this.#kept ??= new KeptFindings(folder, version);
+    const whole = approvedOffer(locked.approved);
+    const found = this.#kept.of(grant.name, whole, peers);
+    return reviewServer(grant, whole, { locked, launch: locked.approved.get("launch"), found });
   }
 
   /** What stands beside a server is other things now, of which its texts may speak. */
   #meet(standing: Standing, peers: readonly Peer[]): void {
-    const { approvedOffer, reviewServer } = this.#parts as Parts;
-    const { grant, locked } = standing;
     standing.peers = peers;
-    const launch = locked.approved.get("launch");
-    const { withheld } = reviewServer(grant, approvedOffer(locked.approved), { locked, launch, peers });
+    const { withheld } = this.#asApproved(standing);
     this.#withhold(standing, new Map([...standing.withheld, ...withheld]));
   }
 

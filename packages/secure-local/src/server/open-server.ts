@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { guardedFetch } from "@secure-local/mcp/auth/client/node";
 import type { ClientOptions, HttpAuthorizer } from "@secure-local/mcp/client";
-import { type Client, connect, LocalError } from "@secure-local/mcp/client/node";
+import { type ChildCommand, type Client, connect, LocalError } from "@secure-local/mcp/client/node";
 import type { AuditEvent } from "../audit/audit-event.js";
 import { type DecideEgress, type EgressDecision, parseTarget } from "../capabilities/egress-target.js";
 import { FetchError } from "../capabilities/fetch-error.js";
@@ -49,25 +49,50 @@ export const APPROVED = "MCP_SECURE_LOCAL_LAUNCH";
 /** Names the process that `servers run` is not to outlive. */
 export const PARENT = "MCP_SECURE_LOCAL_PARENT";
 
+/** How a server of the policy is reached: the process that starts it behind its wall, or its address with all that goes along with each request. */
+export type Upstream =
+  | { readonly kind: "command"; readonly command: ChildCommand }
+  | {
+      readonly kind: "url";
+      readonly url: string;
+      readonly http: {
+        readonly headers: Readonly<Record<string, string>>;
+        readonly fetch: Fetch;
+        readonly authorizer?: HttpAuthorizer;
+      };
+    };
+
 /** Rejects with a ConnectError, or with NO_SECRET naming what could not be read. */
 export async function openServer(
   grant: ServerGrant,
-  { policy, program, say, launch: approved, current = () => policy, logins, record }: OpenServerOptions,
+  given: OpenServerOptions,
   options: ClientOptions,
 ): Promise<Client> {
+  const upstream = await upstreamOf(grant, given);
+  const wanted = { ...options, reconnect: false as const, verdicts: false as const, connectTimeoutMs: CONNECT_MS };
+  return upstream.kind === "command"
+    ? connect(upstream.command, wanted)
+    : connect(upstream.url, { ...wanted, http: upstream.http });
+}
+
+/** The one way to a server of the policy, for calls, reviews and examinations alike. Rejects with NO_SECRET, or with REFUSED where the policy denies its address. */
+export async function upstreamOf(
+  grant: ServerGrant,
+  { policy, program, say, launch: approved, current = () => policy, logins, record }: OpenServerOptions,
+): Promise<Upstream> {
   const { name, launch } = grant;
   requireSecrets(policy, grant);
-  const given = { ...options, reconnect: false as const, verdicts: false as const, connectTimeoutMs: CONNECT_MS };
   if (launch.kind === "url") {
+    const { url } = launch;
     const headers = filled(policy, grant, grant.headers);
-    const fetch = serverFetch(launch.url, current);
+    const fetch = serverFetch(url, current);
     // A login may be renewed before anything is sent to the server itself.
-    await judgedAddresses(launch.url, current());
+    await judgedAddresses(url, current());
     const authorizer =
       grant.login === undefined || record === undefined
         ? undefined
-        : await logins?.(launch.url, loginFetch(grant, { current, record }));
-    return connect(launch.url, { ...given, http: { headers, fetch, ...(authorizer && { authorizer }) } });
+        : await logins?.(url, loginFetch(grant, { current, record }));
+    return { kind: "url", url, http: { headers, fetch, ...(authorizer && { authorizer }) } };
   }
   const { file } = policy;
   if (file === undefined)
@@ -78,7 +103,8 @@ export async function openServer(
     [PARENT]: String(process.pid),
     ...(approved === undefined ? {} : { [APPROVED]: launchDigest(approved) }),
   };
-  return connect({ command: process.execPath, args, inheritEnv: true, env, stderr: say ?? "tail" }, given);
+  const command = { command: process.execPath, args, inheritEnv: true, env, stderr: say ?? "tail" } as const;
+  return { kind: "command", command };
 }
 
 /**

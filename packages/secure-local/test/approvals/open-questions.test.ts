@@ -25,6 +25,7 @@ const SECURE = {
   tools: () => [],
   pluginHealth: () => [],
   pluginReviews: () => [],
+  serverTools: () => [],
   serverHealth: () => [],
   clients: () => [],
   restartServer: () => Promise.resolve(false),

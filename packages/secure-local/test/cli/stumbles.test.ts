@@ -127,7 +127,9 @@ it("an argument takes yes and no where a tool wants true or false", () => {
 });
 
 it("limits of the library are told by the options of the command line", () => {
-  const told = inOptions("It took 3 s. Raise maxTimeoutMs if it needs longer. It is above the limit messageBytes.");
+  const told = inOptions("It took 3 s. Raise maxTimeoutMs if it needs longer. It is above the limit messageBytes.", {
+    takes: () => true,
+  });
   expect(told).toContain("Give it longer with --timeout SECONDS.");
   expect(told).not.toMatch(/maxTimeoutMs|messageBytes/);
 });

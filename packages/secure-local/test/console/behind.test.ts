@@ -172,7 +172,7 @@ describe.skipIf(process.platform !== "linux")("behind a policy", () => {
     const reasons = await Promise.all(
       rows.map(async ({ n }) => ((await answerOf(`/api/call?n=${n}`)) as CallDetail).reason),
     );
-    expect(reasons[0]).toBe("a person stopped its server");
+    expect(reasons[0]).toContain("a person stopped its server; to start it: ");
     expect(reasons[1]).toMatch(/changed|not as it was approved/);
     await watched.post("/api/restart", about("notes"));
   });

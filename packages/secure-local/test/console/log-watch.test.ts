@@ -89,7 +89,14 @@ it.skipIf(process.platform === "win32")("knows a server from its first moment on
   await state.begin();
   const none = (): never[] => [];
   const secure = {
-    ...{ policy: { hash: "h" }, tools: none, clients: none, pluginHealth: none, pluginReviews: none },
+    ...{
+      policy: { hash: "h" },
+      tools: none,
+      clients: none,
+      pluginHealth: none,
+      pluginReviews: none,
+      serverTools: none,
+    },
     ...{ serverHealth: none, restartServer: async () => false, stopServer: async () => false },
   } as unknown as ControlledServer["secure"];
   const about = { secure, version: "1", auditFile: log, transport: "stdio" } as const;

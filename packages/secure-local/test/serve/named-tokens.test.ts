@@ -198,3 +198,19 @@ function listening(url: string, session: string, token: string): Record<"begun" 
 }
 
 const JSON_HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+
+it("tells the owner whose line holds a token in place of its SHA-256, once, and nothing of the token", async () => {
+  const home = temporaryFolder();
+  const file = join(home, "tokens");
+  const token = hashOf("any text");
+  writeFileSync(file, `ada: ${token}\n`);
+  const served = new Served(["--tokens", file, "--quiet"], home);
+  const url = await served.ready();
+  for (let time = 0; time < 2; time++)
+    expect((await send(url, toolCall("calculate", ARGS, bearer(token)))).status).toBe(401);
+  await served.complained("the line of ada holds the token itself where its SHA-256 belongs");
+  expect((await send(url, toolCall("calculate", ARGS, bearer(hashOf("another"))))).status).toBe(401);
+  expect(await served.end()).toBe(0);
+  expect(served.stderr.split("holds the token itself")).toHaveLength(2);
+  expect(served.stderr).not.toContain(token);
+});

@@ -1,6 +1,5 @@
 // Checks of Streamable HTTP: statuses, headers and sessions.
-import type { HttpReply } from "@secure-local/mcp/client";
-import { nodeRequester } from "@secure-local/mcp/client/node";
+import type { HttpReply, HttpRequester } from "@secure-local/mcp/client";
 import {
   type Check,
   type Examination,
@@ -38,7 +37,7 @@ const MOST_BYTES = 256 * 1024;
 
 class HttpProbe {
   readonly #exam: Examination;
-  readonly #requester: ReturnType<typeof nodeRequester> = nodeRequester();
+  readonly #requester: HttpRequester;
   #initialized: Promise<HttpAnswer> | undefined;
   /** A request was answered with 401: it says nothing about the rest of the server. */
   unauthorized = false;
@@ -47,6 +46,7 @@ class HttpProbe {
 
   constructor(exam: Examination) {
     this.#exam = exam;
+    this.#requester = exam.requester();
     this.revision = exam.handshake?.revision ?? HANDSHAKE;
   }
 

@@ -1,39 +1,56 @@
 // `mcp-secure-local doctor [TARGET]`: says what is wrong with a server, or with this machine, and what to do about it.
 import { shown, TIERS } from "@secure-local/mcp-tools/examination";
-import {
-  CHECKS,
-  type Diagnosis,
-  examine,
-  type DoctorFinding as Finding,
-  type ExamineOptions,
-} from "@secure-local/mcp-tools/examine";
+import { CHECKS, type Diagnosis, examine, type DoctorFinding as Finding } from "@secure-local/mcp-tools/examine";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
-import type { Person } from "@secure-local/mcp-tools/person-authorizer";
-import { type Target, routeTo, targetText } from "@secure-local/mcp-tools/target";
+import { routeTo, type TargetRoute, targetText } from "@secure-local/mcp-tools/target";
 import { type CommandLine, nearest, UsageError } from "../command-line.js";
 import { ExitCode, print, printJson, showProgress, styled } from "../terminal.js";
-import { inOptions } from "../failure.js";
+import { type Changeable, changeableBy, inOptions } from "../failure.js";
 import { findTarget, isOwn } from "./find-target.js";
 import { bearerToken, interruptible, limitsOf, person, timeoutMs } from "./with-client.js";
 
-/** `given`: by what the requests of an authorization go, where a policy has a say in it. */
-export async function doctorCommand(line: CommandLine, given: Pick<Person, "fetch"> = {}): Promise<number> {
+export async function doctorCommand(line: CommandLine): Promise<number> {
   if (line.redis !== undefined) return (await import("../redis-doctor.js")).redisDoctor(line);
   if (isOwn(line, 0)) return await (await import("../status-command.js")).machineDoctor(line);
-  const ignore = ignoredChecks(line);
+  ignoredChecks(line);
   const { target, words } = await findTarget(line, "doctor needs a target, as in doctor TARGET");
   if (words.length > 0) throw new UsageError(`doctor takes one target, not also "${words[0]}"`);
+  const answerMs = timeoutMs(line);
+  const options = { token: bearerToken(line), person: person(), timeoutMs: answerMs, ...limitsOf(line) };
+  return examined(line, {
+    shown: targetText(target),
+    way: () => routeTo(target, options),
+    answerMs,
+    by: await changeableBy(["doctor"]),
+  });
+}
+
+/** A server, and the way to it. */
+interface Examined {
+  /** What it is called where it is shown. */
+  readonly shown: string;
+  readonly way: () => Promise<TargetRoute>;
+  /** As `ExamineOptions` has it. */
+  readonly answerMs?: number | undefined;
+  /** What the person who reads of it can change. */
+  readonly by: Changeable;
+}
+
+/** Runs all checks, and shows what needs attention. */
+export function examined(line: CommandLine, { shown: target, way, answerMs, by }: Examined): Promise<number> {
+  const ignore = ignoredChecks(line);
   return interruptible(async (interrupted) => {
-    showProgress(`starting ${cleanLine(targetText(target))}`);
+    showProgress(`starting ${cleanLine(target)}`);
     const diagnosis = await examine({
-      ...(await examOptions(target, line, given)),
+      ...(await way()),
+      answerMs,
       ignore,
       // What a server that was interrupted answers says nothing of it.
       onCheck: (id, at, all) => (interrupted.throwIfAborted(), showProgress(`check ${at + 1} of ${all}: ${id}`)),
-      ...(line.json ? {} : { onFinding: (finding) => interrupted.aborted || tell(finding) }),
+      ...(line.json ? {} : { onFinding: (finding) => interrupted.aborted || tell(finding, by) }),
     });
     interrupted.throwIfAborted();
-    if (line.json) printJson({ target: targetText(target), ...diagnosis });
+    if (line.json) printJson({ target, ...diagnosis });
     else print(summary(diagnosis));
     return failed(diagnosis, line) ? ExitCode.Failed : ExitCode.Ok;
   });
@@ -60,25 +77,15 @@ function ignoredChecks({ ignore }: CommandLine): readonly string[] {
 /** Names of checks that are told in place of one that does not exist. */
 const MOST_ALIKE = 6;
 
-async function examOptions(target: Target, line: CommandLine, given: Pick<Person, "fetch">): Promise<ExamineOptions> {
-  const token = bearerToken(line);
-  const answerMs = timeoutMs(line);
-  const whom = { ...person(), ...given };
-  const way = await routeTo(target, { token, person: whom, timeoutMs: answerMs, ...limitsOf(line) });
-  if (target.kind === "command") return { ...way, answerMs };
-  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  return { ...way, answerMs, url: target.url, headers: { ...target.headers, ...authorization } };
-}
-
 const COLOURS = { fail: "red", warn: "yellow", note: "cyan" } as const;
 
 /** Only what needs attention is shown: the rest is counted. */
-function tell({ verdict, id, title, must, detail, page, advice = "" }: Finding): void {
+function tell({ verdict, id, title, must, detail, page, advice = "" }: Finding, by: Changeable): void {
   if (verdict === "ok" || verdict === "skipped") return;
   const rule = must === undefined ? "" : ` (M${String(must).padStart(2, "0")})`;
   const what = `${styled("bold", id)}${rule}  A healthy server ${title}.`;
   if (verdict === "unchecked")
-    return print(`${styled("dim", verdict)}  ${what}\n      ${cleanLine(inOptions(detail))}`);
+    return print(`${styled("dim", verdict)}  ${what}\n      ${cleanLine(inOptions(detail, by))}`);
   print(`${styled(COLOURS[verdict], TIERS[verdict])}  ${what}`);
   print(`      ${cleanLine(detail)}\n      ${styled("dim", advice)}\n      ${styled("dim", page)}`);
 }

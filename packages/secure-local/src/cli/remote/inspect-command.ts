@@ -5,7 +5,7 @@ import type { Finding, Offering } from "@secure-local/inspection/finding";
 import { inspectOffering } from "@secure-local/inspection/inspect";
 import type { CommandLine } from "../command-line.js";
 import { ExitCode, print, printJson, styled } from "../terminal.js";
-import { inOptions } from "../failure.js";
+import { changeableBy, inOptions } from "../failure.js";
 import { isOwn } from "./find-target.js";
 import { type Connected, withClient, withOwnClient } from "./with-client.js";
 import type {
@@ -95,7 +95,7 @@ export function inspectCommand(line: CommandLine): Promise<number> {
     const found = await inspection(client, target);
     const findings = inspectOffering(offeringOf(found));
     if (line.json) printJson({ ...found, findings });
-    else print(`${text(found)}${failedText(found)}${findingsText(findings)}`);
+    else print(`${text(found)}${await failedText(found)}${findingsText(findings)}`);
     return found.failed === undefined ? ExitCode.Ok : ExitCode.Failed;
   };
   return isOwn(line, 0) ? withOwnClient(line, () => true, show) : withClient(line, USAGE, show);
@@ -110,9 +110,10 @@ function offeringOf({ server, instructions, tools, prompts, resources, resourceT
 }
 
 /** What could not be listed, and why; empty when all could. */
-function failedText({ failed = {} }: Inspection): string {
+async function failedText({ failed = {} }: Inspection): Promise<string> {
+  const by = await changeableBy(["inspect"]);
   const lines = Object.entries(failed).map(
-    ([list, reason]) => `  ${styled("red", list)}  ${cleanLine(inOptions(reason))}`,
+    ([list, reason]) => `  ${styled("red", list)}  ${cleanLine(inOptions(reason, by))}`,
   );
   return lines.length === 0
     ? ""

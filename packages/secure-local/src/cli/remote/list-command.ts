@@ -6,7 +6,7 @@ import { openClient, targetText } from "@secure-local/mcp-tools/target";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { clientTokensFile, programVersion } from "../settings.js";
 import { ExitCode, print, printJson, showProgress, styled } from "../terminal.js";
-import { failureCode, inOptions } from "../failure.js";
+import { changeableBy, failureCode, inOptions } from "../failure.js";
 import { inSandbox } from "./find-target.js";
 import { isTrusted, shellWord, untrustedServer, TRUSTED } from "./folder-trust.js";
 import { interruptible, limitsOf, timeoutMs } from "./with-client.js";
@@ -78,7 +78,7 @@ async function rowOf({ name, place, found, problem }: Listed, line: CommandLine,
     return { ...shown, ...(await healthOf(target, line, signal)) };
   } catch (error) {
     if (!(error instanceof Error) || failureCode(error) === undefined) throw error;
-    return { ...base, health: "broken", reason: error.message };
+    return { ...base, health: "broken", reason: inOptions(error.message, await changeableBy(["list"])) };
   }
 }
 
@@ -114,7 +114,10 @@ async function healthOf(
     const code = failureCode(error);
     if (code === undefined && !(error instanceof ConnectError) && !(error instanceof LocalError)) throw error;
     const login = code === ExitCode.Unauthorized;
-    return { health: login ? "login needed" : "failed", reason: inOptions(error.message) };
+    return {
+      health: login ? "login needed" : "failed",
+      reason: inOptions(error.message, await changeableBy(["list"])),
+    };
   }
 }
 

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { CallToolResult, Client, Progress, Tool } from "@secure-local/mcp/client";
+import { type CallToolResult, type Client, McpErrorCode, type Progress, type Tool } from "@secure-local/mcp/client";
 import { RpcError } from "@secure-local/mcp/client/node";
 import type { Policy } from "../../policy/policy.js";
 import type { SecureServer } from "../../server/secure-server.js";
@@ -42,13 +42,27 @@ export function ownCall(line: CommandLine): Promise<number> {
       const called = { connected, name, args, needsTask: tool?.execution?.taskSupport === "required" };
       return conclude(await answerTo(called, line), name, line);
     } catch (error) {
+      if (asksSomebody(error)) throw new RpcError(error.code, `${error.message}. ${NOBODY_HERE}`, error.data);
       // Asked all the same, so that the log has it and the policy's rule is told.
       const names = tools.map((each) => each.name);
-      const near = tool === undefined ? ownerOf(name, policy, line) || nearest(name, names) : "";
+      const near = tool === undefined ? nearTool(name, names, policy) || ownerOf(name, policy, line) : "";
       if (near === "" || !(error instanceof RpcError)) throw error;
       throw new RpcError(error.code, `${error.message}${near}`, error.data);
     }
   });
+}
+
+const NOBODY_HERE = "It asks whoever calls it, and here is no terminal to ask in: run this in one";
+
+/** Whether a server wants to ask somebody, and nobody is there to be asked. */
+function asksSomebody(error: unknown): error is RpcError {
+  return error instanceof RpcError && error.code === McpErrorCode.MissingRequiredClientCapability && !isInteractive();
+}
+
+/** A slip of the pen; beside a server that the name begins with only tools of that one are meant. */
+function nearTool(name: string, names: readonly string[], policy: Policy | undefined): string {
+  const owner = [...(policy?.servers.keys() ?? [])].find((server) => name.startsWith(`${server}__`));
+  return nearest(name, owner === undefined ? names : names.filter((each) => each.startsWith(`${owner}__`)));
 }
 
 /** Whose tool it would be, where a server or plugin of the policy offers none of that name: it may wait to be approved. */
@@ -68,22 +82,29 @@ export function remoteCall(line: CommandLine): Promise<number> {
     const [name = "", ...given] = connected.words;
     const tools = await connected.client.tools().all();
     const tool = tools.find((each) => each.name === name);
-    if (tool === undefined) {
-      const near = nearest(
-        name,
-        tools.map((each) => each.name),
-      );
-      complain(
-        `mcp-secure-local: the server has no tool "${name}"${near || "; mcp-secure-local tools TARGET lists them"}`,
-      );
-      return ExitCode.Tool;
-    }
+    if (tool === undefined) return unlisted(connected, tools, line);
     const args = readArguments(given, tool.inputSchema);
     if (!(await agreed(tool, args, line))) return ExitCode.Failed;
     const call = { connected, name: tool.name, args, needsTask: tool.execution?.taskSupport === "required" };
     return conclude(await onRecord(line, call), name, line);
   });
 }
+
+/** What a server does not list is not called; another process of this program is asked all the same, for it says why it withholds something. */
+async function unlisted(connected: Connected, tools: readonly Tool[], line: CommandLine): Promise<number> {
+  const [name = "", ...given] = connected.words;
+  const names = tools.map((each) => each.name);
+  const near = nearest(name, names);
+  if (near === "" && connected.client.server.name === OURS) {
+    const args = readArguments(given, undefined);
+    if (!(await agreed({ name }, args, line))) return ExitCode.Failed;
+    return conclude(await onRecord(line, { connected, name, args, needsTask: false }), name, line);
+  }
+  complain(`mcp-secure-local: the server has no tool "${name}"${near || "; mcp-secure-local tools TARGET lists them"}`);
+  return ExitCode.Tool;
+}
+
+const OURS = "mcp-secure-local";
 
 interface Call {
   readonly connected: Connected;
@@ -147,7 +168,11 @@ export function mayDestroy({ readOnlyHint, destructiveHint }: NonNullable<Tool["
 }
 
 /** A tool that may destroy is called when somebody agrees to exactly this call. */
-async function agreed({ name, annotations }: Tool, args: object, line: CommandLine): Promise<boolean> {
+async function agreed(
+  { name, annotations }: Pick<Tool, "name" | "annotations">,
+  args: object,
+  line: CommandLine,
+): Promise<boolean> {
   const { readOnlyHint, destructiveHint } = annotations ?? {};
   // A script has been written by somebody who knows the tool; whoever types its name may not.
   const unsaid = readOnlyHint === undefined && destructiveHint === undefined;

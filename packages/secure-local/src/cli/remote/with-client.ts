@@ -93,9 +93,9 @@ export async function withOwnClient(
   );
 }
 
-/** A person at the terminal is asked by the guard alone: two ways to the same person are one too many. */
+/** What a server of the policy asks is asked here; what the guard asks it asks at this terminal by itself. */
 function ownOptions(line: CommandLine): ClientOptions {
-  const { elicit: _, onLog = () => undefined, ...options } = clientOptions(line);
+  const { onLog = () => undefined, ...options } = clientOptions(line);
   // What the guard says in the log, it says in its answer too.
   return { ...options, onLog: (message) => message.logger !== "guard" && onLog(message) };
 }

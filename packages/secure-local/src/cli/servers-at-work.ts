@@ -1,0 +1,141 @@
+// The servers of the policy as they run: examined, ended and started again, and their logs; and the server that a command line names.
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { fetchRequester } from "@secure-local/mcp/client/node";
+import { routeBy, type Target, type Way, targetText } from "@secure-local/mcp-tools/target";
+import { loadPolicy } from "../policy/load-policy.js";
+import type { Policy, ServerGrant } from "../policy/policy.js";
+import { type Upstream, upstreamOf } from "../server/open-server.js";
+import { rememberSecrets } from "../server/remember-secrets.js";
+import type { ServerHealth } from "../server/server-health.js";
+import { serverLaunch } from "../server/server-launch.js";
+import { type CommandLine, nearest, UsageError } from "./command-line.js";
+import { changeableIn } from "./failure.js";
+import { lateAudit } from "./open-audit.js";
+import { controlFolder, pluginFolders, policyFile } from "./settings.js";
+import { complain, ExitCode, print, printJson, tell } from "./terminal.js";
+import { whyNot } from "./why-not.js";
+
+export async function policyOf(line: CommandLine): Promise<{ readonly policy: Policy; readonly file: string }> {
+  const file = policyFile(line);
+  if (file === undefined || !existsSync(file))
+    throw new UsageError(
+      file === undefined
+        ? "servers stand in a policy file, and there is none yet; make one: mcp-secure-local policy init, or name one with --policy FILE"
+        : `there is no policy ${file}, in which servers would stand; make it: mcp-secure-local policy init ${file}`,
+    );
+  const policy = await loadPolicy(file);
+  // What is shown and approved holds none of them, as in the processes that serve.
+  rememberSecrets(policy, () => undefined);
+  return { policy, file };
+}
+
+export function namedServer(policy: Policy, [name, ...more]: readonly string[], action: string): ServerGrant {
+  if (name === undefined || more.length > 0)
+    throw new UsageError(`servers ${action} needs the name of one server, as in servers ${action} notes`);
+  const grant = policy.servers.get(name);
+  if (grant !== undefined) return grant;
+  throw new UsageError(`the policy names no server ${name}${nearest(name, policy.servers.keys()) || namesOf(policy)}`);
+}
+
+/** Names that are told in place of one that is like none of them: what fits on a line. */
+const MOST_NAMES = 8;
+
+function namesOf({ servers }: Policy): string {
+  if (servers.size === 0) return "; add one: mcp-secure-local servers add NAME -- COMMAND";
+  if (servers.size > MOST_NAMES) return "; mcp-secure-local servers list shows those it names";
+  return `; it names ${[...servers.keys()].join(", ")}`;
+}
+
+/** How the servers are in what runs now. */
+export async function statesOf(policyFile: string): Promise<{ pid: number; servers: readonly ServerHealth[] }[]> {
+  const { runningServers } = await import("../control/control-client.js");
+  const running = await runningServers(controlFolder());
+  const ours = running.filter(
+    ({ policy }) => policy.file !== undefined && resolve(policy.file) === resolve(policyFile),
+  );
+  return ours.map(({ pid, servers = [] }) => ({ pid, servers: servers as readonly ServerHealth[] }));
+}
+
+/** The doctor, by the very way that calls go: its sandbox, its secrets, its headers, its login. */
+export async function testServer(line: CommandLine): Promise<number> {
+  const { policy } = await policyOf(line);
+  const grant = namedServer(policy, line.words, "test");
+  const { examined } = await import("./remote/doctor-command.js");
+  const { record, close } = lateAudit(line, policy, complain);
+  const { logins } = pluginFolders();
+  // An examination starts it several times: the same program each time, or none.
+  const given = { policy, program: process.argv[1] ?? "", launch: serverLaunch(grant), logins, record };
+  try {
+    const way = async () => routeBy(wayOf(await upstreamOf(grant, given)), {});
+    return await examined(line, { shown: shownLaunch(grant), way, by: changeableIn(grant.name) });
+  } catch (error) {
+    // What a person wrote is the entry; of the process in between they know nothing.
+    if (error instanceof Error) error.message = `${grant.name} cannot be examined: ${whyNot(error, grant)}`;
+    throw error;
+  } finally {
+    await close();
+  }
+}
+
+function wayOf(upstream: Upstream): Way {
+  if (upstream.kind === "command") return upstream;
+  const { url, http } = upstream;
+  return { kind: "url", url, ...http, requester: () => fetchRequester(http.fetch) };
+}
+
+/** Secrets by their names. */
+function shownLaunch({ launch }: ServerGrant): string {
+  if (launch.kind === "url") return targetText({ kind: "url", url: launch.url, headers: {} });
+  const [command = "", ...args] = launch.command;
+  return targetText({ kind: "command", command, args, env: {} } satisfies Target);
+}
+
+/** In everything that runs by this policy. */
+export async function restartOne(line: CommandLine): Promise<number> {
+  const { policy, file } = await policyOf(line);
+  const { name } = namedServer(policy, line.words, "restart");
+  const { controlServer } = await import("../control/control-client.js");
+  const pids = await controlServer(controlFolder(), { ask: "restart", policy: file, server: name });
+  if (line.json) printJson({ restarted: pids });
+  else if (pids.length === 0) print(`Nothing runs by ${file}, so ${name} has nothing to restart.`);
+  else
+    print(
+      `${name} is ended in ${pids.length === 1 ? "process" : "processes"} ${pids.join(", ")}; the next call starts it.`,
+    );
+  return ExitCode.Ok;
+}
+
+/** Until it is started again, by `servers restart` or in the console. */
+export async function stopOne(line: CommandLine): Promise<number> {
+  const { policy, file } = await policyOf(line);
+  const { name } = namedServer(policy, line.words, "stop");
+  const { controlServer } = await import("../control/control-client.js");
+  const pids = await controlServer(controlFolder(), { ask: "stop", policy: file, server: name });
+  const again = `mcp-secure-local servers restart ${name}`;
+  if (line.json) printJson({ stopped: pids });
+  else if (pids.length === 0) print(`Nothing runs by ${file}, so ${name} has nothing to stop.`);
+  else
+    print(
+      `${name} is stopped in ${pids.length === 1 ? "process" : "processes"} ${pids.join(", ")}; start it again: ${again}`,
+    );
+  return ExitCode.Ok;
+}
+
+/** Lines of a log that are shown: a screen or two. */
+const LOG_LINES = 100;
+
+export async function showLog(line: CommandLine): Promise<number> {
+  const { policy, file } = await policyOf(line);
+  const { name } = namedServer(policy, line.words, "logs");
+  const { serverLogFile, shownLine } = await import("../server/server-log.js");
+  const log = serverLogFile(pluginFolders().logs, file, name);
+  if (!existsSync(log)) {
+    const none = `${name} has not run by ${file} yet; what it says on its standard error will stand in ${log}`;
+    tell(line, { file: log, lines: [] }, none);
+    return ExitCode.Ok;
+  }
+  const lines = readFileSync(log, "utf8").trimEnd().split("\n").slice(-LOG_LINES).map(shownLine);
+  tell(line, { file: log, lines }, lines.join("\n"));
+  return ExitCode.Ok;
+}
