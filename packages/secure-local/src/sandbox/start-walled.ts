@@ -241,6 +241,7 @@ export function startWalled(wall: Wall, command: WalledCommand, streams: Streams
       detached: wall.name !== "bubblewrap",
       windowsHide: true,
     });
+    if (wall.name !== "bubblewrap") endWithUs(wall, child);
     for (const [index, feed] of feeds.entries())
       feedTo(child, child.stdio[FIRST_FEED + index] as Duplex | null | undefined, feed, launch);
     return child;
@@ -315,6 +316,24 @@ export function endWalled(wall: Wall, child: ChildProcess): void {
   } catch {
     child.kill("SIGKILL");
   }
+}
+
+/** Programs that no sandbox ends when this process ends. */
+const OUTLIVING = new Set<() => void>();
+
+/** However this process ends, but by a signal that it cannot hear: a command that is interrupted, too. */
+function endWithUs(wall: Wall, child: ChildProcess): void {
+  if (OUTLIVING.size === 0) process.once("exit", endOutliving);
+  const end = (): void => endWalled(wall, child);
+  OUTLIVING.add(end);
+  child.once("exit", () => {
+    OUTLIVING.delete(end);
+    if (OUTLIVING.size === 0) process.removeListener("exit", endOutliving);
+  });
+}
+
+function endOutliving(): void {
+  for (const end of OUTLIVING) end();
 }
 
 /** Files this process was started with would be open inside as well; in their places comes the empty device. */
