@@ -11,6 +11,7 @@ const ALONE = [
   // What no text may cost is meant of a server, whose engine optimises as usual.
   "packages/mcp/test/{jsonrpc,schema}/bombs.test.ts",
   "packages/mcp/test/protocol/uri-template.test.ts",
+  "packages/secure-local/test/cleaning/{hidden-secrets,long-answers}.test.ts",
   // A process knows the secrets of all its files, and replaces them in any text.
   "packages/secure-local/test/audit/redaction.test.ts",
   "packages/secure-local/test/cleaning/secrets.test.ts",

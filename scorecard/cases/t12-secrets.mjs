@@ -42,13 +42,6 @@ export const defences = [
     replace: "",
   },
   {
-    name: "entities of HTML are read",
-    steps: ["saidBack"],
-    file: "secure-local/src/audit/secret-spellings.ts",
-    find: "&#(\\d{2,7});",
-    replace: "&#(\\d{9});",
-  },
-  {
     name: "texts are read without their line breaks and layers of escapes",
     steps: ["saidBack"],
     file: "secure-local/src/audit/secret-shapes.ts",

@@ -43,8 +43,9 @@ export const defences = [
   {
     name: "states of who may not call any more are refused",
     file: "mcp/src/server/parking.ts",
-    find: "this.#over.set(principal, now);",
-    replace: "this.#over.delete(principal);",
+    // What is parked is given up, and what was sealed is refused: either is enough.
+    find: "endOf(principal: string): number {",
+    replace: "endOf(principal: string): number {\n    if (principal !== undefined) return 0;",
   },
   {
     name: "a consent is one program's",

@@ -42,15 +42,13 @@ export async function resolveAllowed(
     const kind = nonPublicClass(address) ?? (isOwn(address, own) ? "an address of this machine" : undefined);
     if (kind === undefined || decision.allowPrivate === true) continue;
     const found = target.literal ? `The host is ${kind}` : `${target.host} resolved to ${kind}`;
-    throw new FetchError("not-public", `${found}, which the policy does not allow; ${nameIt(target)}.`, NOT_PUBLIC);
+    throw new FetchError(
+      "not-public",
+      `${found}, which the policy does not allow; name the address itself with port ${target.port} in network.allowed_endpoints, or its range in network.allowed_ranges, to allow it.`,
+      NOT_PUBLIC,
+    );
   }
   return addresses.slice(0, MAX_ADDRESSES);
-}
-
-/** What names an address, for it is not told which one it is. */
-function nameIt({ literal, host, port }: EgressTarget): string {
-  const address = literal ? host : "the address itself";
-  return `name ${address} with port ${port} in network.allowed_endpoints, or its range in network.allowed_ranges, to allow it`;
 }
 
 function requireAllowed(target: EgressTarget, { allowed, rule, line, advice }: EgressDecision): void {

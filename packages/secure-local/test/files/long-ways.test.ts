@@ -28,7 +28,7 @@ const rounds = (text: string, target: string): string =>
   text.repeat(Math.floor((LONGEST - target.length) / text.length)) + target;
 
 /** Linux follows 40. What it has to look up anew, on a busy machine, it counts again: so many are followed at any time. */
-const MANY = 20;
+const MANY = 12;
 
 /** Puts links into the folder `inside`, the last of which leads to `to`. Returns the name of the one to use. */
 type Make = (inside: string, to: string) => string;
