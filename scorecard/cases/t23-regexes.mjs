@@ -53,7 +53,7 @@ export async function run(report, parts) {
   // Of text are only these: formats, schemas' own patterns (judged before they run), what a user asks the log for, some made of
   // constants, and the values of secrets as they are, one or the other.
   const known =
-    /^(?:packages\/mcp\/src\/(?:schema\/json-schema\/(?:formats|pattern)|jsonrpc\/visible-text)|packages\/inspection\/src\/characters\/hidden-characters|packages\/secure-local\/src\/(?:policy\/policy-tree|audit\/(?:secret-context|secret-shapes|secret-spellings|known-secrets|encoded-secrets)|cli\/audit-lines|capabilities\/secret-exchange|capabilities\/files\/atomic-write|tools\/web-fetch\/markdown-text|guard\/cleaning\/[\w-]+))\.ts$/;
+    /^(?:packages\/mcp\/src\/(?:schema\/json-schema\/(?:formats|pattern)|jsonrpc\/visible-text)|packages\/inspection\/src\/characters\/hidden-characters|packages\/secure-local\/src\/(?:policy\/policy-tree|audit\/(?:secret-context|secret-shapes|secret-spellings|known-secrets|encoded-secrets)|cli\/(?:audit-lines|likely-secrets)|capabilities\/secret-exchange|capabilities\/files\/atomic-write|tools\/web-fetch\/markdown-text|guard\/cleaning\/[\w-]+))\.ts$/;
   report.kind("expressions made of text");
   for (const { file, text } of made)
     await report.attack(`${file}: ${text.slice(0, 60)}`, () => known.test(file) || "made of text");

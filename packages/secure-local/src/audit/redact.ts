@@ -24,7 +24,7 @@ export function redactString(text: string): string {
 }
 
 /** What stands for a secret in a policy, and in a text in which its value was known. */
-const STANDS_FOR_SECRET = /(\$\{secret:[^}]*\}|\[secret [^\]]*\])/;
+const STANDS_FOR_SECRET = /(\$\{secret:[^${}]*\}|\[secret [^[\]]*\])/;
 /** What comes before a secret and is none: after the split a rule would take it for the value. */
 const BEFORE_SECRET =
   /(?:(?:authorization|cookie)["']?[ \t]{0,10}[=:][ \t]{0,10}["']?)?(?:(?:bearer|basic|token)[ \t]{0,10})?$/i;
