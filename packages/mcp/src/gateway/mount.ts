@@ -238,7 +238,7 @@ export class Mount {
     const task = Context.callOf(call.context);
     const asTask = mustBeTask || task instanceof TaskCall;
     // The server decides what becomes a task. Starting it may take longer than that is waited for.
-    if (task instanceof TaskCall && own.directed) task.inLine = true;
+    if (task instanceof TaskCall && own.directed) task.undecided = true;
     return this.#relay.callTool({ ...call, ...own }, asTask);
   }
 

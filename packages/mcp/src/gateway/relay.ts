@@ -394,12 +394,12 @@ async function runTask(client: Client, call: ToolCall, options: CallOptions): Pr
   const task = Context.callOf(call.context);
   const decided = client.era === "stateless" && task instanceof TaskCall;
   const announce = (): void => {
-    if (!(task instanceof TaskCall) || !task.inLine) return;
-    task.inLine = false;
+    if (!(task instanceof TaskCall) || !task.undecided) return;
+    task.undecided = false;
     task.run.onAsk();
   };
   // The server decides what becomes a task: until it has, this call is none either.
-  if (decided) task.inLine = true;
+  if (decided) task.undecided = true;
   else announce();
   const handle = await client.callTask(call.name, call.arguments, options);
   if (handle.id !== undefined) announce();

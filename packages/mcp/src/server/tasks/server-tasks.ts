@@ -282,8 +282,12 @@ function announcement(call: TaskCall, graceMs: number): Promise<Early> {
       call.announced = true;
       resolve(undefined);
     };
+    const timeUp = (): void => {
+      if (!call.undecided) announce();
+    };
+    // Nobody fetches what is asked within a task that no client knows of.
     call.run.onAsk = announce;
-    call.onEnter = () => (graceMs === 0 ? announce() : void setTimeout(announce, graceMs));
+    call.onEnter = () => (graceMs === 0 ? announce() : void setTimeout(timeUp, graceMs));
   });
 }
 
