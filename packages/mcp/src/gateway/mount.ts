@@ -233,7 +233,8 @@ export class Mount {
     own: { readonly name: string; readonly promise: KnownTool | undefined; readonly directed: boolean },
     mustBeTask: boolean,
   ): Promise<Relayed | InputRequired | ToolResult> {
-    const answer = await this.#parts.before?.(call);
+    const { before } = this.#parts;
+    const answer = before === undefined ? undefined : await before(call);
     if (answer !== undefined) return answer;
     const task = Context.callOf(call.context);
     const asTask = mustBeTask || task instanceof TaskCall;
