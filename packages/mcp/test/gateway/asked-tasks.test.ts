@@ -52,7 +52,7 @@ const CELLS = REVISIONS.flatMap((ours) =>
 async function said(client: Client, name: string, tasks: boolean): Promise<string> {
   try {
     const result = tasks ? await (await client.callTask(name)).result() : await client.call(name);
-    return texts(result as never);
+    return texts(result);
   } catch (error) {
     return (error as Error).message;
   }

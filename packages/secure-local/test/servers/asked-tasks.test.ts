@@ -62,8 +62,8 @@ async function ask(method: string, params: object, tasks: boolean): Promise<Json
     [`${MIO}clientInfo`]: { name: "test", version: "1" },
     [`${MIO}clientCapabilities`]: { elicitation: { form: {} }, ...extensions },
   };
-  const { result, error } = (await client?.request(method, { ...params, _meta })) as Record<string, JsonObject>;
-  return result ?? error ?? {};
+  const answer = await client?.request(method, { ...params, _meta });
+  return (answer?.["result"] ?? answer?.["error"] ?? {}) as JsonObject;
 }
 
 /** What a person answers to the one question there is. */
