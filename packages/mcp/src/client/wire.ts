@@ -451,13 +451,14 @@ export class Requests {
   }
 
   /** Keeps a call that answers for itself among those under way, until its answer is there. */
-  #noting({ onSent, onRequest, ...options }: SendOptions): Sending["onSent"] {
-    const call = OpenCalls.of(options);
-    if (call === undefined && onRequest === undefined) return onSent;
+  #noting(options: SendOptions): Sending["onSent"] {
+    const { onSent, onRequest, answers, onLog } = options;
+    const hears = answers !== undefined || onLog !== undefined;
+    if (!hears && onRequest === undefined) return onSent;
     return (id, answered) => {
       onRequest?.(id);
-      if (call === undefined) return onSent?.(id, answered);
-      this.openCalls.add(id, call);
+      if (!hears) return onSent?.(id, answered);
+      this.openCalls.add(id, options);
       const over = (): void => this.openCalls.delete(id);
       answered.then(over, over);
       onSent?.(id, answered);
@@ -526,26 +527,11 @@ const NEVER = new AbortController().signal;
 
 // The calls under way whose caller wants to answer the server's questions, or hear its log, himself.
 
-/** A call under way. */
-interface OpenCall {
-  readonly questions: Questions | undefined;
-  /** Whether questions have to name the call. */
-  readonly named: boolean;
-  readonly onLog: ((message: LogMessage) => void) | undefined;
-}
-
 /** Finds the call that something the server says belongs to: by its stream, or because there is no other. */
 class OpenCalls {
-  readonly #open = new Map<RequestId, OpenCall>();
+  readonly #open = new Map<RequestId, Pick<CallOptions, "answers" | "onLog">>();
 
-  /** What a call's options ask for; undefined where they leave everything to the connection. */
-  static of({ answers, onLog }: CallOptions): OpenCall | undefined {
-    if (answers === undefined && onLog === undefined) return undefined;
-    const questions = answers === undefined ? undefined : new Questions(answers);
-    return { questions, named: answers?.named === true, onLog };
-  }
-
-  add(id: RequestId, call: OpenCall): void {
+  add(id: RequestId, call: Pick<CallOptions, "answers" | "onLog">): void {
     this.#open.set(id, call);
   }
 
@@ -558,10 +544,12 @@ class OpenCalls {
    * there are several, it is nobody's: undefined.
    */
   asked(stream: RequestId | undefined): Questions | undefined {
-    if (stream !== undefined) return this.#open.get(stream)?.questions;
-    if (this.#open.size !== 1) return undefined;
+    if (stream === undefined && this.#open.size !== 1) return undefined;
     const [only] = this.#open.values();
-    return only?.named === true ? undefined : only?.questions;
+    const answers = stream === undefined ? only?.answers : this.#open.get(stream)?.answers;
+    // Most calls are asked nothing.
+    if (answers === undefined || (stream === undefined && answers.named === true)) return undefined;
+    return new Questions(answers);
   }
 
   /** Hands a log message to the call of its stream; without a stream it may belong to any. */

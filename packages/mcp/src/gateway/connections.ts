@@ -130,8 +130,11 @@ export class Connections {
     if (this.#closed) return Promise.reject(new LocalError("CLOSED", `${this.#options.name} is not mounted any more`));
     const known = this.#open.get(key);
     if (known !== undefined) {
-      this.#open.delete(key);
-      this.#open.set(key, known);
+      // The one used latest stands last.
+      if (this.#open.size > 1) {
+        this.#open.delete(key);
+        this.#open.set(key, known);
+      }
       return known.lease(user);
     }
     const refused = this.#breaker.refusal(this.#options.name);
@@ -430,7 +433,7 @@ class Connection {
     }
     try {
       const client = await this.client;
-      await this.#setLevel(client, user);
+      if (user.call !== undefined && user.call.caller.logLevel < this.#level) await this.#setLevel(client, user.call);
       return { client, release: (error) => this.#released(user, error) };
     } catch (error) {
       this.#release(user);
@@ -487,9 +490,8 @@ class Connection {
   }
 
   /** A session has one level: the lowest anybody on it asked for. Who asked for less is sent less. */
-  async #setLevel(client: Client, { call }: User): Promise<void> {
-    const wanted = call?.caller.logLevel ?? Number.POSITIVE_INFINITY;
-    if (wanted >= this.#level || client.era === "stateless" || client.capabilities.logging === undefined) return;
+  async #setLevel(client: Client, { caller: { logLevel: wanted } }: Call): Promise<void> {
+    if (client.era === "stateless" || client.capabilities.logging === undefined) return;
     this.#level = wanted;
     // A server that declares logging and sets no level sends what it likes.
     await client.setLogLevel(LOGGING_LEVELS[wanted] as LoggingLevel).catch(() => undefined);

@@ -233,12 +233,13 @@ export class Mount {
     own: { readonly name: string; readonly promise: KnownTool | undefined; readonly directed: boolean },
     mustBeTask: boolean,
   ): Promise<Relayed | InputRequired | ToolResult> {
-    const answer = await this.#parts.before?.(call);
+    const { before } = this.#parts;
+    const answer = before === undefined ? undefined : await before(call);
     if (answer !== undefined) return answer;
     const task = Context.callOf(call.context);
     const asTask = mustBeTask || task instanceof TaskCall;
     // The server decides what becomes a task. Starting it may take longer than that is waited for.
-    if (task instanceof TaskCall && own.directed) task.inLine = true;
+    if (task instanceof TaskCall && own.directed) task.undecided = true;
     return this.#relay.callTool({ ...call, ...own }, asTask);
   }
 

@@ -21,7 +21,7 @@ import type { CompletionReturn } from "../server/completer.js";
 import { type InputRequired, inputRequired } from "../server/interactive.js";
 import { failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";
-import type { CallAnswers, Connections } from "./connections.js";
+import type { CallAnswers, Connections, Lease } from "./connections.js";
 import { type RelayFailure, toldOf, UpstreamError, violated } from "./told.js";
 
 /** What relaying needs to know of one mount. */
@@ -135,7 +135,7 @@ export class Relay {
         const result = asTask
           ? await runTask(client, { ...call, arguments: args }, options)
           : await client.call(name, args, options);
-        await keepsPromise(client, call.promise, result as unknown as JsonObject);
+        if (call.promise !== undefined) await keepsPromise(client, call.promise, result as unknown as JsonObject);
         return result as unknown as JsonObject;
       });
     } catch (error) {
@@ -178,7 +178,7 @@ export class Relay {
     item: RelayedItem,
     ask: (client: Client, options: CallOptions) => Promise<JsonObject>,
   ): Promise<Answered> {
-    const { name, connections, timeoutMs, expose } = this.#options;
+    const { name, timeoutMs, expose } = this.#options;
     const call = Context.callOf(context);
     const { words = {} } = this.#options;
     const answers = new Questioner(name, context, words);
@@ -186,22 +186,19 @@ export class Relay {
     try {
       // Before a process is started or a byte is sent for it, and once more when what was started could be looked at.
       this.#admit(item, call);
-      const lease = await connections.lease(call, answers).catch((error: unknown) => {
-        this.#admit(item, call);
-        throw error;
-      });
+      const lease = await this.#leased(item, call, answers);
       try {
         const { client } = lease;
         this.#admit(item, call);
         const noted = this.#noted(client, context);
-        const options = {
+        const asking = ask(client, {
           ...callOptions(client, context, { timeoutMs, words }),
           answers,
           signal: stop.signal,
           ...noted?.options,
-        };
-        const round = this.#options.rounds ? roundOf(client, context) : {};
-        const result = await ask(client, { ...options, ...round }).finally(noted?.over);
+          ...(this.#options.rounds ? roundOf(client, context) : undefined),
+        });
+        const result = await (noted === undefined ? asking : asking.finally(noted.over));
         lease.release();
         const fault = faultOf(item.kind, result);
         if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault, { brief: fault });
@@ -214,6 +211,15 @@ export class Relay {
       }
     } catch (error) {
       throw await toldOf({ name, call, asked: answers.elicited, words }, error, stop);
+    }
+  }
+
+  async #leased(item: RelayedItem, call: Call, answers: CallAnswers): Promise<Lease> {
+    try {
+      return await this.#options.connections.lease(call, answers);
+    } catch (error) {
+      this.#admit(item, call);
+      throw error;
     }
   }
 
@@ -251,10 +257,10 @@ type Answered = Relayed | InputRequired;
  * Where neither side has sessions nothing is kept between the rounds of a call: the server's questions and its state go to the client,
  * sealed with whose they are, and come back with the answers. Elsewhere the questions are asked while the call waits.
  */
-function roundOf(client: Client, context: Context): Pick<CallOptions, "round"> {
+function roundOf(client: Client, context: Context): Pick<CallOptions, "round"> | undefined {
   const { record, caller } = Context.callOf(context);
   const possible = client.era === "stateless" && caller.codec.revision.era === "stateless" && record.interactive;
-  if (!possible) return {};
+  if (!possible) return undefined;
   const { inputResponses, state } = context;
   const { upstream } = (state ?? {}) as { readonly upstream?: string };
   return {
@@ -279,7 +285,6 @@ function callOptions(
 ): CallOptions {
   const { meta } = context;
   const passed = passedOn(meta);
-  const said = (message: string): string => words.progress?.(message) ?? message;
   const level = LOGGING_LEVELS[Context.callOf(context).caller.logLevel];
   return {
     timeoutMs,
@@ -289,7 +294,11 @@ function callOptions(
       ? {}
       : {
           onProgress: ({ progress, total, message }) =>
-            void context.progress(progress, total, message === undefined ? message : said(message)),
+            void context.progress(
+              progress,
+              total,
+              message === undefined ? message : (words.progress?.(message) ?? message),
+            ),
         }),
     ...(level === undefined || client.capabilities.logging === undefined
       ? {}
@@ -337,7 +346,8 @@ function faultOf(kind: RelayedItem["kind"], result: JsonObject): string | undefi
   if (isJsonObject(result["task"])) return "it made a task of the call, and nobody asked for one";
   if (content === undefined && structuredContent !== undefined) return undefined;
   if (!Array.isArray(content)) return "the result of the call has no content";
-  if (!["boolean", "undefined"].includes(typeof result["isError"])) return "isError is neither true nor false";
+  const { isError } = result;
+  if (isError !== undefined && typeof isError !== "boolean") return "isError is neither true nor false";
   const odd = content.some((block) => !isJsonObject(block) || !BLOCKS.has(block["type"]));
   if (odd) return "the result of the call has content of an unknown kind";
   return content.every(isBlock) ? undefined : "the result of the call has content that lacks what its kind has";
@@ -345,8 +355,9 @@ function faultOf(kind: RelayedItem["kind"], result: JsonObject): string | undefi
 
 function isBlock(block: JsonObject): boolean {
   const { type, resource, annotations, _meta: meta } = block;
-  if (![annotations, meta].every((each) => each === undefined || isJsonObject(each))) return false;
-  if (!(BLOCKS.get(type) ?? []).every((member) => typeof block[member] === "string")) return false;
+  if (annotations !== undefined && !isJsonObject(annotations)) return false;
+  if (meta !== undefined && !isJsonObject(meta)) return false;
+  for (const member of BLOCKS.get(type) ?? []) if (typeof block[member] !== "string") return false;
   return type !== "resource" || isContents(resource);
 }
 
@@ -379,9 +390,9 @@ function cleaned(answer: JsonObject): JsonObject {
 }
 
 /** Rejects with INVALID_RESPONSE where structured content is not what the definition promises. */
-async function keepsPromise(client: Client, known: KnownTool | undefined, result: JsonObject): Promise<void> {
+async function keepsPromise(client: Client, known: KnownTool, result: JsonObject): Promise<void> {
   const { resultType, isError } = result;
-  if (known?.outputSchema === undefined || isError === true || resultType === "input_required") return;
+  if (known.outputSchema === undefined || isError === true || resultType === "input_required") return;
   if (revisionOf(client.revision)?.rules.structuredContent === "none") return;
   // What is wrong with it would repeat what it says.
   if ((await promiseFault(known, result)) === undefined) return;
@@ -394,12 +405,12 @@ async function runTask(client: Client, call: ToolCall, options: CallOptions): Pr
   const task = Context.callOf(call.context);
   const decided = client.era === "stateless" && task instanceof TaskCall;
   const announce = (): void => {
-    if (!(task instanceof TaskCall) || !task.inLine) return;
-    task.inLine = false;
+    if (!(task instanceof TaskCall) || !task.undecided) return;
+    task.undecided = false;
     task.run.onAsk();
   };
   // The server decides what becomes a task: until it has, this call is none either.
-  if (decided) task.inLine = true;
+  if (decided) task.undecided = true;
   else announce();
   const handle = await client.callTask(call.name, call.arguments, options);
   if (handle.id !== undefined) announce();
@@ -429,7 +440,8 @@ class Questioner implements CallAnswers {
   readonly #words: RelayedWords;
   readonly #context: Context;
   readonly #among: readonly Call[] | undefined;
-  readonly #asked: Map<string, number>;
+  /** Questions so far, by method. Most calls ask nothing. */
+  #asked: Map<string, number> | undefined;
   #followed: Call | undefined;
 
   constructor(name: string, context: Context, words: RelayedWords, within: Within = {}) {
@@ -437,17 +449,17 @@ class Questioner implements CallAnswers {
     this.#name = name;
     this.#context = context;
     this.#among = within.among;
-    this.#asked = within.asked ?? new Map();
+    this.#asked = within.asked;
     this.#follow();
   }
 
   among(calls: readonly Call[]): Answers {
-    return new Questioner(this.#name, this.#context, this.#words, { among: calls, asked: this.#asked });
+    return new Questioner(this.#name, this.#context, this.#words, { among: calls, asked: (this.#asked ??= new Map()) });
   }
 
   /** Questions put to a person so far. */
   get elicited(): number {
-    return this.#asked.get("elicitation/create") ?? 0;
+    return this.#asked?.get("elicitation/create") ?? 0;
   }
 
   /** An answer may have come with another request: from then on it is that one's to cancel. */
@@ -460,15 +472,24 @@ class Questioner implements CallAnswers {
     else call.whenCancelled(cancel);
   }
 
-  readonly elicit: NonNullable<Answers["elicit"]> = async (request) => {
-    const answer = await this.#ask("elicitation/create", request);
-    return (answer ?? { action: "cancel" }) as unknown as ElicitResult;
-  };
+  // Made when something is asked: most calls ask nothing.
+  get elicit(): NonNullable<Answers["elicit"]> {
+    return async (request) => {
+      const answer = await this.#ask("elicitation/create", request);
+      return (answer ?? { action: "cancel" }) as unknown as ElicitResult;
+    };
+  }
 
-  readonly sample: NonNullable<Answers["sample"]> = async (request) =>
-    (await this.#ask("sampling/createMessage", request)) as unknown as CreateMessageResult | undefined;
+  get sample(): NonNullable<Answers["sample"]> {
+    return async (request) =>
+      (await this.#ask("sampling/createMessage", request)) as unknown as CreateMessageResult | undefined;
+  }
 
-  readonly roots = async (): Promise<Awaited<ReturnType<Context["roots"]>>> => {
+  get roots(): () => Promise<Awaited<ReturnType<Context["roots"]>>> {
+    return () => this.#askRoots();
+  }
+
+  async #askRoots(): Promise<Awaited<ReturnType<Context["roots"]>>> {
     try {
       const pass = async (): Promise<JsonObject> => ({ roots: await this.#context.roots() });
       const answer = await this.#questioned("roots/list", {}, pass);
@@ -479,7 +500,7 @@ class Questioner implements CallAnswers {
     } finally {
       this.#follow();
     }
-  };
+  }
 
   /** The answer; undefined where none came in time. Rejects with the refusal of the client, in its own number. */
   async #ask(method: RelayedQuestion["method"], params: object): Promise<JsonObject | undefined> {
@@ -502,8 +523,9 @@ class Questioner implements CallAnswers {
   ): Promise<JsonObject | undefined> {
     const { question } = this.#words;
     const call = Context.callOf(this.#context);
-    const number = (this.#asked.get(method) ?? 0) + 1;
-    this.#asked.set(method, number);
+    const asked = (this.#asked ??= new Map());
+    const number = (asked.get(method) ?? 0) + 1;
+    asked.set(method, number);
     if (question === undefined) return pass(params);
     return question({ call, among: this.#among ?? [call], method, number, params }, pass);
   }

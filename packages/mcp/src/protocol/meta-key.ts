@@ -42,10 +42,12 @@ export function metaFault(meta: Meta | undefined): string | undefined {
 export function isReservedMetaKey(key: string, { rules }: Revision): boolean {
   const slash = key.indexOf("/");
   if (slash < 0) return BARE_KEYS.has(key);
-  const labels = key.slice(0, slash).split(".");
-  if (rules.metaReservation === "second") return isOurs(labels[1]);
-  return labels.slice(0, -1).some(isOurs);
+  if (rules.metaReservation === "second") return SECOND_IS_OURS.test(key);
+  return key.slice(0, slash).split(".").slice(0, -1).some(isOurs);
 }
+
+/** Every `_meta` that is passed on is looked at, so nothing is taken apart for it. */
+const SECOND_IS_OURS = /^[^./]*\.(?:mcp|modelcontextprotocol)[./]/;
 
 function isOurs(label: string | undefined): boolean {
   return label === "mcp" || label === "modelcontextprotocol";

@@ -9,7 +9,7 @@ import type { Identity } from "../../jsonrpc/transport.js";
 import { REVISIONS } from "../../protocol/revisions/all.js";
 import type { ServerCore } from "../../server/core.js";
 import { coreOf, type LeanServer } from "../../server/lean-server.js";
-import type { ServerTasks } from "../../server/tasks/server-tasks.js";
+import { noSuchTask } from "../../server/tasks/task-store.js";
 import { KeepAlive, StreamKeeper } from "./event-stream.js";
 import type { HttpExchange } from "./exchange.js";
 import type { ClusterMember, LocalEnd } from "./http-cluster.js";
@@ -227,8 +227,8 @@ function localEnd(core: ServerCore, site: HttpSite, streamable: StreamableHttp):
       streamable.hear(news);
       if (news.kind !== "session" && news.kind !== "notifications/cancelled") core.hear(news);
     },
-    // Asked only of the process that made the task, which so has tasks.
-    errand: (errand) => (core.tasks as ServerTasks).errand(errand),
+    // A process that made the task may be back under its name as one without tasks.
+    errand: (errand) => core.tasks?.errand(errand) ?? Promise.reject(noSuchTask()),
     report: core.report,
   };
 }

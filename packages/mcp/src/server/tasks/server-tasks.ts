@@ -19,12 +19,13 @@ import { Session } from "../session.js";
 import { DirectedFace, RequestedFace, requireTasks, taskDetail, type TaskFace } from "./task-face.js";
 import { TaskCall, type TaskRun } from "./task-run.js";
 import { MemoryTaskStore, ownerOf, type Settled, TaskManager, conclude, settled } from "./task-manager.js";
-import type { TaskRecord, TaskStore } from "./task-store.js";
+import { noSuchTask, type TaskRecord, type TaskStore } from "./task-store.js";
 import { peerWords } from "../../jsonrpc/visible-text.js";
 import {
   CANCEL_TASK,
   type CreateTaskResult,
   GET_TASK,
+  isFinal,
   LIST_TASKS,
   TASK_RESULT,
   UPDATE_TASK,
@@ -154,7 +155,10 @@ export class ServerTasks {
       what === "cancel"
         ? await this.#manager.cancel(taskId, principal)
         : await this.#manager.running(taskId, principal)?.run.ended;
-    return ended ?? this.#manager.find(taskId, principal);
+    const record = ended ?? (await this.#manager.find(taskId, principal));
+    // It ran in a process that had the name of this one before: nobody runs it any more.
+    if (!isFinal(record.task.status)) throw noSuchTask();
+    return record;
   }
 
   /** Ends every task that runs: each is kept as failed, so that whoever asks later learns why. */
@@ -282,8 +286,12 @@ function announcement(call: TaskCall, graceMs: number): Promise<Early> {
       call.announced = true;
       resolve(undefined);
     };
+    const timeUp = (): void => {
+      if (!call.undecided) announce();
+    };
+    // Nobody fetches what is asked within a task that no client knows of.
     call.run.onAsk = announce;
-    call.onEnter = () => (graceMs === 0 ? announce() : void setTimeout(announce, graceMs));
+    call.onEnter = () => (graceMs === 0 ? announce() : void setTimeout(timeUp, graceMs));
   });
 }
 

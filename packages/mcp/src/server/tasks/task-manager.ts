@@ -6,7 +6,7 @@ import type { Task } from "../../protocol/extensions/tasks.js";
 import { ToolError, toBase64Url } from "../content.js";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../limits.js";
 import { type TaskCall, TaskRun } from "./task-run.js";
-import type { TaskPage, TaskRecord, TaskStore } from "./task-store.js";
+import { noSuchTask, type TaskPage, type TaskRecord, type TaskStore } from "./task-store.js";
 import { byCodeUnit } from "../registry.js";
 import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
 import { AskError } from "../ask.js";
@@ -192,10 +192,7 @@ export class TaskManager {
     if (running !== undefined) return running.run.concluded ? running.run.ended : running.run.record();
     const kept = await this.#office.store.get(taskId, principal);
     if (kept !== undefined) return kept;
-    throw new RpcError(ErrorCode.InvalidParams, "There is no such task: it may have expired", {
-      path: "/taskId",
-      constraint: "the id of a task of yours",
-    });
+    throw noSuchTask();
   }
 
   /** Ends all that runs, because the server stops. */

@@ -171,6 +171,8 @@ export class TaskCall extends Call {
   announced = false;
   /** Set when the handler asked by hand before that: its answer is the questions, and there is no task yet. */
   inLine = false;
+  /** Set while another server decides whether this becomes a task: no time makes it one then, but a question of it does. */
+  undecided = false;
   /** Whether its client cancelled it. Middleware may end a call too, and then answers for it. */
   unwanted = false;
   /** Called when the handler is reached. */

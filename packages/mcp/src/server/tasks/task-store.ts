@@ -1,5 +1,6 @@
 // Where tasks are kept: the interface a store implements, and what it keeps of a task.
 import type { MaybePromise } from "../../endpoint/call.js";
+import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
 import type { Task } from "../../protocol/extensions/tasks.js";
 
@@ -33,4 +34,12 @@ export interface TaskStore {
   /** Records of a principal in the order of their ids. */
   list(principal: string | undefined, page: TaskPage): MaybePromise<readonly TaskRecord[]>;
   delete(taskId: string): MaybePromise<void>;
+}
+
+/** What is answered about a task that does not exist, has expired, is somebody else's, or was lost with the process that ran it. */
+export function noSuchTask(): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, "There is no such task: it may have expired", {
+    path: "/taskId",
+    constraint: "the id of a task of yours",
+  });
 }
