@@ -124,7 +124,7 @@ inBrowser("what a person decides on the page", (browser) => {
       await show(page, "audit");
       await page.getByRole("heading", { name: "Was the log changed?" }).waitFor();
       await page.getByRole("button", { name: "Verify every record" }).click();
-      await page.getByRole("heading", { name: "Nobody changed the log" }).waitFor();
+      await page.getByRole("heading", { name: /^Nobody had changed the log when it was verified/ }).waitFor();
       await page.getByText("not covered: records cut from its end").waitFor();
       await page.getByText(/records that this console has read are all there/).waitFor();
       await show(page, "now");
