@@ -132,16 +132,8 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
       const wanted = await wantedIn(state, commands, query);
       return { json: state.calls.totals(wanted, { from, to, parts: PARTS, lanes: query.has("lanes") }) };
     },
-    "GET /api/export": async ({ query }) => {
-      const wanted = await wantedIn(state, commands, query);
-      const file = `audit-${query.has("all") ? "records" : "calls"}-${new Date().toISOString().slice(0, 10)}.jsonl`;
-      return { file, lines: query.has("all") ? everyRecord(state, wanted) : exported(state, wanted) };
-    },
-    "GET /api/record": async ({ query }) => ({
-      json: await recordAt(state, query.get("file") ?? "", numberIn(query, "line") ?? 0),
-    }),
     "POST /api/answer": async ({ body }) => ({ json: await answer(state, body) }),
-    "POST /api/verify": async () => ({ json: await state.verify((files) => commands.verify(files)) }),
+    ...logRoutes(state, commands),
     ...policyRoutes(state, commands),
     ...serverRoutes(state, commands),
     "POST /api/definitions": async () => ({ json: await commands.definitions(policiesInUse(state, commands)) }),
@@ -158,6 +150,21 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     const route = routes[`${request.method} ${request.path}`];
     if (route === undefined) throw new ConsoleFault(404, "There is no such thing to ask.", "Load the page again.");
     return route(request);
+  };
+}
+
+/** What is read of the logs as they are written, and whether they are as they were. */
+function logRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<Record<string, Route>> {
+  return {
+    "GET /api/export": async ({ query }) => {
+      const wanted = await wantedIn(state, commands, query);
+      const file = `audit-${query.has("all") ? "records" : "calls"}-${new Date().toISOString().slice(0, 10)}.jsonl`;
+      return { file, lines: query.has("all") ? everyRecord(state, wanted) : exported(state, wanted) };
+    },
+    "GET /api/record": async ({ query }) => ({
+      json: await recordAt(state, query.get("file") ?? "", numberIn(query, "line") ?? 0),
+    }),
+    "POST /api/verify": async () => ({ json: await state.verify((files) => commands.verify(files)) }),
   };
 }
 

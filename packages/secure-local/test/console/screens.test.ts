@@ -1,7 +1,7 @@
 // What a person does with Policy, Definitions, Audit, Clients and an opened call in a browser, beyond the first look at them.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Download, Locator, Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { approvePlugins, run } from "../cli/command.js";
 import { contextOf, inBrowser, LONG, opened, show, started } from "./in-browser.js";
@@ -47,10 +47,7 @@ async function saved(page: Page, from: string, to: string): Promise<void> {
 }
 
 async function kept(page: Page, button: string): Promise<{ readonly name: string; readonly lines: string[] }> {
-  const [file] = (await Promise.all([
-    page.waitForEvent("download"),
-    page.getByRole("button", { name: button }).click(),
-  ])) as [Download, void];
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button }).click()]);
   const path = await file.path();
   return { name: file.suggestedFilename(), lines: readFileSync(path, "utf8").trim().split("\n") };
 }
