@@ -40,7 +40,7 @@ export function Proof(): JSX.Element {
     (each) => each.changed !== undefined && !proof?.found.some(({ file, ok }) => file === each.file && !ok),
   );
   const broken = proof?.found.filter(({ ok }) => !ok) ?? [];
-  const intact = proof?.found.filter(({ ok }) => ok) ?? [];
+  const intact = proof?.found.filter(({ ok, file }) => ok && !changed.some((each) => each.file === file)) ?? [];
   const unknown = logs.value.filter(({ file }) => !proof?.found.some((each) => each.file === file));
   return (
     <section aria-labelledby="audit-chain">

@@ -5,8 +5,10 @@ import { Brief, visible } from "./parts.js";
 
 const WIDTH = 1_000;
 const ROW = 22;
-/** Characters of a name that the picture has room for. */
-const MAX_NAME = 84;
+/** Characters of a name, and of a kind, that the picture has room for. */
+const MAX_NAME = 86;
+
+const MAX_KIND = 26;
 
 interface Line {
   readonly name: string;
@@ -65,14 +67,14 @@ export function Reach({ of }: { readonly of: readonly ReachedKind[] }): JSX.Elem
           <g key={index} class={isDenied ? "reach-never" : "reach-may"}>
             {isDenied ? (
               // Nothing leads to it.
-              <path d={`M372 ${y - 12} l8 8 m0 -8 l-8 8`} />
+              <path d={`M392 ${y - 12} l8 8 m0 -8 l-8 8`} />
             ) : (
               <path d={`M124 ${height / 2} C 180 ${height / 2}, 180 ${y - 8}, 220 ${y - 8}`} />
             )}
             <text class="reach-kind" x={226} y={y - 4}>
-              {visible(shortened(label, 20))}
+              {visible(shortened(label, MAX_KIND))}
             </text>
-            <text x={390} y={y - 4}>
+            <text x={410} y={y - 4}>
               {visible(shortened(name, MAX_NAME))}
               <title>{visible(name)}</title>
             </text>

@@ -119,14 +119,9 @@ function Export({ of: { from: since, to: until, calls, events = {} } }: { readon
         <Action label="Export all records" act={() => exportRecords(time)} disabled={calls + count === 0} />
       </div>
       <p class="note">
-        The calls are every record of {calls === 1 ? "the one call" : `the ${calls} calls`} of this time. All records
-        are {count} more
-        {count > 0 && (
-          <>
-            : <Shown text={others.map(([kind, each]) => `${kind} ${each}`).join(", ")} />
-          </>
-        )}
-        . Both are a copy: only the log itself can be verified.
+        The calls: every record of {calls === 1 ? "one call" : `${calls} calls`}. All records: those, and{" "}
+        {count === 0 ? "no other" : <Shown text={others.map(([kind, each]) => `${each} ${kind}`).join(", ")} />}. Both
+        are a copy: only the log itself can be verified.
       </p>
     </>
   );

@@ -271,7 +271,7 @@ function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
       {row.asked && difference !== undefined && <Difference of={difference} />}
       <h4>Steps</h4>
       <Steps of={steps} />
-      <p class="note">By the times of the records: writing one down takes a moment, too.</p>
+      {steps.length > 1 && <p class="note">By the times of the records: writing one down takes a moment, too.</p>}
       {hops.length > 1 && <Hops of={hops} />}
       <h4>Result</h4>
       {result === "" ? <NoResult outcome={row.outcome} /> : <Shown text={result} block />}

@@ -129,12 +129,13 @@ inBrowser("what a person decides on the page", (browser) => {
       await page.getByText(/records that this console has read are all there/).waitFor();
       await show(page, "now");
       await show(page, "audit");
-      await page.getByText("Verified at").waitFor();
+      await page.getByRole("heading", { name: /^Nobody had changed the log when it was verified/ }).waitFor();
       const log = join(watched.home, "state/mcp-secure-local/audit.log");
       const lines = readFileSync(log, "utf8").trimEnd().split("\n");
       writeFileSync(log, `${lines.slice(0, -2).join("\n")}\n`);
       await page.getByRole("heading", { name: "The log was changed" }).waitFor();
       expect(await page.locator("main h2").first().innerText()).toBe("The log was changed");
+      expect(await page.getByText("not changed", { exact: true }).count()).toBe(0);
       await show(page, "now");
       await problem.filter({ hasText: "was changed: this console had read" }).getByText("See where").click();
       await page.locator(".broken").getByText("taken from its end").waitFor();
