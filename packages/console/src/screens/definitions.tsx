@@ -4,6 +4,7 @@ import type { ComponentChildren, JSX } from "preact";
 import type { DefinitionFinding, OfferedDefinitions, OfferedItem, ShownDefinitions } from "../api.js";
 import { servers } from "../live.js";
 import { Action, Empty, Moment, Shown, State } from "../parts.js";
+import { type Mark, marksIn } from "../marks.js";
 import { post } from "../request.js";
 import { wordDiff } from "../word-diff.js";
 
@@ -289,7 +290,7 @@ function Difference({ of: { at, before, now }, findings }: DifferenceProps): JSX
           ) : before === now ? (
             <Marked text={now} findings={findings} />
           ) : (
-            <Pieces of={is} marks={marksIn(now, findings)} />
+            <Pieces of={is} marks={marksOf(now, findings)} />
           )}
         </p>
       )}
@@ -298,20 +299,11 @@ function Difference({ of: { at, before, now }, findings }: DifferenceProps): JSX
   );
 }
 
-/** A part of a text that the inspection found. */
-interface Mark {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Where in a text what was found stands, however its words are parted there; what it had to write in another way stands below it alone. */
-function marksIn(text: string, findings: readonly DefinitionFinding[]): Mark[] {
-  return findings
-    .map(({ excerpt }) => excerpt.replace(/…$/, "").trim())
-    .filter((words) => words !== "")
-    .map((words) => new RegExp(words.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/\s+/g, "\\s+"), "iu").exec(text))
-    .flatMap((found) => (found === null ? [] : [{ start: found.index, end: found.index + found[0].length }]))
-    .sort((a, b) => a.start - b.start);
+function marksOf(text: string, findings: readonly DefinitionFinding[]): Mark[] {
+  return marksIn(
+    text,
+    findings.map(({ excerpt }) => excerpt),
+  );
 }
 
 function Marked({
@@ -321,7 +313,7 @@ function Marked({
   readonly text: string;
   readonly findings: readonly DefinitionFinding[];
 }): JSX.Element {
-  return <>{marked(text, 0, marksIn(text, findings))}</>;
+  return <>{marked(text, 0, marksOf(text, findings))}</>;
 }
 
 interface PiecesProps {

@@ -30,23 +30,36 @@ export async function* recordsOf(
   logs: readonly string[],
   { since = -Infinity, until = Infinity }: { readonly since?: number | undefined; readonly until?: number | undefined },
 ): AsyncIterable<string> {
-  const readers = logs.map((log) => inTime(log)[Symbol.asyncIterator]());
-  const heads = await Promise.all(readers.map((reader) => reader.next()));
-  for (;;) {
-    let first = -1;
-    for (const [index, head] of heads.entries()) {
-      const before = heads[first];
-      if (head.done !== true && (before === undefined || before.done === true || head.value.at < before.value.at))
-        first = index;
+  const readers = logs.map((log) => inTime(log));
+  try {
+    const heads = await Promise.all(readers.map((reader) => reader.next()));
+    for (;;) {
+      const first = earliest(heads);
+      const [head, reader] = [heads[first], readers[first]];
+      if (head === undefined || head.done === true || reader === undefined) return;
+      if (head.value.at >= since && head.value.at < until) yield head.value.text;
+      heads[first] = await reader.next();
     }
-    const [head, reader] = [heads[first], readers[first]];
-    if (head === undefined || head.done === true || reader === undefined) return;
-    if (head.value.at >= since && head.value.at < until) yield head.value.text;
-    heads[first] = await reader.next();
+  } finally {
+    await Promise.all(readers.map((reader) => reader.return(undefined)));
   }
 }
 
-async function* inTime(log: string): AsyncGenerator<{ readonly at: number; readonly text: string }, undefined> {
+interface Timed {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** Which of them is the first by its time; -1 where none is left. */
+function earliest(heads: readonly IteratorResult<Timed>[]): number {
+  let first = -1;
+  let least = Infinity;
+  for (const [index, head] of heads.entries())
+    if (head.done !== true && (first < 0 || head.value.at < least)) [first, least] = [index, head.value.at];
+  return first;
+}
+
+async function* inTime(log: string): AsyncGenerator<Timed, undefined> {
   for (const file of [...archivesOf(log), log]) {
     if (!existsSync(file)) continue;
     for await (const text of linesOf(file, "utf8")) {
@@ -57,6 +70,12 @@ async function* inTime(log: string): AsyncGenerator<{ readonly at: number; reado
   return undefined;
 }
 
-function linesOf(file: string, encoding: "latin1" | "utf8"): AsyncIterable<string> {
-  return createInterface({ input: createReadStream(file, { encoding }), crlfDelay: Infinity });
+/** The file is closed also where nobody reads to its end. */
+async function* linesOf(file: string, encoding: "latin1" | "utf8"): AsyncIterable<string> {
+  const input = createReadStream(file, { encoding });
+  try {
+    yield* createInterface({ input, crlfDelay: Infinity });
+  } finally {
+    input.destroy();
+  }
 }

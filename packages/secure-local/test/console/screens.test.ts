@@ -155,6 +155,14 @@ inBrowser("the screens of the console", (browser) => {
     // Those that were over their rate are refused either way.
     const without = await tries(", calculate,", ",");
     expect(without).toHaveLength(3);
+    // Decided by a text that is not in force any more: then all of it is counted.
+    writeFileSync(watched.policy, `${readFileSync(watched.policy, "utf8")}# another text\n`);
+    await page.getByRole("button", { name: "Drop this change" }).click();
+    await show(page, "calls");
+    await show(page, "policy");
+    await expect.poll(() => editor(page).inputValue()).toContain("# another text");
+    expect(await tries("calculate: 3", "calculate: 1")).toHaveLength(2);
+    expect(await tries(", calculate,", ",")).toHaveLength(3);
     const wider = await tries("calculate: 3", "calculate: 30");
     expect(wider).toHaveLength(2);
     for (const each of wider) expect(each).toMatch(/denied by the policy in force.*allowed/s);
