@@ -284,8 +284,11 @@ inBrowser("the screens of the console", (browser) => {
       const { page, conduct } = await opened(await contextOf(browser()), watched);
       await show(page, "clients");
       await page.getByText("1 of 3").waitFor();
-      await call(watched, "calculate", { expression: "1+1" });
-      await page.getByText("2 of 3").waitFor({ timeout: 3_000 });
+      // A look at the processes that is due anyway may come in time once, but not twice.
+      for (const used of [2, 3]) {
+        await call(watched, "calculate", { expression: `${used}+1` });
+        await page.getByText(`${used} of 3`).waitFor({ timeout: 3_000 });
+      }
       await page.locator("table button").first().click();
       await page.locator(".call").first().waitFor();
       expect(page.url()).toMatch(/since=\d+/);
