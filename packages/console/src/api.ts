@@ -45,7 +45,8 @@ export interface CallDetail {
   readonly steps: readonly { readonly label: string; readonly ms: number; readonly took?: number | undefined }[];
   /** Each hop of the request: the client's to us, and ours to the server behind it where the call took that way. */
   readonly hops: readonly Hop[];
-  /** The line of the policy that decided, as it is written there now; absent where the policy has changed since. */
+  /** The line of the policy as it is now that says what decided, and its text; absent where none does any more. */
+  readonly lineNow?: number | undefined;
   readonly policyLine?: string | undefined;
   /** What differs from the last call of this tool that a person approved; absent when there is none. */
   readonly difference?: readonly DifferentArgument[] | undefined;
@@ -275,7 +276,8 @@ export interface Totals {
   readonly byClient: readonly Count[];
   readonly byName: readonly Count[];
   readonly byRule: readonly Count[];
-  /** The busiest clients and tools over the parts of the time; where they were asked for. */
+  /** Records of the time that are of no call, by their kind; and the busiest clients and tools over its parts. Where they were asked for. */
+  readonly events?: Readonly<Record<string, number>> | undefined;
   readonly lanes?: { readonly client: readonly Lane[]; readonly name: readonly Lane[] } | undefined;
 }
 
@@ -358,6 +360,8 @@ export interface Verification {
   readonly signed?: readonly number[] | undefined;
   readonly badFile?: string | undefined;
   readonly firstBadLine?: number | undefined;
+  /** Records that there are or were, as far as this console knows; where it is not all of `records`. */
+  readonly total?: number | undefined;
   readonly reason?: string | undefined;
   readonly notes: readonly string[];
   /** The command that shows more. */
@@ -371,8 +375,12 @@ export interface PolicyState {
   /** SHA-256 of the text, to be given back when it is saved. */
   readonly digest: string;
   readonly text: string;
-  /** Calls that each line decided, by its number from 1, under this very policy. */
+  /** Calls that each line decided, by its number from 1: under this policy, or under another with the same rule. */
   readonly decided: Readonly<Record<number, { readonly allowed: number; readonly denied: number }>>;
+  /** When the oldest call was made that is counted; absent where there is none. */
+  readonly since?: number | undefined;
+  /** When the text was saved here, while the file is still that: then it can be undone. */
+  readonly saved?: { readonly at: number } | undefined;
   readonly fault?: string | undefined;
 }
 
@@ -392,13 +400,28 @@ export interface Explanation {
 export interface Trial {
   /** Faults of the text, each with its place; empty when it can be used. */
   readonly faults: string;
+  /** Calls that were tried, rate limits counted; and those that no policy can be asked about. */
   readonly calls: number;
+  readonly untried: number;
   readonly changed: readonly {
     readonly row: CallRow;
     readonly before: string;
     readonly now: string;
     readonly rule: string;
   }[];
+}
+
+/** A kind of thing that a policy lets be reached, and what of it is denied. */
+export interface ReachedKind {
+  readonly kind: string;
+  readonly reached: readonly string[];
+  readonly denied: readonly string[];
+}
+
+/** A line of a log, with the call that this console read there. */
+export interface LogRecordShown {
+  readonly text: string;
+  readonly call?: CallRow | undefined;
 }
 
 /** Every refusal: what happened, and what to do. */

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useSignal } from "@preact/signals";
 import type { Bucket, Lane, Verification } from "./api.js";
-import { Brief, clock, duration, visible } from "./parts.js";
+import { Brief, clock, dayAndClock, duration, visible } from "./parts.js";
 
 /** Parts of a picture that the keyboard goes through: Tab leads to one of them, the arrow keys from there, Enter chooses. */
 function useRoving(
@@ -50,6 +50,13 @@ function countsText({ ok, failed, denied }: Pick<Bucket, "ok" | "failed" | "deni
 
 const WIDTH = 600;
 const HEIGHT = 90;
+/** Milliseconds from which on a time of day alone does not say which day. */
+const LONG_MS = 20 * 3_600_000;
+
+/** How a moment of a picture is told: with its day where the picture is of more than one. */
+function telling(buckets: readonly Bucket[]): (at: number) => string {
+  return (buckets.at(-1)?.at ?? 0) - (buckets[0]?.at ?? 0) > LONG_MS ? dayAndClock : clock;
+}
 
 interface BarsProps {
   readonly buckets: readonly Bucket[];
@@ -65,6 +72,7 @@ export function Bars({ buckets, label, choose }: BarsProps): JSX.Element {
   const scale = (count: number): number => (count / most) * (HEIGHT - 4);
   const span = (buckets[1]?.at ?? 0) - (buckets[0]?.at ?? 0);
   const roving = useRoving(buckets.length, 1);
+  const told = telling(buckets);
   return (
     <figure class="bars">
       <svg
@@ -80,7 +88,7 @@ export function Bars({ buckets, label, choose }: BarsProps): JSX.Element {
             ["failed", failed, ok],
             ["denied", denied, ok + failed],
           ] as const;
-          const title = `${clock(at)}: ${countsText({ ok, failed, denied })}`;
+          const title = `${told(at)}: ${countsText({ ok, failed, denied })}`;
           return (
             <g key={at} class="bar" {...roving.item(index, title, () => choose?.(at, at + span))}>
               <title>{title}</title>
@@ -100,7 +108,7 @@ export function Bars({ buckets, label, choose }: BarsProps): JSX.Element {
         })}
       </svg>
       <figcaption>
-        <span>{buckets[0] === undefined ? "" : clock(buckets[0].at)}</span>
+        <span>{buckets[0] === undefined ? "" : told(buckets[0].at)}</span>
         <span>{label}</span>
         <span>now</span>
       </figcaption>
@@ -179,6 +187,7 @@ export function Lanes({ title, of, buckets, none, choose }: LanesProps): JSX.Ele
   // On a scale of powers, so that one call is seen beside a thousand.
   const strength = (count: number): number => Math.ceil((Math.log1p(count) / Math.log1p(most)) * STRENGTHS);
   const roving = useRoving(of.length * columns, of.length);
+  const told = telling(buckets);
   return (
     <figure class="lanes">
       <figcaption>{title}</figcaption>
@@ -200,7 +209,7 @@ export function Lanes({ title, of, buckets, none, choose }: LanesProps): JSX.Ele
         {of.flatMap(({ name, parts }, lane) =>
           parts.map((part, index) => {
             const at = buckets[index]?.at ?? 0;
-            const label = `${visible(name === "" ? none : name)}, ${clock(at)}: ${countsText(part)}`;
+            const label = `${visible(name === "" ? none : name)}, ${told(at)}: ${countsText(part)}`;
             const kind = part.denied > 0 ? "denied" : part.failed > 0 ? "failed" : "ok";
             const count = sums[lane]?.[index] ?? 0;
             return (
@@ -229,17 +238,21 @@ export function Lanes({ title, of, buckets, none, choose }: LanesProps): JSX.Ele
   );
 }
 
+/** Width of a break and of what follows it, at least. */
+const BROKEN = 40;
+
 /** A log as a line of its records, with a mark where each signed checkpoint stands, broken where a record does not verify. */
 export function Chain({ of }: { readonly of: Verification }): JSX.Element {
-  const { ok, records, checkpoints, signed = [], reason = "", files } = of;
-  // What stands behind a break is not known: the last eighth of the line is for that.
-  const end = ok ? WIDTH - 20 : (WIDTH * 7) / 8;
+  const { ok, records, checkpoints, signed = [], reason = "", files, total = records } = of;
+  // What stands behind a break is not known but by number; at least that much of the line is for it.
+  const known = Math.max(1, ok ? records : total);
+  const end = ok ? WIDTH - 20 : 8 + Math.min(1, records / known) * (WIDTH - BROKEN - 8);
   const x = (record: number): number => 4 + (record / Math.max(1, records)) * (end - 8);
   const last = signed.at(-1);
   const covered = last === undefined ? "" : `, the last one at record ${last}`;
   const words = ok
     ? `${records} records, every one follows the one before`
-    : `broken after ${records} records: ${reason}`;
+    : `broken after ${records} of ${known} records: ${reason}`;
   const about = checkpoints === undefined ? "" : `; ${checkpoints} signed checkpoints${covered}`;
   return (
     <figure class="chain-picture">
@@ -268,6 +281,7 @@ export function Chain({ of }: { readonly of: Verification }): JSX.Element {
         </span>
         <span>
           {ok ? "record" : "broken after"} {records}
+          {!ok && total > records && ` of ${total}`}
         </span>
       </figcaption>
     </figure>
@@ -303,63 +317,5 @@ export function Steps({ of }: StepsProps): JSX.Element {
         </li>
       ))}
     </ol>
-  );
-}
-
-/** What a policy reaches: the program on the left, what may be reached on the right, by kind. */
-export function Reach({ of }: { readonly of: Readonly<Record<string, readonly string[]>> }): JSX.Element {
-  const kinds = Object.entries(of).filter(([, names]) => names.length > 0);
-  const lines = kinds.flatMap(([kind, names]) => names.map((name) => [kind, name] as const));
-  const height = Math.max(60, lines.length * 22 + kinds.length * 8 + 10);
-  let y = 4;
-  let last = "";
-  return (
-    <>
-      <dl class="reach-list">
-        {kinds.map(([kind, names]) => (
-          <div key={kind}>
-            <dt>{kind}</dt>
-            {names.map((name) => (
-              <dd key={name}>
-                <Brief text={name} />
-              </dd>
-            ))}
-          </div>
-        ))}
-      </dl>
-      <svg
-        class="reach"
-        viewBox={`0 0 800 ${height}`}
-        role="img"
-        aria-label={kinds.map(([kind, names]) => `${kind}: ${names.join(", ")}`).join("; ")}
-      >
-        <rect class="reach-self" x={4} y={height / 2 - 20} width={120} height={40} rx={6} />
-        <text x={64} y={height / 2 + 4} text-anchor="middle">
-          AI client
-        </text>
-        {lines.map(([kind, name], index) => {
-          if (kind !== last) y += 8;
-          const first = kind !== last;
-          last = kind;
-          y += 22;
-          const middle = y - 8;
-          const never = kind === "files never";
-          return (
-            <g key={index} class={never ? "reach-never" : "reach-may"}>
-              <path d={`M124 ${height / 2} C 180 ${height / 2}, 180 ${middle}, 230 ${middle}`} />
-              {first && (
-                <text class="reach-kind" x={236} y={y - 4}>
-                  {kind}
-                </text>
-              )}
-              <text x={400} y={y - 4}>
-                {visible(name.length > 48 ? `${name.slice(0, 47)}…` : name)}
-                <title>{visible(name)}</title>
-              </text>
-            </g>
-          );
-        })}
-      </svg>
-    </>
   );
 }

@@ -4,6 +4,9 @@ import type { Count, Totals } from "./api.js";
 import { Brief, duration, Facts, Moment, Wide } from "./parts.js";
 import { go } from "./router.js";
 
+/** Milliseconds of a time that is looked at as it goes on. */
+const HOUR_MS = 3_600_002;
+
 interface CallFactsProps {
   readonly of: Totals;
   /** Facts that stand before those of the calls. */
@@ -22,7 +25,8 @@ export function CallFacts({ of: sums, before = [], label = "Calls" }: CallFactsP
       of={[
         ...before,
         [label, numbered(sums.calls, {})],
-        ["In the last minute", sums.lastMinute],
+        // Of a week nobody asks for its last minute.
+        ["In the last minute", until - since > HOUR_MS ? "" : sums.lastMinute],
         ["Denied", numbered(sums.denied, { outcome: "denied" }, true)],
         ["Failed", numbered(sums.failed, { outcome: "failed" }, true)],
         ["You were asked", numbered(sums.asked, { asked: "yes" })],

@@ -1,6 +1,7 @@
 // The page: its screens, the way between them, and what it says while the console is away.
 import { signal } from "@preact/signals";
 import { type ComponentType, type JSX, render } from "preact";
+import { watchDraft } from "./draft.js";
 import { follow, link, version, waiting } from "./live.js";
 import { Fault } from "./parts.js";
 import { RequestFault, signIn } from "./request.js";
@@ -78,5 +79,6 @@ function Badge({ screen }: { readonly screen: string }): JSX.Element | null {
 }
 
 watchAddress();
+watchDraft();
 render(<Page />, document.getElementById("page")!);
 signIn().then(follow, (error: unknown) => (signInFault.value = error));

@@ -82,9 +82,25 @@ function seen(text: string): ComponentChildren[] {
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "medium" });
 
+const EXACT = new Intl.DateTimeFormat(undefined, {
+  hour: "numeric",
+  minute: "2-digit",
+  second: "2-digit",
+  fractionalSecondDigits: 3,
+});
+
 /** A time of day, in the reader's own zone. */
 export function clock(at: number): string {
   return TIME.format(at);
+}
+
+export function dayAndClock(at: number): string {
+  return DAY_AND_TIME.format(at);
+}
+
+/** A moment to the millisecond, in the reader's own zone. */
+export function exactTime(at: number): string {
+  return Number.isFinite(at) ? EXACT.format(at) : "";
 }
 
 /** Milliseconds since 1970 that a date can hold. */
@@ -104,7 +120,8 @@ export function Moment({ at }: { readonly at: number }): JSX.Element {
 export function duration(ms: number | undefined): string {
   if (ms === undefined) return "";
   if (ms < 1) return "< 1 ms";
-  return ms < 10_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 1_000)} s`;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 9_950 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 1_000)} s`;
 }
 
 /** All of a call, with what it waited for a person. */

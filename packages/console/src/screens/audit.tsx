@@ -2,34 +2,38 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
-import type { Totals, Verification } from "../api.js";
-import { Bars, Chain, Lanes } from "../charts.js";
+import type { Totals } from "../api.js";
+import { Bars, Lanes } from "../charts.js";
 import { CallFacts, Counts } from "../counts.js";
-import { logs, now, verified } from "../live.js";
-import { Action, Command, Empty, Fault, Moment, Shown, State } from "../parts.js";
-import { get, post } from "../request.js";
-import { go } from "../router.js";
-import { exportCalls } from "./calls.js";
+import { exportCalls, exportRecords } from "../export.js";
+import { now } from "../live.js";
+import { Action, Empty, Fault, Shown } from "../parts.js";
+import { isChanged, Proof } from "../proof.js";
+import { get } from "../request.js";
+import { go, place } from "../router.js";
 
+/** Each by its word in the address, and when it began. */
 const SPANS = [
-  ["the last hour", 3_600_000],
-  ["the last day", 86_400_000],
-  ["the last week", 604_800_000],
-  ["the last month", 2_592_000_000],
+  ["hour", "the last hour", (until: number) => until - 3_600_000],
+  ["today", "today", (until: number) => new Date(until).setHours(0, 0, 0, 0)],
+  ["day", "the last day", (until: number) => until - 86_400_000],
+  ["week", "the last week", (until: number) => until - 604_800_000],
+  ["month", "the last month", (until: number) => until - 2_592_000_000],
 ] as const;
+const USUAL = SPANS[2];
 
 export function Audit(): JSX.Element {
-  const span = useSignal<number>(SPANS[1][1]);
+  const [span, , begin] = SPANS.find(([each]) => each === place.value.query.get("time")) ?? USUAL;
   const totals = useSignal<Totals | undefined>(undefined);
   const fault = useSignal<unknown>(undefined);
   const isBad = isChanged();
   useEffect(() => {
     const until = now.peek();
-    get<Totals>("/api/totals", { since: until - span.value, until, lanes: "yes" }).then(
+    get<Totals>("/api/totals", { since: begin(until), until, lanes: "yes" }).then(
       (read) => (totals.value = read),
       (error: unknown) => (fault.value = error),
     );
-  }, [span.value]);
+  }, [span]);
   const words = useSignal("");
   const sums = totals.value;
   const since = sums?.from;
@@ -39,8 +43,8 @@ export function Audit(): JSX.Element {
       <section aria-labelledby="audit-title">
         <h2 id="audit-title">Audit</h2>
         <div class="spans" role="group" aria-label="Time">
-          {SPANS.map(([name, ms]) => (
-            <button key={name} type="button" aria-pressed={span.value === ms} onClick={() => (span.value = ms)}>
+          {SPANS.map(([each, name]) => (
+            <button key={name} type="button" aria-pressed={span === each} onClick={() => go("audit", { time: each })}>
               {name}
             </button>
           ))}
@@ -62,12 +66,8 @@ export function Audit(): JSX.Element {
             />
           </label>
           <button type="submit">Search</button>
-          <Action
-            label="Export this time"
-            act={() => exportCalls({ since })}
-            disabled={sums === undefined || sums.calls === 0}
-          />
         </form>
+        {sums !== undefined && <Export of={sums} />}
         <Fault error={fault.value} />
         {sums?.calls === 0 && (
           <Empty next="Choose a longer time, or ask your AI client to use a tool.">
@@ -107,89 +107,22 @@ export function Audit(): JSX.Element {
   );
 }
 
-/** What is known of each log: what the last check found, and what the console itself saw change. The worst first. */
-function Proof(): JSX.Element {
-  const proof = verified.value;
-  const changed = logs.value.filter(
-    (each) => each.changed !== undefined && !proof?.found.some(({ file, ok }) => file === each.file && !ok),
-  );
-  const found = [...(proof?.found ?? [])].sort((a, b) => Number(a.ok) - Number(b.ok));
-  const unknown = logs.value.filter(({ file }) => !found.some((each) => each.file === file));
+/** What may be exported of a time, and what is in it. */
+function Export({ of: { from: since, to: until, calls, events = {} } }: { readonly of: Totals }): JSX.Element {
+  const others = Object.entries(events).sort(([, one], [, other]) => other - one);
+  const count = others.reduce((sum, [, each]) => sum + each, 0);
+  const time = { since: Math.floor(since), until: Math.ceil(until) };
   return (
-    <section aria-labelledby="audit-chain">
-      <h2 id="audit-chain">
-        {isChanged() ? (
-          <span class="bad">The log was changed</span>
-        ) : proof === undefined ? (
-          "Was the log changed?"
-        ) : (
-          "Nobody changed the log"
-        )}
-      </h2>
-      {changed.map(({ file, changed: why }) => (
-        <article key={file} class="broken">
-          <h3>
-            <Shown text={file} /> <State of="denied" word="changed" />
-          </h3>
-          <p class="bad" role="alert">
-            <Shown text={why ?? ""} />.
-          </p>
-        </article>
-      ))}
-      {found.map((each) => (
-        <Verified key={each.file} of={each} />
-      ))}
-      {proof !== undefined && (
-        <p class="note">
-          Verified at <Moment at={proof.at} />.
-        </p>
-      )}
-      <p>
-        Each record carries the hash of the one before it. A record that was changed, removed or added breaks the chain.
+    <>
+      <div class="answers">
+        <Action label="Export the calls" act={() => exportCalls(time)} disabled={calls === 0} />
+        <Action label="Export all records" act={() => exportRecords(time)} disabled={calls + count === 0} />
+      </div>
+      <p class="note">
+        The calls: every record of {calls === 1 ? "one call" : `${calls} calls`}. All records: those, and{" "}
+        {count === 0 ? "no other" : <Shown text={others.map(([kind, each]) => `${each} ${kind}`).join(", ")} />}. Both
+        are a copy: only the log itself can be verified.
       </p>
-      <Action label="Verify every record" act={async () => void (await post("/api/verify", {}))} />
-      <ul>
-        {unknown.map(({ file, records, fault: why }) => (
-          <li key={file}>
-            <Shown text={`${file}: ${why ?? `${records} records, not verified yet`}`} />
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-function isChanged(): boolean {
-  return (
-    verified.value?.found.some(({ ok }) => !ok) === true || logs.value.some(({ changed }) => changed !== undefined)
-  );
-}
-
-function Verified({ of }: { readonly of: Verification }): JSX.Element {
-  const { file, ok, records, files, checkpoints, badFile, firstBadLine, reason, notes, command } = of;
-  return (
-    <article class={ok ? "verified" : "broken"}>
-      <h3>
-        <Shown text={file} /> <State of={ok ? "ok" : "denied"} word={ok ? "not changed" : "changed"} />
-      </h3>
-      {files > 0 && <Chain of={of} />}
-      {ok ? (
-        <p>
-          {reason ??
-            `${records === 1 ? "One record" : `${records} records`} in ${files === 1 ? "one file" : `${files} files`}: none changed, missing or added up to the last one.`}
-          {checkpoints !== undefined && checkpoints > 0 && ` ${checkpoints} signed checkpoints agree.`}
-        </p>
-      ) : (
-        <p class="bad" role="alert">
-          Line {firstBadLine ?? "?"} of <Shown text={badFile ?? file} />: <Shown text={reason ?? ""} />. {records}{" "}
-          records before it are intact. See more with <Command>{command}</Command>
-        </p>
-      )}
-      {notes.map((note) => (
-        <p key={note} class="note">
-          <Shown text={note} />
-        </p>
-      ))}
-    </article>
+    </>
   );
 }

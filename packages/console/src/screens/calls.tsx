@@ -6,8 +6,9 @@ import type { CallDetail, CallRow, Hop } from "../api.js";
 import { Steps } from "../charts.js";
 import { CallsTable, narrow } from "../calls-table.js";
 import { newest } from "../live.js";
-import { Action, Brief, duration, Empty, Facts, Fault, Moment, Shown, State, took, Wide } from "../parts.js";
-import { addressOf, ask, get } from "../request.js";
+import { Action, Brief, duration, Empty, exactTime, Facts, Fault, Moment, Shown, State, took, Wide } from "../parts.js";
+import { exportCalls } from "../export.js";
+import { get } from "../request.js";
 import { Difference } from "../difference.js";
 import { go, place } from "../router.js";
 
@@ -208,15 +209,6 @@ function joined(live: readonly CallRow[], older: readonly CallRow[]): readonly C
   return rest.length === 0 ? live : [...live, ...rest];
 }
 
-export async function exportCalls(query: Readonly<Record<string, string | number | undefined>>): Promise<void> {
-  const response = await ask(addressOf("/api/export", query), { method: "GET" });
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
-  link.download = "audit-export.jsonl";
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
 /** One call with all its records. It is read anew when its row changes. */
 export function CallPanel({ n, close }: { readonly n: number; readonly close: () => void }): JSX.Element {
   const detail = useSignal<CallDetail | undefined>(undefined);
@@ -248,7 +240,7 @@ export function CallPanel({ n, close }: { readonly n: number; readonly close: ()
 }
 
 function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
-  const { row, reason, result, records, steps, hops, policyLine, difference, file } = call;
+  const { row, reason, result, records, steps, hops, difference, file } = call;
   return (
     <>
       <h3>
@@ -269,10 +261,7 @@ function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
           ["Server", row.server && <Shown text={row.server} />],
           ["Method", row.method],
           ["Rule", row.rule && <Shown text={row.rule} />],
-          [
-            "Line of the policy",
-            row.line === undefined ? "" : <PolicyLine key="line" line={row.line} text={policyLine} />,
-          ],
+          ["Line of the policy", (row.line ?? call.lineNow) && <PolicyLine key="line" of={call} />],
           ["Audit log", file],
         ]}
       />
@@ -282,16 +271,10 @@ function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
       {row.asked && difference !== undefined && <Difference of={difference} />}
       <h4>Steps</h4>
       <Steps of={steps} />
+      {steps.length > 1 && <p class="note">By the times of the records: writing one down takes a moment, too.</p>}
       {hops.length > 1 && <Hops of={hops} />}
       <h4>Result</h4>
-      {result === "" ? (
-        <p class="note">
-          The log has none. It has the result of each later call, cleaned, if the policy says{" "}
-          <code>audit.results: true</code>.
-        </p>
-      ) : (
-        <Shown text={result} block />
-      )}
+      {result === "" ? <NoResult outcome={row.outcome} /> : <Shown text={result} block />}
       <h4>Records</h4>
       {records.map((record, index) => (
         <Shown key={index} text={indented(record)} block />
@@ -299,6 +282,25 @@ function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
     </>
   );
 }
+
+/** Why a call has no result on record. */
+function NoResult({ outcome }: { readonly outcome: CallRow["outcome"] }): JSX.Element {
+  const why = NO_RESULT[outcome];
+  if (why !== undefined) return <p class="note">{why}</p>;
+  return (
+    <p class="note">
+      The log has none. It has the result of each later call, cleaned, if the policy says{" "}
+      <code>audit.results: true</code>.
+    </p>
+  );
+}
+
+const NO_RESULT: Readonly<Partial<Record<CallRow["outcome"], string>>> = {
+  denied: "It was refused, so no tool gave one. Why is said at the top.",
+  running: "It has not ended yet.",
+  waiting: "It has not been answered yet.",
+  lost: "Its server ended before there was one on record.",
+};
 
 /** Both hops of a call that went on to a server behind us. */
 function Hops({ of }: { readonly of: readonly Hop[] }): JSX.Element {
@@ -328,7 +330,7 @@ function Hops({ of }: { readonly of: readonly Hop[] }): JSX.Element {
                 <Brief text={ids} />
               </td>
               <td>
-                <Brief text={sent.slice(11)} />
+                <Brief text={exactTime(Date.parse(sent))} />
               </td>
               <td>{duration(ms)}</td>
             </tr>
@@ -339,13 +341,18 @@ function Hops({ of }: { readonly of: readonly Hop[] }): JSX.Element {
   );
 }
 
-function PolicyLine({ line, text }: { readonly line: number; readonly text: string | undefined }): JSX.Element {
+/** Leads to the line of today's policy that says the same, never to another one that has its number now. */
+function PolicyLine({ of: { row, lineNow, policyLine = "" } }: { readonly of: CallDetail }): JSX.Element {
+  if (lineNow === undefined) return <>{row.line} of the policy then; no line of it says this now</>;
   return (
     <>
-      <button type="button" class="link" onClick={() => go("policy", { line })}>
-        {line}
-      </button>
-      {text === undefined ? " (the policy has changed since)" : <code> {text.trim()}</code>}
+      <button type="button" class="link" onClick={() => go("policy", { line: lineNow })}>
+        {lineNow}
+      </button>{" "}
+      <code>
+        <Shown text={policyLine.trim()} />
+      </code>
+      {row.line !== undefined && row.line !== lineNow && ` (line ${row.line} then)`}
     </>
   );
 }

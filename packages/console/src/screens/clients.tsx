@@ -2,24 +2,37 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
-import type { RunningClient, Totals } from "../api.js";
-import { now, servers } from "../live.js";
+import type { RunningClient, RunningServer, Totals } from "../api.js";
+import { newest, now, servers } from "../live.js";
 import { Counts } from "../counts.js";
 import { Brief, Command, Empty, Facts, Fault, Moment, Wide } from "../parts.js";
 import { get } from "../request.js";
 import { go } from "../router.js";
 
 const WEEK_MS = 604_800_000;
+/** Milliseconds between two looks at who calls, while there are calls. */
+const AGAIN_MS = 1_000;
 
 export function Clients(): JSX.Element {
   const totals = useSignal<Totals | undefined>(undefined);
   const fault = useSignal<unknown>(undefined);
   useEffect(() => {
-    const until = now.peek();
-    get<Totals>("/api/totals", { since: until - WEEK_MS, until }).then(
-      (read) => (totals.value = read),
-      (error: unknown) => (fault.value = error),
-    );
+    let seen: unknown;
+    const look = async (): Promise<void> => {
+      if (newest.peek() === seen) return;
+      seen = newest.peek();
+      try {
+        const until = now.peek();
+        servers.value = await get<RunningServer[]>("/api/servers");
+        totals.value = await get<Totals>("/api/totals", { since: until - WEEK_MS, until: until + AGAIN_MS });
+        fault.value = undefined;
+      } catch (error) {
+        fault.value = error;
+      }
+    };
+    void look();
+    const timer = setInterval(() => void look(), AGAIN_MS);
+    return () => clearInterval(timer);
   }, []);
   return (
     <>
@@ -39,7 +52,7 @@ export function Clients(): JSX.Element {
           </Empty>
         )}
         {totals.value !== undefined && totals.value.byClient.length > 0 && (
-          <Counts title="Client" field="client" of={totals.value.byClient} none={NAMELESS} since={undefined} />
+          <Counts title="Client" field="client" of={totals.value.byClient} none={NAMELESS} since={totals.value.from} />
         )}
       </section>
     </>
@@ -91,21 +104,27 @@ function Connected(): JSX.Element {
             ]}
           />
           <Limits of={client.limits} />
-          <button
-            type="button"
-            class="link"
-            onClick={() =>
-              go("calls", {
-                client: ["", "owner"].includes(client.principal) ? client.name : `${client.principal}: ${client.name}`,
-              })
-            }
-          >
-            Its calls
-          </button>
+          <p class="answers">
+            <button type="button" class="link" onClick={() => go("calls", { client: callerOf(client) })}>
+              Its calls
+            </button>
+            <button
+              type="button"
+              class="link"
+              onClick={() => go("calls", { client: callerOf(client), text: "rate limit:" })}
+            >
+              Those over a limit, at any time
+            </button>
+          </p>
         </article>
       ))}
     </section>
   );
+}
+
+/** As calls have it. */
+function callerOf({ name, principal }: RunningClient): string {
+  return ["", "owner"].includes(principal) ? name : `${principal}: ${name}`;
 }
 
 function tokenless(transport: "stdio" | "http"): string {

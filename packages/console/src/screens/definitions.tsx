@@ -1,26 +1,42 @@
 // Definitions: what plugins and servers offer now beside what was approved, word by word, and what the inspection found in it.
-import { useSignal } from "@preact/signals";
-import type { JSX } from "preact";
+import { type Signal, signal, useSignal } from "@preact/signals";
+import type { ComponentChildren, JSX } from "preact";
 import type { DefinitionFinding, OfferedDefinitions, OfferedItem, ShownDefinitions } from "../api.js";
 import { servers } from "../live.js";
 import { Action, Empty, Moment, Shown, State } from "../parts.js";
+import { type Mark, marksIn } from "../marks.js";
 import { post } from "../request.js";
 import { wordDiff } from "../word-diff.js";
 
 type Place = OfferedItem["places"][number];
 
+/** What was compared last, here: it stays while other screens are looked at. */
+const offered: Signal<{ readonly at: number; readonly all: readonly ShownDefinitions[] } | undefined> =
+  signal(undefined);
+
+async function compare(): Promise<void> {
+  const all = await post<ShownDefinitions[]>("/api/definitions", {});
+  offered.value = { at: Date.now(), all: [...all].sort((one, other) => urgency(one) - urgency(other)) };
+}
+
+/** What waits for a decision first, then what could not be looked at, then what is as it was approved. */
+function urgency(of: ShownDefinitions): number {
+  if ("fault" in of) return 2;
+  return of.approved ? 3 : of.refused === undefined ? 0 : 1;
+}
+
 export function Definitions(): JSX.Element {
-  const offered = useSignal<readonly ShownDefinitions[] | undefined>(undefined);
   const isLooking = useSignal(false);
   const look = async (): Promise<void> => {
     isLooking.value = true;
     try {
-      offered.value = await post<ShownDefinitions[]>("/api/definitions", {});
+      await compare();
     } finally {
       isLooking.value = false;
     }
   };
-  const policies = new Set(offered.value?.map(({ policy }) => policy));
+  const { at, all } = offered.value ?? {};
+  const policies = new Set(all?.map(({ policy }) => policy));
   return (
     <section aria-labelledby="definitions-title">
       <h2 id="definitions-title">Definitions</h2>
@@ -28,32 +44,35 @@ export function Definitions(): JSX.Element {
         What a plugin or a server offers is read by the model like an order. What has changed since it was approved is
         withheld until it is approved again. What is refused stays withheld, and so does what nobody has decided yet.
       </p>
-      <Action label="Start them and compare" act={look} />
-      {isLooking.value && (
-        <p class="note" role="status">
-          Every plugin and server is started and asked what it offers. This may take a minute.{" "}
-          <progress aria-label="Comparing" />
-        </p>
+      <Action label={at === undefined ? "Start them and compare" : "Start them and compare again"} act={look} />
+      {isLooking.value ? (
+        <Comparing>Every plugin and server is started and asked what it offers. This may take a minute.</Comparing>
+      ) : (
+        at !== undefined && (
+          <p class="note">
+            Compared at <Moment at={at} />. What changed since then is not known before it is compared again.
+          </p>
+        )
       )}
-      {offered.value === undefined && (
+      {all === undefined && (
         <>
           {!isLooking.value && (
             <p class="note">
-              Nothing has been compared yet: what changed since it was approved is not known before. Running servers say
-              only what they withhold.
+              Nothing has been compared on this page yet: what changed since it was approved is not known before.
+              Running servers say only what they withhold.
             </p>
           )}
           <WithheldNow />
         </>
       )}
-      {offered.value?.length === 0 && (
+      {all?.length === 0 && (
         <Empty next="plugins.load and servers in the policy name them; mcp-secure-local servers add NAME -- COMMAND adds one.">
           The policies in use load no plugin and name no server.
         </Empty>
       )}
-      {offered.value?.map((each) => (
+      {all?.map((each) => (
         <article key={`${each.policy} ${each.kind} ${each.name}`} class="offering">
-          {"fault" in each ? <NotLookedAt of={each} /> : <Offering of={each} again={look} />}
+          {"fault" in each ? <NotLookedAt of={each} /> : <Offering of={each} />}
           {policies.size > 1 && (
             <p class="note">
               By the policy <Shown text={each.policy} />
@@ -62,6 +81,14 @@ export function Definitions(): JSX.Element {
         </article>
       ))}
     </section>
+  );
+}
+
+function Comparing({ children }: { readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <p class="note" role="status">
+      {children} <progress aria-label="Comparing" />
+    </p>
   );
 }
 
@@ -106,15 +133,16 @@ function NotLookedAt({
 
 interface OfferingProps {
   readonly of: OfferedDefinitions & { readonly policy: string };
-  readonly again: () => Promise<void>;
 }
 
-function Offering({ of, again }: OfferingProps): JSX.Element {
+function Offering({ of }: OfferingProps): JSX.Element {
   const { kind, name, approved, refused, items, findings, withheld } = of;
   const foundIn = (item: string): DefinitionFinding[] => findings.filter((finding) => itemOf(finding) === item);
+  // What was approved with what was found in it is not asked about again.
   const isCalm = ({ item, kind: change }: OfferedItem): boolean =>
-    change === "same" && foundIn(item).length === 0 && withheld[item] === undefined;
+    change === "same" && (approved || foundIn(item).length === 0) && withheld[item] === undefined;
   const calm = items.filter(isCalm);
+  const undecided = items.filter(({ kind: change }) => change !== "same").length;
   const elsewhere = findings.filter((finding) => !items.some(({ item }) => item === itemOf(finding)));
   return (
     <>
@@ -123,43 +151,54 @@ function Offering({ of, again }: OfferingProps): JSX.Element {
         {!approved && (
           <State
             of={refused === undefined ? "waiting" : "refused"}
-            word={refused === undefined ? "not approved" : "refused"}
+            word={`${undecided} of ${items.length} ${refused === undefined ? "not approved" : "refused"}`}
           />
         )}
       </h3>
-      <Findings of={elsewhere} />
+      {!approved && <Findings of={elsewhere} />}
       {items
         .filter((item) => !isCalm(item))
         .map((item) => (
           <Item key={item.item} of={item} findings={foundIn(item.item)} withheld={withheld[item.item]} />
         ))}
-      {calm.length > 0 && <Calm items={calm} />}
+      {calm.length > 0 && <Calm items={calm} findings={approved ? findings : []} />}
       {!approved && findings.some(({ tier }) => tier === "hard") && (
         <p class="note">What looks like an attack stays withheld, even when it is approved here.</p>
       )}
-      {!approved && <Decision of={of} again={again} />}
+      {!approved && <Decision of={of} />}
     </>
   );
 }
 
 /** A refusal changes nothing that is in force: it is remembered, so that the same is not taken for undecided again. */
-function Decision({ of: { policy, kind, name, digest, refused }, again }: OfferingProps): JSX.Element {
+function Decision({ of: { policy, kind, name, digest, refused } }: OfferingProps): JSX.Element {
+  const isBusy = useSignal(false);
   const decide = (what: "approve" | "refuse") => async (): Promise<void> => {
-    await post(`/api/${what}`, { policy, kind, name, digest });
-    await again();
+    isBusy.value = true;
+    try {
+      await post(`/api/${what}`, { policy, kind, name, digest });
+      await compare();
+    } finally {
+      isBusy.value = false;
+    }
   };
   return (
-    <p class="answers">
-      <Action label={`Approve what stands above of ${name}`} kind="good" act={decide("approve")} />
-      {refused === undefined ? (
-        <Action label={`Refuse what stands above of ${name}`} kind="bad" act={decide("refuse")} />
-      ) : (
-        <span class="note">
-          Refused at <Moment at={Date.parse(refused)} />: it stays withheld. Words that change are shown as not
-          approved.
-        </span>
+    <>
+      <p class="answers">
+        <Action label={`Approve what stands above of ${name}`} kind="good" act={decide("approve")} />
+        {refused === undefined ? (
+          <Action label={`Refuse what stands above of ${name}`} kind="bad" act={decide("refuse")} />
+        ) : (
+          <span class="note">
+            Refused at <Moment at={Date.parse(refused)} />: it stays withheld. Words that change are shown as not
+            approved.
+          </span>
+        )}
+      </p>
+      {isBusy.value && (
+        <Comparing>All are started once more, to be sure of what they offer now: some seconds.</Comparing>
       )}
-    </p>
+    </>
   );
 }
 
@@ -206,7 +245,7 @@ function Findings({ of }: { readonly of: readonly DefinitionFinding[] }): JSX.El
     <ul class="findings">
       {of.map(({ id, tier, about, at, excerpt }, index) => (
         <li key={index}>
-          <State of={tier === "hard" ? "denied" : "waiting"} word={tier === "hard" ? "withheld" : "to be read"} />{" "}
+          <State of={tier === "hard" ? "denied" : "waiting"} word={tier === "hard" ? "withheld" : "look at this"} />{" "}
           <Shown text={about} /> <Shown text={`(${id}, ${at})`} />
           <Shown text={excerpt} block />
         </li>
@@ -251,7 +290,7 @@ function Difference({ of: { at, before, now }, findings }: DifferenceProps): JSX
           ) : before === now ? (
             <Marked text={now} findings={findings} />
           ) : (
-            <Pieces of={is} marks={marksIn(now, findings)} />
+            <Pieces of={is} marks={marksOf(now, findings)} />
           )}
         </p>
       )}
@@ -260,22 +299,11 @@ function Difference({ of: { at, before, now }, findings }: DifferenceProps): JSX
   );
 }
 
-/** A part of a text that the inspection found. */
-interface Mark {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Where in a text what was found stands; what it had to write in another way stands below the text alone. */
-function marksIn(text: string, findings: readonly DefinitionFinding[]): Mark[] {
-  // A few letters become two when they are made small: then places would not be those of the text.
-  const low = text.toLowerCase().length === text.length ? text.toLowerCase() : text;
-  return findings
-    .map(({ excerpt }) => excerpt.replace(/…$/, ""))
-    .map((words) => ({ start: words === "" ? -1 : low.indexOf(words.toLowerCase()), length: words.length }))
-    .filter(({ start }) => start >= 0)
-    .map(({ start, length }) => ({ start, end: start + length }))
-    .sort((a, b) => a.start - b.start);
+function marksOf(text: string, findings: readonly DefinitionFinding[]): Mark[] {
+  return marksIn(
+    text,
+    findings.map(({ excerpt }) => excerpt),
+  );
 }
 
 function Marked({
@@ -285,7 +313,7 @@ function Marked({
   readonly text: string;
   readonly findings: readonly DefinitionFinding[];
 }): JSX.Element {
-  return <>{marked(text, 0, marksIn(text, findings))}</>;
+  return <>{marked(text, 0, marksOf(text, findings))}</>;
 }
 
 interface PiecesProps {
@@ -337,22 +365,36 @@ function Rest({ places }: { readonly places: readonly Place[] }): JSX.Element {
   );
 }
 
-function Calm({ items }: { readonly items: readonly OfferedItem[] }): JSX.Element {
+interface CalmProps {
+  readonly items: readonly OfferedItem[];
+  readonly findings: readonly DefinitionFinding[];
+}
+
+function Calm({ items, findings }: CalmProps): JSX.Element {
   const open = useSignal(false);
+  const count = findings.length;
   return (
     <details onToggle={({ currentTarget }) => (open.value = currentTarget.open)}>
-      <summary>{items.length} as approved</summary>
+      <summary>
+        {items.length} as approved
+        {count > 0 && `, ${count === 1 ? "one thing" : `${count} things`} to look at among them`}
+      </summary>
       {open.value &&
-        items.map((item) => (
-          <section key={item.item} class="change">
-            <h4>
-              <Shown text={item.item} />
-            </h4>
-            {item.places.map((place) => (
-              <Difference key={place.at} of={place} findings={[]} />
-            ))}
-          </section>
-        ))}
+        items.map((item) => {
+          const found = findings.filter((each) => itemOf(each) === item.item);
+          return (
+            <section key={item.item} class="change">
+              <h4>
+                <Shown text={item.item} />
+              </h4>
+              <Findings of={found.filter(({ at }) => !item.places.some((place) => place.at === at))} />
+              {item.places.map((place) => (
+                <Difference key={place.at} of={place} findings={found.filter(({ at }) => at === place.at)} />
+              ))}
+            </section>
+          );
+        })}
+      {open.value && <Findings of={findings.filter((each) => !items.some(({ item }) => item === itemOf(each)))} />}
     </details>
   );
 }

@@ -1,18 +1,18 @@
 // Policy: the file with what each line decided, what it reaches, a question put to it, and a change tried before it is saved.
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
-import type { Explanation, PolicyState, Trial } from "../api.js";
-import { Reach } from "../charts.js";
+import type { Explanation, PolicyState, ReachedKind, Trial } from "../api.js";
+import { draft } from "../draft.js";
 import { Action, Brief, Empty, Fault, Moment, Shown, State } from "../parts.js";
+import { Reach } from "../reach.js";
 import { get, post } from "../request.js";
 import { go, place } from "../router.js";
 
 export function Policy(): JSX.Element {
   const policy = useSignal<PolicyState | undefined>(undefined);
-  const reach = useSignal<Readonly<Record<string, readonly string[]>>>({});
+  const reach = useSignal<readonly ReachedKind[]>([]);
   const fault = useSignal<unknown>(undefined);
-  const saved = useSignal<Saved | undefined>(undefined);
   const load = async (): Promise<void> => {
     try {
       policy.value = await get<PolicyState>("/api/policy");
@@ -47,7 +47,7 @@ export function Policy(): JSX.Element {
       </section>
       <section aria-labelledby="policy-reach">
         <h2 id="policy-reach">What it reaches</h2>
-        {Object.values(reach.value).every(({ length }) => length === 0) ? (
+        {reach.value.length === 0 ? (
           <Empty next="Name files, addresses or commands in the policy.">
             It lets nothing outside this program be reached.
           </Empty>
@@ -58,52 +58,45 @@ export function Policy(): JSX.Element {
       {policy.value !== undefined && file !== undefined && (
         <section aria-labelledby="policy-change">
           <h2 id="policy-change">Change it</h2>
-          <Change
-            key={policy.value.digest}
-            policy={policy.value}
-            saved={async (text) => {
-              const before = policy.value?.text ?? "";
-              await load();
-              saved.value = { at: Date.now(), before, text };
-            }}
-          />
-          {saved.value !== undefined && (
-            <Undo
-              of={saved.value}
-              policy={policy.value}
-              undone={async () => {
-                saved.value = undefined;
-                await load();
-              }}
-            />
-          )}
+          <Change policy={policy.value} load={load} />
         </section>
       )}
     </>
   );
 }
 
-function Lines({ of: { text, decided } }: { readonly of: PolicyState }): JSX.Element {
+function Lines({ of: { text, decided, since } }: { readonly of: PolicyState }): JSX.Element {
   const marked = Number(place.value.query.get("line"));
+  const line = useRef<HTMLLIElement>(null);
+  useEffect(() => line.current?.scrollIntoView({ block: "center" }), [marked]);
   return (
-    <ol class="lines">
-      {text.split("\n").map((line, index) => {
-        const count = decided[index + 1];
-        return (
-          <li key={index} class={index + 1 === marked ? "marked" : ""}>
-            <code>
-              <Shown text={line} />
-            </code>
-            {count !== undefined && (
-              <button type="button" class="link" onClick={() => go("calls", { line: index + 1 })}>
-                {count.allowed > 0 && `${count.allowed} allowed`}{" "}
-                {count.denied > 0 && <span class="bad">{count.denied} denied</span>}
-              </button>
-            )}
-          </li>
-        );
-      })}
-    </ol>
+    <>
+      <ol class="lines">
+        {text.split("\n").map((each, index) => {
+          const count = decided[index + 1];
+          const isMarked = index + 1 === marked;
+          return (
+            <li key={index} class={isMarked ? "marked" : ""} {...(isMarked ? { ref: line } : {})}>
+              <code>
+                <Shown text={each} />
+              </code>
+              {count !== undefined && (
+                <button type="button" class="link" onClick={() => go("calls", { line: index + 1 })}>
+                  {count.allowed > 0 && `${count.allowed} allowed`}{" "}
+                  {count.denied > 0 && <span class="bad">{count.denied} denied</span>}
+                </button>
+              )}
+            </li>
+          );
+        })}
+      </ol>
+      {since !== undefined && (
+        <p class="note">
+          Counted are the calls since <Moment at={since} /> that these very words decided, wherever in the file they
+          stood. What other words decided is not counted.
+        </p>
+      )}
+    </>
   );
 }
 
@@ -209,57 +202,33 @@ function Explain(): JSX.Element {
   );
 }
 
-/** A change that was saved here. */
-interface Saved {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly before: string;
-  readonly text: string;
-}
-
-interface UndoProps {
-  readonly of: Saved;
-  readonly policy: PolicyState;
-  readonly undone: () => Promise<void>;
-}
-
-/** Puts the text before back, as long as the file is what was saved. */
-function Undo({ of: { at, before, text }, policy, undone }: UndoProps): JSX.Element {
-  const undo = async (): Promise<void> => {
-    await post("/api/save", { text: before, digest: policy.digest });
-    await undone();
-  };
-  return (
-    <p class="answers" role="status">
-      <span>
-        Saved at <Moment at={at} />.
-      </span>
-      {policy.text === text && <Action label="Undo" act={undo} />}
-    </p>
-  );
-}
-
 interface ChangeProps {
   readonly policy: PolicyState;
-  readonly saved: (text: string) => Promise<void>;
+  readonly load: () => Promise<void>;
 }
 
-function Change({ policy, saved }: ChangeProps): JSX.Element {
-  const text = useSignal(policy.text);
-  const trial = useSignal<Trial | undefined>(undefined);
-  /** The text that was tried: only that one may be saved. */
-  const tried = useSignal<string | undefined>(undefined);
-  const changed = text.value !== policy.text;
+/** A text that was tried: only that one may be saved. */
+interface TriedText {
+  readonly text: string;
+  readonly trial: Trial;
+}
+
+function Change({ policy, load }: ChangeProps): JSX.Element {
+  const tried = useSignal<TriedText | undefined>(undefined);
+  /** When a change was undone here, in milliseconds since 1970. */
+  const undone = useSignal<number | undefined>(undefined);
+  const text = draft.value?.text ?? policy.text;
+  const isChanged = draft.value !== undefined;
+  const isStale = isChanged && draft.value?.digest !== policy.digest;
+  const now = tried.value?.text === text && isChanged ? tried.value.trial : undefined;
   const tryIt = async (): Promise<void> => {
-    const of = text.value;
-    trial.value = await post<Trial>("/api/trial", { text: of });
-    tried.value = of;
+    tried.value = { text, trial: await post<Trial>("/api/trial", { text }) };
   };
   const save = async (): Promise<void> => {
-    await post("/api/save", { text: text.value, digest: policy.digest });
-    await saved(text.value);
+    await post("/api/save", { text, digest: policy.digest });
+    [draft.value, undone.value] = [undefined, undefined];
+    await load();
   };
-  const good = trial.value?.faults === "" && tried.value === text.value;
   return (
     <>
       <label class="editor">
@@ -267,21 +236,66 @@ function Change({ policy, saved }: ChangeProps): JSX.Element {
         <textarea
           rows={14}
           spellcheck={false}
-          value={text.value}
-          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+          value={text}
+          onInput={({ currentTarget: { value } }) => {
+            const digest = draft.value?.digest ?? policy.digest;
+            draft.value = value === policy.text ? undefined : { text: value, digest };
+          }}
         />
       </label>
       <div class="answers">
-        <Action label="Try it on the last 1,000 calls" act={tryIt} disabled={!changed} />
-        <Action label="Save" kind="good" act={save} disabled={!changed || !good} />
+        <Action label="Try it on the last 1,000 calls" act={tryIt} disabled={!isChanged} />
+        <Action label="Save" kind="good" act={save} disabled={isStale || now?.faults !== ""} />
+        {isChanged && (
+          <button type="button" onClick={() => (draft.value = undefined)}>
+            Drop this change
+          </button>
+        )}
       </div>
-      {changed && !good && <p class="note">A change is tried before it is saved.</p>}
-      {trial.value !== undefined && <Tried of={trial.value} />}
+      {isStale && <p class="bad">The file was changed since this change was begun, so it cannot be saved. Drop it.</p>}
+      {isChanged && (
+        <p class="note">
+          This change is not saved. It stays here while you look at other screens.
+          {now?.faults !== "" && " A change is tried before it is saved."}
+        </p>
+      )}
+      {now !== undefined && <Tried of={now} />}
+      <Undo policy={policy} undone={undone} load={load} />
     </>
   );
 }
 
-function Tried({ of: { faults, calls, changed } }: { readonly of: Trial }): JSX.Element {
+interface UndoProps extends ChangeProps {
+  readonly undone: Signal<number | undefined>;
+}
+
+/** Puts the text before back, as long as the file is what was saved: here, in another page, or before this one was loaded. */
+function Undo({ policy: { saved, digest }, undone, load }: UndoProps): JSX.Element | null {
+  const undo = async (): Promise<void> => {
+    await post("/api/undo", { digest });
+    undone.value = Date.now();
+    await load();
+  };
+  if (saved === undefined && undone.value === undefined) return null;
+  return (
+    <p class="answers" role="status">
+      {saved === undefined ? (
+        <span>
+          Undone at <Moment at={undone.value ?? 0} />: the file is as it was before.
+        </span>
+      ) : (
+        <>
+          <span>
+            Saved at <Moment at={saved.at} />.
+          </span>
+          <Action label="Undo" act={undo} />
+        </>
+      )}
+    </p>
+  );
+}
+
+function Tried({ of: { faults, calls, untried, changed } }: { readonly of: Trial }): JSX.Element {
   if (faults !== "")
     return (
       <div class="fault" role="alert">
@@ -293,6 +307,11 @@ function Tried({ of: { faults, calls, changed } }: { readonly of: Trial }): JSX.
     <div role="status">
       <p>
         Of the last {calls} calls it would have decided {changed.length === 0 ? "none" : changed.length} otherwise.
+      </p>
+      <p class="note">
+        Rate limits are counted as well. Not tried: time limits, what you would have answered, and what servers and
+        plugins do behind a call
+        {untried === 0 ? "." : `; ${untried} of the last requests are no calls, and were left out.`}
       </p>
       <ul>
         {changed.map(({ row, before, now, rule }) => (

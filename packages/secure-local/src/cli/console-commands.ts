@@ -12,17 +12,18 @@ import type {
 } from "@secure-local/console/api";
 import { membersOf, recordOf, textOf } from "../audit/call-records.js";
 import { verifyAudit } from "../audit/verify-audit.js";
-import type { ConsoleCommands, NamedOffer, TriedCall } from "../console/console-api.js";
+import type { ConsoleCommands, NamedOffer } from "../console/console-api.js";
 import { ConsoleFault } from "../console/console-listener.js";
 import { cleanText } from "../guard/cleaning/clean-text.js";
 import { describePolicy } from "../policy/describe-policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { PolicyError } from "../policy/faults.js";
 import type { Policy } from "../policy/policy.js";
+import { ruleLines } from "../policy/rule-lines.js";
 import { serverLogFile } from "../server/server-log.js";
 import { continuesText, verifyOptions } from "./audit-command.js";
 import { type CommandLine, UsageError } from "./command-line.js";
-import { type Judgement, judgeQuestion } from "./judge-question.js";
+import { judgeQuestion } from "./judge-question.js";
 import { VERDICTS } from "./policy-explain.js";
 import { reachOf } from "./policy-map.js";
 import { type PolicyQuestion, readQuestionText } from "./policy-question.js";
@@ -38,7 +39,19 @@ export function consoleCommands(line: CommandLine): ConsoleCommands {
     version: programVersion(),
     policy: () => policyNow(file),
     explain: (question) => explain(line, question),
-    trial: (text) => trial(line, text),
+    trial: async (text, calls) => {
+      const current = (await policyNow(file)).text;
+      return (await import("./policy-trial.js")).tryPolicy(line, { text, current }, calls);
+    },
+    lines: async () => {
+      try {
+        const policy = await loadPolicy(file);
+        return { hash: policy.hash, lineOf: ruleLines(policy) };
+      } catch (error) {
+        if (error instanceof PolicyError) return undefined;
+        throw error;
+      }
+    },
     save: (text, digest) => save(file, { text, digest }),
     async verify(files) {
       const options = await verifyOptions(line);
@@ -53,7 +66,7 @@ export function consoleCommands(line: CommandLine): ConsoleCommands {
     approve,
     refuse,
     reach: async () =>
-      Object.fromEntries(reachOf(await usable(file)).map(({ title, entries }) => [title, entries] as const)),
+      reachOf(await usable(file)).map(({ title, entries, denied }) => ({ kind: title, reached: entries, denied })),
   };
 }
 
@@ -120,42 +133,11 @@ async function explain(line: CommandLine, text: string): Promise<Explanation> {
   };
 }
 
-/** A text is judged as the file it may become. */
-async function trial(line: CommandLine, text: string): ReturnType<ConsoleCommands["trial"]> {
-  const file = policyFile(line);
-  let policy: Policy;
-  try {
-    const { parsePolicy } = await import("../policy/parse-policy.js");
-    policy = await parsePolicy(text, { file: file ?? "policy.yaml" });
-  } catch (error) {
-    if (error instanceof PolicyError) return error.message;
-    throw error;
-  }
-  const around = await policyContext(policy, line);
-  return (call) => {
-    const question = questionOf(call);
-    if (question === undefined) return { verdict: "allowed", rule: "" };
-    const judged = judgeQuestion(policy, question, around);
-    return { verdict: judged.verdict === "denied" ? "denied" : VERDICTS[judged.verdict], rule: lastRule(judged) };
-  };
-}
-
-function questionOf({ method, name, arguments: given }: TriedCall): PolicyQuestion | undefined {
-  const args = typeof given === "object" && given !== null ? (given as Readonly<Record<string, unknown>>) : {};
-  if (method === "tools/call") return { kind: "tool", name, arguments: args };
-  if (method === "prompts/get") return { kind: "prompt", name, arguments: args };
-  return method === "resources/read" ? { kind: "resource", name } : undefined;
-}
-
-function lastRule({ steps, need }: Judgement): string {
-  return need?.rules[0]?.text ?? steps.at(-1)?.decision.rule.text ?? "";
-}
-
 /** Takes the place of the file by renaming, if the file still is the one that was shown and the text can be used. */
 async function save(
   file: string | undefined,
   { text, digest }: { readonly text: string; readonly digest: string },
-): Promise<void> {
+): Promise<string> {
   if (file === undefined)
     throw new ConsoleFault(
       409,
@@ -186,6 +168,7 @@ async function save(
     fs.closeSync(fd);
     fs.rmSync(draft, { force: true });
   }
+  return digestOf(text);
 }
 
 const NO_CHECKPOINT =

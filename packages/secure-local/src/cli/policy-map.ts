@@ -13,6 +13,8 @@ import { writeNewFile } from "./write-new-file.js";
 export interface ReachGroup {
   readonly title: string;
   readonly entries: readonly string[];
+  /** What of it is denied although it lies within what is allowed. */
+  readonly denied: readonly string[];
   /** Whether it can change something. */
   readonly changes: boolean;
 }
@@ -38,7 +40,7 @@ export function reachOf(policy: Policy): ReachGroup[] {
     ({ name, lack }) => lack === undefined && decide(policy, { kind: "tool", name }).allowed,
   );
   const { commands, databases, plugins, resources, servers } = policy;
-  const groups: ReachGroup[] = [
+  const groups: Omit<ReachGroup, "denied">[] = [
     { title: "Tools", entries: tools.map(({ name }) => name), changes: false },
     ...fileGroups(policy.filesystem),
     { title: "Hosts", entries: hostsOf(policy.network), changes: false },
@@ -55,7 +57,7 @@ export function reachOf(policy: Policy): ReachGroup[] {
     { title: "Resources", entries: resources.allowed.rules.map(({ pattern }) => pattern), changes: false },
     ...[...plugins.load.values()]
       .filter(({ enabled }) => enabled)
-      .map((plugin): ReachGroup => {
+      .map((plugin) => {
         const runs = plugin.commands.map((each) => `Commands: ${each}`);
         const all = [...grantOf(plugin), ...runs, ...plugin.secrets.map((each) => `Secrets: ${each}`)];
         return {
@@ -64,38 +66,74 @@ export function reachOf(policy: Policy): ReachGroup[] {
           changes: false,
         };
       }),
+  ];
+  const all = [
+    ...groups.map((group): ReachGroup => ({ ...group, denied: deniedIn(policy, group.title) })),
     ...[...servers.values()].filter(({ enabled }) => enabled).map((server) => serverGroup(policy, server)),
   ];
-  return groups.filter(({ entries }) => entries.length > 0);
+  return all.filter(({ entries }) => entries.length > 0);
 }
 
-/** Another server: how it is started or where it is, and what it may reach. Its tools are its own; the policy may deny some. */
+/** What is denied among the files, tools and resources that may be reached. */
+function deniedIn({ filesystem, tools, resources, servers }: Policy, title: string): string[] {
+  const patterns = ({ rules }: { readonly rules: readonly { readonly pattern: string }[] }): string[] =>
+    rules.map(({ pattern }) => pattern);
+  const files = filesystem.readOnly !== undefined || filesystem.allowed.rules.length === 0 ? READ : CHANGED;
+  if (title === files) return patterns(filesystem.denied);
+  if (title === "Resources") return patterns(resources.denied);
+  if (title !== "Tools") return [];
+  return patterns(tools.denied).filter(
+    (pattern) => ![...servers.keys()].some((name) => pattern.startsWith(`${name}__`)),
+  );
+}
+
+/** Another server: how it is started or where it is, what of its tools may be called, and what it may reach. */
 function serverGroup(policy: Policy, grant: ServerGrant): ReachGroup {
   const { name, launch, deniedTools, env, headers } = grant;
-  const tool = `${name}__*`;
-  const offered = policy.tools.allowed.rules.some(({ pattern }) => pattern === "*" || pattern.startsWith(name));
+  const own = `${name}__`;
+  const denied = [
+    ...deniedTools.rules.map(({ pattern }) => own + pattern),
+    ...ownPatterns(policy.tools.denied.rules, own),
+  ];
+  const isDenied = (pattern: string): boolean =>
+    denied.includes(pattern) || denied.some((each) => each.endsWith("*") && pattern.startsWith(each.slice(0, -1)));
+  const tools = ownPatterns(policy.tools.allowed.rules, own).filter((pattern) => !isDenied(pattern));
   const how = launch.kind === "url" ? `At ${launch.url}` : `Runs ${launch.command.join(" ")}`;
   const secrets = [...env.values(), ...headers.values()].flatMap((value) =>
     [...value.matchAll(/\$\{secret:([^}]+)\}/g)].map(([, secret]) => `Secrets: ${secret}`),
   );
-  const denied = deniedTools.rules.map(({ pattern }) => `Denied: ${name}__${pattern}`);
-  const tools = offered ? `Tools: ${tool}` : `No tools: tools.allowed does not name ${tool}`;
-  const entries = [redactLaunch(how), tools, ...denied, ...grantOf(grant), ...secrets];
-  return { title: `Server ${name}`, entries, changes: offered };
+  const offered =
+    tools.length > 0 ? tools.map((each) => `Tools: ${each}`) : [`No tools: the policy allows none of ${own}*`];
+  return {
+    title: `Server ${name}`,
+    entries: [redactLaunch(how), ...offered, ...grantOf(grant), ...secrets],
+    denied: denied.map((each) => `Tools: ${each}`),
+    changes: tools.length > 0,
+  };
 }
+
+/** The patterns that name tools of a server: those of its own, and all of it where a wider one does. */
+function ownPatterns(rules: readonly { readonly pattern: string }[], own: string): string[] {
+  const isWider = (pattern: string): boolean => pattern.endsWith("*") && own.startsWith(pattern.slice(0, -1));
+  if (rules.some(({ pattern }) => isWider(pattern))) return [`${own}*`];
+  return rules.map(({ pattern }) => pattern).filter((pattern) => pattern.startsWith(own));
+}
+
+const READ = "Files to read";
+const CHANGED = "Files to read and change";
 
 function grantOf({ filesystem, network }: Pick<ServerGrant, "filesystem" | "network">): string[] {
   const files = fileGroups(filesystem).flatMap(({ title, entries }) => entries.map((each) => `${title}: ${each}`));
   return [...files, ...hostsOf(network).map((each) => `Hosts: ${each}`)];
 }
 
-function fileGroups({ allowed, readable, readOnly }: FilesystemPolicy): ReachGroup[] {
+function fileGroups({ allowed, readable, readOnly }: FilesystemPolicy): Omit<ReachGroup, "denied">[] {
   const patterns = (rules: readonly { readonly pattern: string }[]): string[] => rules.map(({ pattern }) => pattern);
   const writable = readOnly === undefined ? patterns(allowed.rules) : [];
   const read = [...patterns(readable.rules), ...(readOnly === undefined ? [] : patterns(allowed.rules))];
   return [
-    { title: "Files to read", entries: read, changes: false },
-    { title: "Files to read and change", entries: writable, changes: true },
+    { title: READ, entries: read, changes: false },
+    { title: CHANGED, entries: writable, changes: true },
   ];
 }
 
@@ -113,11 +151,12 @@ const NOTHING = "Nothing may be reached.";
 function mapText(title: string, groups: readonly ReachGroup[]): string {
   if (groups.length === 0) return `${title}\n└─ ${NOTHING}`;
   const lines = [styled("bold", cleanLine(title))];
-  for (const [at, { title: name, entries, changes }] of groups.entries()) {
+  for (const [at, { title: name, entries, denied, changes }] of groups.entries()) {
     const last = at === groups.length - 1;
     lines.push(`${last ? "└─" : "├─"} ${styled(changes ? "yellow" : "cyan", name)}`);
-    for (const [index, entry] of entries.entries())
-      lines.push(`${last ? " " : "│"}  ${index === entries.length - 1 ? "└─" : "├─"} ${cleanLine(entry)}`);
+    const all = [...entries.map(cleanLine), ...denied.map((each) => styled("red", `never ${cleanLine(each)}`))];
+    for (const [index, entry] of all.entries())
+      lines.push(`${last ? " " : "│"}  ${index === all.length - 1 ? "└─" : "├─"} ${entry}`);
   }
   return lines.join("\n");
 }
@@ -130,13 +169,14 @@ const MAX_ENTRY = 62;
 /** Client, policy, and a box for each kind; no font, script or picture from elsewhere. */
 function mapPicture(title: string, groups: readonly ReachGroup[]): string {
   let y = 20;
-  const boxes = groups.map(({ title: name, entries, changes }) => {
-    const height = BOX.pad * 2 + LINE * (entries.length + 1);
+  const boxes = groups.map(({ title: name, entries, denied, changes }) => {
+    const height = BOX.pad * 2 + LINE * (entries.length + denied.length + 1);
     const top = y;
     y += height + 14;
-    const lines = entries.map(
-      (entry, at) => `<text x="${BOX.x + BOX.pad}" y="${top + BOX.pad + LINE * (at + 2) - 4}">${escaped(entry)}</text>`,
-    );
+    const lines = [...entries, ...denied].map((entry, at) => {
+      const [color, text] = at < entries.length ? ["", entry] : [' fill="#cf222e"', `never ${entry}`];
+      return `<text x="${BOX.x + BOX.pad}" y="${top + BOX.pad + LINE * (at + 2) - 4}"${color}>${escaped(text)}</text>`;
+    });
     const color = changes ? "#d4a72c" : "#0969da";
     return {
       top,

@@ -10,7 +10,8 @@ export interface CallSources {
   readonly file: string;
   /** Its records in their order. */
   readonly texts: readonly string[];
-  /** The line of the policy that decided, where that policy is still in force. */
+  /** The line of today's policy that says what decided, and its text; undefined where none does. */
+  readonly lineNow: number | undefined;
   readonly policyLine: string | undefined;
   /** The first record of the last call of the same name that a person agreed to; absent where nobody was asked, or ever agreed. */
   readonly approvedBefore: string | undefined;
@@ -28,7 +29,7 @@ const STEPS: Readonly<Record<string, string>> = {
 /** Milliseconds from which on the time before a call was sent on is a step of its own. */
 const READY_MS = 20;
 
-export function callDetail({ row, file, texts, policyLine, approvedBefore }: CallSources): CallDetail {
+export function callDetail({ row, file, texts, lineNow, policyLine, approvedBefore }: CallSources): CallDetail {
   const records = texts.map((text) => recordOf(text) ?? {});
   const args = membersOf(records[0])["arguments"];
   const before = approvedBefore === undefined ? undefined : recordOf(approvedBefore);
@@ -36,10 +37,11 @@ export function callDetail({ row, file, texts, policyLine, approvedBefore }: Cal
     row,
     file,
     records: texts.map(escapeUnseen),
-    reason: reasonOf(row, records),
+    reason: reasonOf(row, records, lineNow),
     result: resultOf(records),
     steps: stepsOf(row, records),
     hops: hopsOf(row, records),
+    lineNow,
     policyLine,
     difference: before === undefined ? undefined : differences(before["arguments"], args),
   };
@@ -58,16 +60,34 @@ function resultOf(records: readonly LogRecord[]): string {
 }
 
 /** The last record that says why; nothing of a call that went well or is under way. */
-function reasonOf({ outcome, rule, line }: CallRow, records: readonly LogRecord[]): string {
+function reasonOf(row: CallRow, records: readonly LogRecord[], lineNow: number | undefined): string {
+  const { outcome, rule } = row;
   if (["ok", "running", "waiting"].includes(outcome)) return "";
   for (const { error, detail } of records.toReversed()) {
     const { withheld, reason, code } = membersOf(detail);
     const said = error ?? withheld ?? reason ?? (code === undefined ? undefined : `the error ${textOf(code)}`);
     if (said !== undefined) return escapeUnseen(textOf(said));
   }
+  if (outcome === "denied" && rule === "default deny") return unnamed(row, records);
   if (outcome === "denied" && rule !== "")
-    return `Refused by the rule "${escapeUnseen(rule)}"${line === undefined ? "" : `, line ${line} of the policy`}.`;
+    return `Refused by the rule "${escapeUnseen(rule)}"${lineNow === undefined ? "" : `, line ${lineNow} of the policy`}.`;
   return outcome === "error" ? "The answer was an error; what it said is in no record. So ends a failed tool." : "";
+}
+
+/** Of what no line of the policy names, where it would be named. */
+function unnamed({ method, name, object }: CallRow, records: readonly LogRecord[]): string {
+  const of = (what: string, list: string): string =>
+    escapeUnseen(`Refused, since the policy names ${what} nowhere: ${list} would allow it.`);
+  if (method === "prompts/get") return of(`the prompt ${name}`, "prompts.allowed");
+  if (method === "resources/read") return of(`the resource ${name}`, "resources.allowed, with its file or host,");
+  // One that was let in was refused at what it reached for.
+  if (records[0]?.["kind"] === "denied") return of(`the tool ${name}`, "tools.allowed");
+  const args = membersOf(records[0]?.["arguments"]);
+  if (typeof args["command"] === "string") return of(`the command ${object}`, "commands.allowed");
+  const isAddress = ["url", "host"].some((each) => typeof args[each] === "string");
+  return isAddress
+    ? of(`the address ${object}`, "network.allowed_endpoints")
+    : of(`the path ${object}`, "filesystem.allowed_paths, or for reading alone filesystem.readable_paths,");
 }
 
 /** In the order of time, the hop to a server behind us among them. */

@@ -1,6 +1,15 @@
 // Joins the records of all audit logs into calls, and counts them: every list and every number of the console is of these.
 import type { Bucket, CallFilter, CallRow, Count, Lane, Outcome, Totals } from "@secure-local/console/api";
-import { CallJoiner, callerOf, type LogRecord, membersOf, objectOf, ruleOf, textOf } from "../audit/call-records.js";
+import {
+  CallJoiner,
+  callerOf,
+  type LogRecord,
+  membersOf,
+  objectOf,
+  policyLoaded,
+  ruleOf,
+  textOf,
+} from "../audit/call-records.js";
 
 /** Where a record stands. The file is named by its inode: a full one is given another name. */
 export interface RecordPlace {
@@ -21,10 +30,22 @@ interface Entry {
   readonly places: RecordPlace[];
 }
 
+/** The line of today's policy that decided a call; `policy` is the beginning of the hash of the one it was decided by. */
+export type LineOf = (row: CallRow, policy: string) => number | undefined;
+
+/** What calls are looked for; a line is one of today's policy, whatever its number was when it decided. */
+export interface WantedCalls extends Omit<CallFilter, "line"> {
+  readonly line?: { readonly number: number; readonly lineOf: LineOf } | undefined;
+}
+
 /** Calls kept: a week of a busy person, some 100 MB. The log keeps the rest, and `audit query` finds it. */
 export const MAX_CALLS = 200_000;
 /** Changes remembered for pages that come back; one that was away for longer begins anew. */
 const MAX_CHANGES = 2 * MAX_CALLS;
+/** Records kept in mind that are of no call: a year of a busy person. */
+const MAX_EVENTS = 20_000;
+/** Digits of a policy's hash that its records have. */
+const LABEL_DIGITS = 12;
 /** Questions whose call is known: more than a person answers in a day. */
 const MAX_ASKED = 1_000;
 /** Records kept of one call: its questions and answers; a call has five at most. */
@@ -45,6 +66,10 @@ export class CallIndex {
   #changes: number[] = [];
   #firstChange = 0;
   #next = 1;
+  /** The files that policies came from, by the beginnings of their hashes. */
+  readonly #policyFiles = new Map<string, Set<string>>();
+  /** Records of no call, in the order they were read. */
+  readonly #events: { readonly at: number; readonly kind: string }[] = [];
 
   /** The place in the stream of changes that all changes so far lie before. */
   get cursor(): number {
@@ -60,7 +85,7 @@ export class CallIndex {
     const log = String(place.log);
     const joined = this.#joiner.join(record, log, () => this.#begin(record, place));
     if (record["kind"] === "stop") this.#joiner.lose(log);
-    if (joined === undefined) return;
+    if (joined === undefined) return this.#note(record);
     const { call: entry, step } = joined;
     if (step === "begun") return;
     if (step === "ended") return this.#end(entry, record, place);
@@ -73,6 +98,39 @@ export class CallIndex {
     const waitedMs = (entry.row.waitedMs ?? 0) + Math.max(0, at - (entry.askedAt ?? at));
     const answered = step === "asked" ? {} : { waitedMs, ...ruleOf(record) };
     this.#change(entry, { outcome, asked: true, ...answered }, place);
+  }
+
+  #note({ kind, time, detail }: LogRecord): void {
+    this.#events.push({ at: Date.parse(textOf(time)) || 0, kind: textOf(kind) });
+    if (this.#events.length > MAX_EVENTS) this.#events.shift();
+    const { file, hash } = policyLoaded(detail) ?? {};
+    if (file === undefined || hash === undefined) return;
+    const label = hash.slice(0, LABEL_DIGITS);
+    this.#policyFiles.set(label, (this.#policyFiles.get(label) ?? new Set()).add(file));
+  }
+
+  /** Whether a policy is known to be that of other files alone. */
+  isOfAnotherFile(policy: string, file: string): boolean {
+    const files = this.#policyFiles.get(policy);
+    return files !== undefined && !files.has(file);
+  }
+
+  /** When the oldest call that is kept was made. */
+  get since(): number | undefined {
+    const [oldest] = this.#entries.values();
+    return oldest?.row.at;
+  }
+
+  /** The call with a record at this place. One of a file that was written anew has another inode, but stands where it stood. */
+  callAt({ log, ino, offset }: Omit<RecordPlace, "length">): CallRow | undefined {
+    let other: CallRow | undefined;
+    for (const { row, places } of this.#newestFirst()) {
+      if (row.log !== log) continue;
+      const here = places.filter((place) => place.offset === offset);
+      if (here.some((place) => place.ino === ino)) return row;
+      if (here.length > 0) other = row;
+    }
+    return other;
   }
 
   #askedAbout({ row }: Entry, question: string): void {
@@ -138,12 +196,12 @@ export class CallIndex {
 
   /** The newest calls that fit, the newest first. */
   list(
-    filter: CallFilter,
+    filter: WantedCalls,
     { before = Infinity, limit }: { readonly before?: number | undefined; readonly limit: number },
   ): CallRow[] {
     const found: CallRow[] = [];
-    for (const { row } of this.#newestFirst()) {
-      if (row.n >= before || !fits(row, filter)) continue;
+    for (const { row, policy } of this.#newestFirst()) {
+      if (row.n >= before || !fits(row, filter, policy)) continue;
       found.push(row);
       if (found.length >= limit) break;
     }
@@ -151,22 +209,26 @@ export class CallIndex {
   }
 
   /** Counts over a time, in equal parts. `lanes`: also of the busiest clients and tools. */
-  totals(filter: CallFilter, { from, to, parts, lanes = false }: Span): Totals {
+  totals(filter: WantedCalls, { from, to, parts, lanes = false }: Span): Totals {
     const sum = new Sum(from, to, parts);
     const rows = function* (entries: Iterable<Entry>): Iterable<CallRow> {
-      for (const { row } of entries) if (row.at >= from && row.at < to && fits(row, filter)) yield row;
+      for (const { row, policy } of entries) if (row.at >= from && row.at < to && fits(row, filter, policy)) yield row;
     };
     for (const row of rows(this.#entries.values())) sum.add(row);
     const totals = sum.totals();
-    return lanes ? { ...totals, lanes: lanesOf(totals, rows(this.#entries.values())) } : totals;
+    if (!lanes) return totals;
+    const events: Record<string, number> = {};
+    for (const { at, kind } of this.#events) if (at >= from && at < to) events[kind] = (events[kind] ?? 0) + 1;
+    return { ...totals, events, lanes: lanesOf(totals, rows(this.#entries.values())) };
   }
 
-  /** Calls that each line of the policy of this hash decided; records have the beginning of the hash. */
-  decidedBy(policy: string): Record<number, { allowed: number; denied: number }> {
+  /** Calls that each line of today's policy decided. */
+  decidedBy(lineOf: LineOf): Record<number, { allowed: number; denied: number }> {
     const decided: Record<number, { allowed: number; denied: number }> = {};
-    for (const { row, policy: under } of this.#entries.values()) {
-      if (row.line === undefined || under === "" || !policy.startsWith(under)) continue;
-      const count = (decided[row.line] ??= { allowed: 0, denied: 0 });
+    for (const { row, policy } of this.#entries.values()) {
+      const line = lineOf(row, policy);
+      if (line === undefined) continue;
+      const count = (decided[line] ??= { allowed: 0, denied: 0 });
       count[row.outcome === "denied" ? "denied" : "allowed"] += 1;
     }
     return decided;
@@ -357,14 +419,14 @@ function most(counts: Counts): Count[] {
   return [...counts.values()].sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1)).slice(0, MAX_COUNTED);
 }
 
-/** Whether a row is looked for. */
-export function fits(row: CallRow, filter: CallFilter): boolean {
+/** Whether a row is looked for. @param policy the beginning of the hash of the one it was decided by */
+export function fits(row: CallRow, filter: WantedCalls, policy = ""): boolean {
   const { text: wanted, name, client, outcome, asked, rule, line, log, since, until } = filter;
   if (since !== undefined && row.at < since) return false;
   if (until !== undefined && row.at >= until) return false;
   if (outcome !== undefined && !isOf(row.outcome, outcome)) return false;
   if (asked === true && !row.asked) return false;
-  if (line !== undefined && row.line !== line) return false;
+  if (line !== undefined && line.lineOf(row, policy) !== line.number) return false;
   if (log !== undefined && row.log !== log) return false;
   if (name !== undefined && row.name !== name) return false;
   if (client !== undefined && row.client !== client) return false;

@@ -4,31 +4,38 @@ import type {
   Answer,
   CallDetail,
   CallFilter,
+  CallRow,
   Explanation,
+  LogRecordShown,
   PolicyState,
+  ReachedKind,
   ShownDefinitions,
   StreamLine,
   ServerTest,
   Trial,
   Verification,
 } from "@secure-local/console/api";
-import { recordOf } from "../audit/call-records.js";
+import { recordOf, textOf } from "../audit/call-records.js";
+import type { LineOf, WantedCalls } from "./call-index.js";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { isAnswer } from "../control/control-messages.js";
 import { callDetail } from "./call-detail.js";
 import { type Api, type ApiAnswer, type ApiRequest, ConsoleFault } from "./console-listener.js";
 import { becameText, type ConsoleState } from "./console-state.js";
+import { recordsOf } from "./log-lines.js";
 import { usedResources } from "./used-resources.js";
 
 /** What the console asks of the policy's commands. */
 export interface ConsoleCommands {
   readonly version: string;
-  policy(): Promise<Omit<PolicyState, "decided">>;
+  policy(): Promise<Omit<PolicyState, "decided" | "since" | "saved">>;
   explain(question: string): Promise<Explanation>;
-  /** Decides a recorded call under a text that may become the policy. @returns faults of the text, or a judge */
-  trial(text: string): Promise<string | ((call: TriedCall) => { readonly verdict: string; readonly rule: string })>;
-  /** Writes the policy, if what is there still has `digest`. @throws ConsoleFault */
-  save(text: string, digest: string): Promise<void>;
+  /** Decides recorded calls, the oldest first, under a text that may become the policy. @returns faults of the text, or each outcome */
+  trial(text: string, calls: readonly TriedCall[]): Promise<string | readonly TriedOutcome[]>;
+  /** Finds the line of a rule in the policy as it is now; undefined where that has faults. */
+  lines(): Promise<{ readonly hash: string; readonly lineOf: (of: CallRow) => number | undefined } | undefined>;
+  /** Writes the policy, if what is there still has `digest`. @returns the digest of the text. @throws ConsoleFault */
+  save(text: string, digest: string): Promise<string>;
   verify(files: readonly string[]): Promise<readonly Verification[]>;
   /** The policy that the console was started with; undefined for the built-in one. */
   readonly policyFile: string | undefined;
@@ -47,13 +54,29 @@ export interface ConsoleCommands {
   /** Examines a server of a policy as `doctor` does, through the wall, by a process of its own. @throws ConsoleFault */
   test(policy: string, server: string): Promise<ServerTest>;
   /** What the policy lets be reached, by kind. */
-  reach(): Promise<Readonly<Record<string, readonly string[]>>>;
+  reach(): Promise<readonly ReachedKind[]>;
 }
 
 export interface TriedCall {
   readonly method: string;
   readonly name: string;
   readonly arguments: unknown;
+  readonly at: number;
+  /** Who has a rate limit of their own: a process, and who called it. */
+  readonly caller: string;
+  /** The beginning of the hash of the policy that decided it. */
+  readonly policy: string;
+  /** Whether it was over its rate. */
+  readonly wasLimited: boolean;
+}
+
+/** What a call came to under the policy in force, and under the text that is tried. */
+export interface TriedOutcome {
+  /** Whether it is a call that a policy can be asked about. */
+  readonly tried: boolean;
+  readonly before: string;
+  readonly now: string;
+  readonly rule: string;
 }
 
 /** A plugin or a server as it was shown. */
@@ -86,12 +109,19 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
       stream: streamOf(state, { version: commands.version, started, cursor: numberIn(query, "cursor"), signal }),
     }),
     "GET /api/calls": async ({ query }) => ({
-      json: state.calls.list(filterOf(query), { before: numberIn(query, "before"), limit: PAGE }),
+      json: state.calls.list(await wantedIn(state, commands, query), {
+        before: numberIn(query, "before"),
+        limit: PAGE,
+      }),
     }),
     "GET /api/call": async ({ query }) => ({ json: await detailOf(state, commands, Number(query.get("n"))) }),
     "GET /api/asked": async ({ query }) => {
       const n = state.calls.callOf(query.get("question") ?? "");
       return { json: n === undefined ? null : await detailOf(state, commands, n) };
+    },
+    "GET /api/servers": async () => {
+      await state.lookAtServers();
+      return { json: state.servers };
     },
     "GET /api/resources": async () => ({
       json: usedResources(state.servers.filter((server) => server.state === "running").map(({ pid }) => pid)),
@@ -99,11 +129,11 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     "GET /api/totals": async ({ query }) => {
       const to = numberIn(query, "until") ?? Date.now();
       const from = numberIn(query, "since") ?? to - HOUR_MS;
-      return { json: state.calls.totals(filterOf(query), { from, to, parts: PARTS, lanes: query.has("lanes") }) };
+      const wanted = await wantedIn(state, commands, query);
+      return { json: state.calls.totals(wanted, { from, to, parts: PARTS, lanes: query.has("lanes") }) };
     },
-    "GET /api/export": async ({ query }) => ({ file: "audit-export.jsonl", lines: exported(state, filterOf(query)) }),
     "POST /api/answer": async ({ body }) => ({ json: await answer(state, body) }),
-    "POST /api/verify": async () => ({ json: await state.verify((files) => commands.verify(files)) }),
+    ...logRoutes(state, commands),
     ...policyRoutes(state, commands),
     ...serverRoutes(state, commands),
     "POST /api/definitions": async () => ({ json: await commands.definitions(policiesInUse(state, commands)) }),
@@ -120,6 +150,21 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     const route = routes[`${request.method} ${request.path}`];
     if (route === undefined) throw new ConsoleFault(404, "There is no such thing to ask.", "Load the page again.");
     return route(request);
+  };
+}
+
+/** What is read of the logs as they are written, and whether they are as they were. */
+function logRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<Record<string, Route>> {
+  return {
+    "GET /api/export": async ({ query }) => {
+      const wanted = await wantedIn(state, commands, query);
+      const file = `audit-${query.has("all") ? "records" : "calls"}-${new Date().toISOString().slice(0, 10)}.jsonl`;
+      return { file, lines: query.has("all") ? everyRecord(state, wanted) : exported(state, wanted) };
+    },
+    "GET /api/record": async ({ query }) => ({
+      json: await recordAt(state, query.get("file") ?? "", numberIn(query, "line") ?? 0),
+    }),
+    "POST /api/verify": async () => ({ json: await state.verify((files) => commands.verify(files)) }),
   };
 }
 
@@ -190,18 +235,44 @@ function notRunning(server: string): ConsoleFault {
 
 /** What is asked of the policy, and done to it. */
 function policyRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<Record<string, Route>> {
+  /** The change that was saved last: what was there before it, and what it made of the file. */
+  let last: { readonly at: number; readonly before: string; readonly digest: string } | undefined;
   return {
     "GET /api/policy": async () => {
       const policy = await commands.policy();
-      return { json: { ...policy, decided: state.calls.decidedBy(policy.hash) } satisfies PolicyState };
+      const saved = last?.digest === policy.digest ? { at: last.at } : undefined;
+      const decided = state.calls.decidedBy(await lineOfToday(state, commands));
+      return { json: { ...policy, decided, since: state.calls.since, saved } satisfies PolicyState };
     },
     "GET /api/reach": async () => ({ json: await commands.reach() }),
     "POST /api/explain": async ({ body }) => ({ json: await commands.explain(textIn(body, "question")) }),
     "POST /api/trial": async ({ body }) => ({ json: await trialOf(state, commands, textIn(body, "text")) }),
     "POST /api/save": async ({ body }) => {
-      await commands.save(textIn(body, "text"), textIn(body, "digest"));
+      const before = (await commands.policy()).text;
+      const digest = await commands.save(textIn(body, "text"), textIn(body, "digest"));
+      last = { at: Date.now(), before, digest };
       return { json: {} };
     },
+    "POST /api/undo": async ({ body }) => {
+      const digest = textIn(body, "digest");
+      if (last?.digest !== digest)
+        throw new ConsoleFault(409, "The file is not what was saved last.", "Nothing was undone. Load the page again.");
+      await commands.save(last.before, digest);
+      last = undefined;
+      return { json: {} };
+    },
+  };
+}
+
+/** What a rule's line is in the policy as it is now, whatever it was when a call was decided. */
+async function lineOfToday(state: ConsoleState, { lines, policyFile }: ConsoleCommands): Promise<LineOf> {
+  const today = await lines();
+  if (today === undefined) return () => undefined;
+  return (row, policy) => {
+    const own = policy !== "" && today.hash.startsWith(policy) ? row.line : undefined;
+    if (own !== undefined) return own;
+    const isForeign = policyFile !== undefined && state.calls.isOfAnotherFile(policy, policyFile);
+    return isForeign ? undefined : today.lineOf(row);
   };
 }
 
@@ -293,14 +364,11 @@ async function detailOf(state: ConsoleState, commands: ConsoleCommands, n: numbe
       "Look for it with mcp-secure-local audit query.",
     );
   const { row, policy: under } = found;
-  const policy = row.line === undefined ? undefined : await commands.policy();
-  const policyLine =
-    under !== "" && policy?.hash.startsWith(under) === true && row.line !== undefined
-      ? policy.text.split("\n")[row.line - 1]
-      : undefined;
+  const lineNow = (await lineOfToday(state, commands))(row, under);
+  const policyLine = lineNow === undefined ? undefined : (await commands.policy()).text.split("\n")[lineNow - 1];
   const approved = row.asked ? state.calls.lastApproved(row) : undefined;
   const approvedBefore = approved === undefined ? undefined : (await state.records(approved))?.texts[0];
-  return callDetail({ ...found, policyLine, approvedBefore });
+  return callDetail({ ...found, lineNow, policyLine, approvedBefore });
 }
 
 /** @returns what became of the call. @throws ConsoleFault when the answer could not count */
@@ -329,30 +397,65 @@ function overFault(became: string): ConsoleFault {
   return new ConsoleFault(409, `This question is over. ${became}`, "Nothing was changed by your answer.");
 }
 
-/** Where the policy that is written down cannot be used, so that nothing is judged by it. */
-const NOT_KNOWN = "not known, since the policy in the file has faults";
+/** Milliseconds before the first call that is tried, in which others took places of its rate limit. */
+const COUNTED_MS = 60_000;
 
 async function trialOf(state: ConsoleState, commands: ConsoleCommands, text: string): Promise<Trial> {
-  const judge = await commands.trial(text);
-  if (typeof judge === "string") return { faults: judge, calls: 0, changed: [] };
-  const current = await commands.trial((await commands.policy()).text);
   const rows = state.calls.list({}, { limit: TRIED });
-  const changed: Trial["changed"][number][] = [];
-  for (const row of rows) {
-    const record = recordOf((await state.records(row.n))?.texts[0] ?? "") ?? {};
-    const call = { method: row.method, name: row.name, arguments: record["arguments"] };
-    const { verdict, rule } = judge(call);
-    // Both are judged now: what was decided when it was called may have been another policy, or a server that is withheld.
-    const before = typeof current === "string" ? NOT_KNOWN : current(call).verdict;
-    if (before !== verdict) changed.push({ row, before, now: verdict, rule });
-  }
-  return { faults: "", calls: rows.length, changed };
+  const first = rows.at(-1);
+  const earlier =
+    first === undefined ? [] : state.calls.list({ since: first.at - COUNTED_MS }, { before: first.n, limit: TRIED });
+  const all = [...rows, ...earlier].reverse();
+  const outcomes = await commands.trial(text, await Promise.all(all.map((row) => triedCall(state, row))));
+  if (typeof outcomes === "string") return { faults: outcomes, calls: 0, untried: 0, changed: [] };
+  const judged = all.slice(earlier.length).flatMap((row, index) => {
+    const outcome = outcomes[earlier.length + index];
+    return outcome?.tried === true ? [{ row, ...outcome }] : [];
+  });
+  const changed = judged
+    .filter(({ before, now }) => before !== now)
+    .map(({ row, before, now, rule }) => ({ row, before, now, rule }));
+  return { faults: "", calls: judged.length, untried: rows.length - judged.length, changed: changed.reverse() };
 }
 
-async function* exported(state: ConsoleState, filter: CallFilter): AsyncIterable<string> {
+async function triedCall(state: ConsoleState, row: CallRow): Promise<TriedCall> {
+  const found = await state.records(row.n);
+  const record = recordOf(found?.texts[0] ?? "") ?? {};
+  return {
+    method: row.method,
+    name: row.name,
+    arguments: record["arguments"],
+    at: row.at,
+    caller: JSON.stringify([row.log, textOf(record["principal"])]),
+    policy: found?.policy ?? "",
+    wasLimited: row.rule.startsWith("rate limit: "),
+  };
+}
+
+async function* exported(state: ConsoleState, filter: WantedCalls): AsyncIterable<string> {
   for (const { n } of state.calls.list(filter, { limit: Infinity }).reverse()) {
     for (const text of (await state.records(n))?.texts ?? []) yield escapeUnseen(text);
   }
+}
+
+/** Those of calls and of all else: starts, policies that were taken up, definitions that were withheld. */
+async function* everyRecord(state: ConsoleState, { since, until }: WantedCalls): AsyncIterable<string> {
+  const logs = state.logs.map(({ file }) => file);
+  for await (const text of recordsOf(logs, { since, until })) yield escapeUnseen(text);
+}
+
+/** @throws ConsoleFault: nothing but the logs that are shown is read */
+async function recordAt(state: ConsoleState, file: string, line: number): Promise<LogRecordShown> {
+  const found = await state.recordAt(file, line);
+  if (found === undefined)
+    throw new ConsoleFault(404, `There is no line ${line} in this log.`, "Verify the log again.");
+  return { text: escapeUnseen(found.text), call: found.call };
+}
+
+async function wantedIn(state: ConsoleState, commands: ConsoleCommands, query: URLSearchParams): Promise<WantedCalls> {
+  const { line, ...filter } = filterOf(query);
+  if (line === undefined) return filter;
+  return { ...filter, line: { number: line, lineOf: await lineOfToday(state, commands) } };
 }
 
 function filterOf(query: URLSearchParams): CallFilter {

@@ -1,4 +1,5 @@
 // What the console knows of all servers of this person: their calls, the questions that wait, and how each process is.
+import { archivesOf } from "../audit/log-file.js";
 import { existingLogs } from "../audit/log-lock.js";
 import type {
   CallRow,
@@ -14,6 +15,7 @@ import { controlServer, runningServers } from "../control/control-client.js";
 import { digestOfText } from "../control/control-messages.js";
 import type { LogRecord } from "../audit/call-records.js";
 import { CallIndex, type RecordPlace } from "./call-index.js";
+import { lineAt } from "./log-lines.js";
 import { LogReader } from "./log-reader.js";
 import { LogWatch } from "./log-watch.js";
 
@@ -78,13 +80,13 @@ export class ConsoleState {
 
   /** Resolves when all that is in the logs has been read. */
   async begin(): Promise<void> {
-    await this.#lookAtServers();
+    await this.lookAtServers();
     await this.#lookAtLogs();
     this.calls.putInOrder();
     this.#lookAtQuestions();
     this.#timers = [
       setInterval(() => this.#lookAtQuestions(), QUESTIONS_MS),
-      setInterval(() => void this.#lookAtServers().then(() => this.#written()), SERVERS_MS),
+      setInterval(() => void this.lookAtServers().then(() => this.#written()), SERVERS_MS),
     ];
   }
 
@@ -144,8 +146,9 @@ export class ConsoleState {
     const found = await check([...this.#readers.keys()]);
     const compared = found.map((each): Verification => {
       const reader = this.#readers.get(each.file);
-      if (reader === undefined || !each.ok) return each;
-      if (reader.changed !== undefined) return { ...each, ok: false, reason: reader.changed };
+      if (reader === undefined) return each;
+      if (!each.ok) return { ...each, total: Math.max(reader.records, each.records) };
+      if (reader.changed !== undefined) return { ...each, ok: false, reason: reader.changed, total: reader.records };
       const known =
         reader.records === 1
           ? "the record that this console has read is there"
@@ -161,7 +164,7 @@ export class ConsoleState {
   /** Has the processes of a policy start one of its servers anew, or end it. @returns their ids */
   async control(asked: Parameters<typeof controlServer>[1]): Promise<readonly number[]> {
     const done = await controlServer(this.#options.controlFolder, asked);
-    await this.#lookAtServers();
+    await this.lookAtServers();
     return done;
   }
 
@@ -198,6 +201,16 @@ export class ConsoleState {
     return { row, policy, file: reader?.file ?? "", texts: texts.filter((text) => text !== undefined) };
   }
 
+  /** A line of one of the logs or of their full files, and the call that had its record there; undefined for any other file. */
+  async recordAt(
+    file: string,
+    line: number,
+  ): Promise<{ readonly text: string; readonly call: CallRow | undefined } | undefined> {
+    const log = [...this.#readers.keys()].findIndex((each) => each === file || archivesOf(each).includes(file));
+    const found = log < 0 ? undefined : await lineAt(file, line);
+    return found && { text: found.text, call: this.calls.callAt({ log, ...found }) };
+  }
+
   #written(): void {
     if (this.#due !== undefined || this.#closed) return;
     const pause = Math.max(0, this.#lookedAt + LOOK_MS - performance.now());
@@ -228,7 +241,7 @@ export class ConsoleState {
     const pause = Math.max(0, this.#askedAt + TOLD_MS - performance.now());
     this.#toldLook = setTimeout(() => {
       this.#toldLook = undefined;
-      void this.#lookAtServers();
+      void this.lookAtServers();
     }, pause);
   }
 
@@ -255,7 +268,7 @@ export class ConsoleState {
   #lookAtQuestions(): void {
     const { inbox } = this.#options;
     // One that ends within its first second is to be known as well: what it had not finished is lost.
-    if (inbox.look()) void this.#lookAtServers();
+    if (inbox.look()) void this.lookAtServers();
     const open = inbox
       .open()
       .map(({ id, text, remember, until }) => ({ id, text, digest: digestOfText(text), remember, until }));
@@ -267,7 +280,7 @@ export class ConsoleState {
   }
 
   /** Looks that overlap are one, which looks once more: an older one that ends later would take new processes for gone. */
-  #lookAtServers(): Promise<void> {
+  lookAtServers(): Promise<void> {
     this.#serversWanted = true;
     this.#serversLook ??= this.#lookAtServersWhileWanted();
     return this.#serversLook;

@@ -43,8 +43,10 @@ export function unknown({ kind, name, path }: Subject): Refusal {
 /** `what` is over its limit of `limit` a minute; `key` is where the policy raises it, undefined where nothing does. */
 export function limited(what: string, limit: number, { waitMs, key }: { waitMs: number; key?: string }): Refusal {
   const wait = Math.ceil(waitMs / 1_000);
+  // A place is held a moment longer than the minute that it counts for.
+  const until = wait > 60 ? "just over a minute" : `${wait} second${wait === 1 ? "" : "s"}`;
   const raise = key === undefined ? "" : ` To allow more, raise ${key} in the policy.`;
-  const text = `Too many ${what}: at most ${limit} a minute are allowed. Try again in ${wait} second${wait === 1 ? "" : "s"}.${raise}`;
+  const text = `Too many ${what}: at most ${limit} a minute are allowed. Try again in ${until}.${raise}`;
   const error = new RpcError(ErrorCode.InternalError, text, { retryAfterMs: Math.ceil(waitMs) });
   return { text, rule: `rate limit: ${limit} a minute`, outcome: "rate_limited", error };
 }

@@ -19,6 +19,8 @@ export interface NamesPolicy {
 export interface PerTool {
   readonly default: number;
   readonly byName: ReadonlyMap<string, number>;
+  /** The lines of those that a file says, "default" among them. */
+  readonly lines?: ReadonlyMap<string, number>;
 }
 
 /** `tools.web_search` (ours): which page answers a search. */

@@ -116,8 +116,10 @@ function readTimeouts(section: Section): PerTool {
 
 function perTool(entries: readonly NamedEntry<number>[], fallback: number, section: Section): PerTool {
   const byName = new Map<string, number>();
+  const lines = new Map<string, number>();
   let general = fallback;
   for (const [key, { value }, place] of entries) {
+    lines.set(key, place.line);
     if (key === "default") general = value;
     else if (isName(key)) byName.set(key, value);
     else
@@ -126,7 +128,7 @@ function perTool(entries: readonly NamedEntry<number>[], fallback: number, secti
         `"${key.slice(0, 60)}" is not the name of a tool; use letters, digits, "_", "." and "-"`,
       );
   }
-  return { default: general, byName };
+  return { default: general, byName, lines };
 }
 
 function readWebSearch(section: Section): WebSearchPolicy {

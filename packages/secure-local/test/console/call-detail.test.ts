@@ -14,6 +14,7 @@ function detailOf(records: readonly object[], approvedBefore?: object): ReturnTy
     row: ROW,
     file: "/log",
     texts: records.map((record) => JSON.stringify(record)),
+    lineNow: undefined,
     policyLine: undefined,
     approvedBefore: approvedBefore && JSON.stringify(approvedBefore),
   });
@@ -84,6 +85,7 @@ it("says why a call did not go well, in the words of its last record that has an
       row: { ...ROW, outcome, rule: "", ...more } as CallRow,
       file: "/log",
       texts: records.map((record) => JSON.stringify(record)),
+      lineNow: undefined,
       policyLine: undefined,
       approvedBefore: undefined,
     }).reason;
@@ -94,11 +96,27 @@ it("says why a call did not go well, in the words of its last record that has an
   expect(reasonOf("denied", [intent, { detail: { reason: "the person said no" } }, { detail: { rule: "x" } }])).toBe(
     "the person said no",
   );
-  expect(reasonOf("denied", [{ kind: "denied" }], { rule: "default deny" })).toBe(
-    'Refused by the rule "default deny".',
+  expect(reasonOf("denied", [{ kind: "denied" }], { rule: "tools.denied: far__*" })).toBe(
+    'Refused by the rule "tools.denied: far__*".',
   );
   expect(reasonOf("error", [intent, { kind: "call.result" }])).toMatch(/The answer was an error/);
   expect(reasonOf("ok", [intent, { error: "x" }])).toBe("");
+});
+
+it.each([
+  ["tools/call", [{ kind: "denied" }], /the tool far__read nowhere: tools\.allowed/],
+  ["prompts/get", [{ kind: "denied" }], /the prompt far__read nowhere: prompts\.allowed/],
+  ["resources/read", [{ kind: "denied" }], /the resource far__read nowhere: resources\.allowed/],
+  ["tools/call", [{ kind: "call.intent", arguments: { path: "/x" } }, {}], /the path \/x nowhere: filesystem\./],
+  ["tools/call", [{ kind: "call.intent", arguments: { url: "/x" } }, {}], /the address \/x nowhere: network\./],
+  ["tools/call", [{ kind: "call.intent", arguments: { command: "x" } }, {}], /the command \/x nowhere: commands\./],
+] as const)("says of a refused %s where the policy would name it: %o", (method, records, why) => {
+  const row = { ...ROW, method, object: "/x", outcome: "denied", rule: "default deny" } as CallRow;
+  const { reason } = callDetail({
+    ...{ row, file: "/log", texts: records.map((record) => JSON.stringify(record)) },
+    ...{ lineNow: undefined, policyLine: undefined, approvedBefore: undefined },
+  });
+  expect(reason).toMatch(why);
 });
 
 it("is told from records that hold anything at all", () => {

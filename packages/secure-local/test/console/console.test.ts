@@ -81,6 +81,8 @@ describe.skipIf(process.platform === "win32")("the console's door", () => {
     "/api/server-log?policy=x&server=y",
     "/api/asked?question=x",
     "/api/totals",
+    "/api/servers",
+    "/api/record?file=x&line=1",
   ] as const;
   const ACTS = [
     "/api/answer",
@@ -88,6 +90,7 @@ describe.skipIf(process.platform === "win32")("the console's door", () => {
     "/api/explain",
     "/api/trial",
     "/api/save",
+    "/api/undo",
     "/api/definitions",
     "/api/approve",
     "/api/refuse",
@@ -383,6 +386,13 @@ describe.skipIf(process.platform === "win32")("the console", () => {
     expect(readFileSync(watched.policy, "utf8")).toBe(text);
     expect(statSync(watched.policy).mode & 0o777).toBe(0o600);
     expect((await watched.post("/api/save", { text: policy.text, digest: policy.digest })).status).toBe(409);
+    const now = JSON.parse((await watched.get("/api/policy")).text) as PolicyState;
+    expect(now.saved?.at).toBeGreaterThan(Date.now() - 60_000);
+    expect((await watched.post("/api/undo", { digest: policy.digest })).status).toBe(409);
+    expect((await watched.post("/api/undo", { digest: now.digest })).status).toBe(200);
+    expect(readFileSync(watched.policy, "utf8")).toBe(policy.text);
+    expect((await watched.post("/api/undo", { digest: policy.digest })).status).toBe(409);
+    expect((JSON.parse((await watched.get("/api/policy")).text) as PolicyState).saved).toBeUndefined();
   });
 
   it("verifies the chain, and names the record that does not fit", async () => {
@@ -396,7 +406,22 @@ describe.skipIf(process.platform === "win32")("the console", () => {
       ok: false,
       firstBadLine: expect.any(Number) as number,
       command: `mcp-secure-local audit verify ${file}`,
+      total: expect.any(Number) as number,
     });
+    const { firstBadLine = 0 } = await verify();
+    const record = await watched.get(`/api/record?file=${encodeURIComponent(file)}&line=${firstBadLine}`);
+    expect(JSON.parse(record.text)).toMatchObject({
+      text: expect.stringContaining('"outcome":"ok"') as string,
+      call: { name: "read_file", object: "/etc/passwd" },
+    });
+    for (const [other, line] of [
+      [file, 0],
+      [file, 1e6],
+      [watched.policy, 1],
+      [`${file}/../audit.log`, 1],
+      ["/etc/passwd", 1],
+    ] as const)
+      expect((await watched.get(`/api/record?file=${encodeURIComponent(other)}&line=${line}`)).status).toBe(404);
     writeFileSync(file, whole);
   });
 

@@ -149,7 +149,7 @@ inBrowser("a person with the page alone", (browser) => {
 
   task("finds which definition changed, and refuses it", 3, async () => {
     await person.screen("Definitions");
-    await person.sees("Nothing has been compared yet");
+    await person.sees("Nothing has been compared on this page yet");
     await person.click(person.button("Start them and compare"));
     await person.sees("Every plugin and server is started");
     await person.page.locator(".change", { hasText: "/description" }).getByText("changed").first().waitFor();

@@ -160,7 +160,7 @@ describe("rate limits", () => {
     const limited = await call(peer, "echo", { text: "x" });
     expect(limited["isError"]).toBe(true);
     expect(textOf(limited)).toMatch(
-      /Too many calls of echo: at most 3 a minute are allowed\. Try again in 61 seconds\./,
+      /Too many calls of echo: at most 3 a minute are allowed\. Try again in just over a minute\./,
     );
     clock.now += 60_250;
     expect((await call(peer, "echo", { text: "x" }))["isError"]).not.toBe(true);

@@ -1,0 +1,18 @@
+// A change of the policy that is being written: it stays while other screens are looked at, and is asked about before it is lost.
+import { type Signal, signal } from "@preact/signals";
+
+interface Draft {
+  readonly text: string;
+  /** SHA-256 of the file that it began from. */
+  readonly digest: string;
+}
+
+/** Undefined while there is no change that is not saved. */
+export const draft: Signal<Draft | undefined> = signal(undefined);
+
+/** The browser asks before it leaves the page with such a change. */
+export function watchDraft(): void {
+  addEventListener("beforeunload", (event) => {
+    if (draft.peek() !== undefined) event.preventDefault();
+  });
+}

@@ -1,0 +1,96 @@
+// What the page Policy says of the lines of a file: which calls each decided, where a rule stands now, what all of it reaches.
+import { expect, it } from "vitest";
+import type { LogRecord } from "../../src/audit/call-records.js";
+import { reachOf } from "../../src/cli/policy-map.js";
+import { CallIndex, type LineOf } from "../../src/console/call-index.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+import { ruleLines } from "../../src/policy/rule-lines.js";
+
+const parsed = (text: string): ReturnType<typeof parsePolicy> => parsePolicy(text, { file: "/home/p/policy.yaml" });
+
+const POLICY = `version: "1.0"
+filesystem:
+  allowed_paths: ["/notes/**"]
+  denied_paths: ["**/salary*"]
+tools:
+  allowed: [read_file, "board__list_cards"]
+  rate_limits:
+    default: 60
+    read_file: 8
+servers:
+  board:
+    command: [/usr/bin/node, /srv/board.mjs]
+    tools: { denied: [delete_card] }
+`;
+
+it("finds the line of every rule that a record names, however the file was moved, and of a rate limit", async () => {
+  const call = { method: "tools/call", name: "read_file" };
+  const lines = [
+    ["filesystem.denied_paths: **/salary*", 4],
+    ["filesystem.denied_paths: **/budget*", undefined],
+    ["tools.allowed: read_file", 6],
+    ["servers.board.tools.denied: delete_card", 13],
+    ["rate limit: 8 a minute", 9],
+    ["rate limit: 60 a minute", undefined],
+    ["default deny", undefined],
+  ] as const;
+  const lineOf = ruleLines(await parsed(POLICY));
+  for (const [rule, line] of lines) expect([rule, lineOf({ ...call, rule })]).toEqual([rule, line]);
+  expect(lineOf({ ...call, name: "other", rule: "rate limit: 60 a minute" })).toBe(8);
+  expect(lineOf({ ...call, method: "resources/read", rule: "rate limit: 8 a minute" })).toBeUndefined();
+  const moved = ruleLines(await parsed(`# mine\n# own\n${POLICY}`));
+  for (const [rule, line] of lines)
+    expect([rule, moved({ ...call, rule })]).toEqual([rule, line === undefined ? undefined : line + 2]);
+});
+
+it("counts for a line the calls that it decided under any policy with that rule, and lists the same ones", () => {
+  const index = new CallIndex();
+  const denied = (id: number, policy: string, rule: string): LogRecord => ({
+    ...{
+      kind: "denied",
+      time: "2026-11-27T01:00:00.000Z",
+      id,
+      method: "tools/call",
+      tool: "read_file",
+      outcome: "denied",
+    },
+    ...{ policy, decision: { allowed: false, rule, line: 4 } },
+  });
+  const place = { log: 0, ino: 1, offset: 0, length: 10 };
+  index.add({ kind: "start", detail: { policy: { file: "/other.yaml", hash: "cccccccccccc0" } } }, place);
+  index.add(denied(1, "aaaaaaaaaaaa", "filesystem.denied_paths: **/salary*"), place);
+  index.add(denied(2, "bbbbbbbbbbbb", "filesystem.denied_paths: **/budget*"), place);
+  index.add(denied(3, "cccccccccccc", "filesystem.denied_paths: **/salary*"), place);
+  expect(index.isOfAnotherFile("cccccccccccc", "/home/p/policy.yaml")).toBe(true);
+  expect(index.isOfAnotherFile("aaaaaaaaaaaa", "/home/p/policy.yaml")).toBe(false);
+  const lineOf: LineOf = ({ rule }, policy) =>
+    !index.isOfAnotherFile(policy, "/home/p/policy.yaml") && rule.endsWith("salary*") ? 5 : undefined;
+  expect(index.decidedBy(lineOf)).toEqual({ 5: { allowed: 0, denied: 1 } });
+  expect(index.list({ line: { number: 5, lineOf } }, { limit: 9 }).map(({ n }) => n)).toEqual([1]);
+  expect(index.list({ line: { number: 4, lineOf } }, { limit: 9 })).toEqual([]);
+});
+
+it.each([
+  ['"board__list_cards"', ["Tools: board__list_cards"], ["Tools: board__delete_card"]],
+  ['"board__*"', ["Tools: board__*"], ["Tools: board__delete_card"]],
+  ['"*"', ["Tools: board__*"], ["Tools: board__delete_card"]],
+  ['"board__delete_card"', ["No tools: the policy allows none of board__*"], ["Tools: board__delete_card"]],
+  ['"board2__list"', ["No tools: the policy allows none of board__*"], ["Tools: board__delete_card"]],
+  [
+    '"board__get_*", "board__list_cards"',
+    ["Tools: board__get_*", "Tools: board__list_cards"],
+    ["Tools: board__delete_card"],
+  ],
+])(
+  "shows of a server with %s the tools that may be called, and apart what is denied",
+  async (allowed, tools, denied) => {
+    const groups = reachOf(await parsed(POLICY.replace('"board__list_cards"', allowed)));
+    const board = groups.find(({ title }) => title === "Server board");
+    expect(board?.entries.filter((entry) => /tools:/i.test(entry))).toEqual(tools);
+    expect(board?.denied).toEqual(denied);
+    expect(groups.find(({ title }) => title === "Files to read and change")).toMatchObject({
+      entries: ["/notes/**"],
+      denied: ["**/salary*"],
+    });
+  },
+);
