@@ -1,6 +1,5 @@
 // T23: every regular expression of our sources: linear, or measured at the longest text it is ever given; and users' patterns.
 import { BOUNDED } from "../support/bounded-patterns.mjs";
-import { foundLinear, isKnown, isQuick, keepFound } from "../support/linear-expressions.mjs";
 import { regularExpressions } from "../support/regex-literals.mjs";
 
 process.env.RECHECK_BACKEND = "pure";
@@ -51,7 +50,6 @@ export async function run(report, parts) {
   const { literals, made } = regularExpressions();
   report.kind("our own expressions on the worst texts");
   for (const literal of literals) await judge(report, literal);
-  keepFound();
   // Of text are only these: formats, schemas' own patterns (judged before they run), what a user asks the log for, some made of
   // constants, and the values of secrets as they are, one or the other.
   const known =
@@ -70,13 +68,8 @@ async function judge(report, { file, pattern, flags }) {
 
 /** `true` for a linear expression, and for one that is quick enough at its bound. */
 function verdictOn({ pattern, flags }, bound) {
-  // What is slow and bounded is measured, which a whole run does when nothing else runs.
-  if (isKnown({ pattern, flags }) || (isQuick && bound !== undefined)) return true;
   const found = checkSync(pattern, flags, { timeout: bound === undefined ? SAFE_MS : ATTACK_MS, seed: SEED });
-  if (found.status === "safe") {
-    foundLinear({ pattern, flags });
-    return true;
-  }
+  if (found.status === "safe") return true;
   if (bound === undefined) return `${found.status} ${found.complexity?.summary ?? ""}`;
   const slowest = measured(new RegExp(pattern, flags), texts(found, bound[2]));
   return slowest <= (bound[4] ?? MATCH_MS) || `${slowest.toFixed(1)} ms at ${bound[2]} characters`;
