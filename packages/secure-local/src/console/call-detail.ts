@@ -1,6 +1,7 @@
 // One call opened: its records, what happened when, each hop of the request, and what differs from the last one a person agreed to.
 import type { CallDetail, CallRow, DifferentArgument, Hop } from "@secure-local/console/api";
 import { callerOf, type LogRecord, membersOf, recordOf, textOf } from "../audit/call-records.js";
+import { SERVER_GONE } from "../control/control-messages.js";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 
 /** What is known of a call before it is opened. */
@@ -58,16 +59,32 @@ function resultOf(records: readonly LogRecord[]): string {
 }
 
 /** The last record that says why; nothing of a call that went well or is under way. */
-function reasonOf({ outcome, rule, line }: CallRow, records: readonly LogRecord[]): string {
+function reasonOf({ outcome, rule, line, object, method }: CallRow, records: readonly LogRecord[]): string {
   if (["ok", "running", "waiting"].includes(outcome)) return "";
+  if (outcome === "unanswered") return `It was not run: ${SERVER_GONE}.`;
   for (const { error, detail } of records.toReversed()) {
     const { withheld, reason, code } = membersOf(detail);
     const said = error ?? withheld ?? reason ?? (code === undefined ? undefined : `the error ${textOf(code)}`);
     if (said !== undefined) return escapeUnseen(textOf(said));
   }
+  if (outcome === "denied" && rule === DEFAULT_DENY)
+    return `Refused by the rule "${DEFAULT_DENY}": ${missing(records.at(-1), { object, method })}`;
   if (outcome === "denied" && rule !== "")
     return `Refused by the rule "${escapeUnseen(rule)}"${line === undefined ? "" : `, line ${line} of the policy`}.`;
   return outcome === "error" ? "The answer was an error; what it said is in no record. So ends a failed tool." : "";
+}
+
+/** What refuses where no line of the policy allows. */
+const DEFAULT_DENY = "default deny";
+
+/** What no line of the policy names: the tool, or what a tool reached for that was let in. */
+function missing(last: LogRecord | undefined, { object, method }: Pick<CallRow, "object" | "method">): string {
+  if (last?.["kind"] === "call.result") {
+    const what = object === "" ? "" : `, ${escapeUnseen(object)},`;
+    return `a line of the policy allows the call, and none allows what it reached for${what} be it a path, a host or a program.`;
+  }
+  const kind = /^(tool|prompt|resource)s\//.exec(method)?.[1] ?? "request";
+  return `no line of the policy allows this ${kind}.`;
 }
 
 /** In the order of time, the hop to a server behind us among them. */

@@ -1,6 +1,16 @@
 // Joins the records of all audit logs into calls, and counts them: every list and every number of the console is of these.
-import type { Bucket, CallFilter, CallRow, Count, Lane, Outcome, Totals } from "@secure-local/console/api";
+import type {
+  Bucket,
+  CallFilter,
+  CallRow,
+  Count,
+  Lane,
+  LookedThrough,
+  Outcome,
+  Totals,
+} from "@secure-local/console/api";
 import { CallJoiner, callerOf, type LogRecord, membersOf, objectOf, ruleOf, textOf } from "../audit/call-records.js";
+import { finder, isInTime, kindOf, outcomeIn, pathsOf, soughtIn } from "./call-filter.js";
 
 /** Where a record stands. The file is named by its inode: a full one is given another name. */
 export interface RecordPlace {
@@ -17,6 +27,8 @@ interface Entry {
   approved: boolean;
   /** When a person was asked last, in milliseconds since 1970. */
   askedAt?: number | undefined;
+  /** What it named; undefined where that is nothing. */
+  readonly paths: readonly string[] | undefined;
   readonly policy: string;
   readonly places: RecordPlace[];
 }
@@ -120,7 +132,10 @@ export class CallIndex {
   }
 
   #lost(entry: Entry): void {
-    if (entry.row.outcome !== "denied") this.#change(entry, { outcome: "lost" });
+    const { outcome } = entry.row;
+    // What waited for a person never ran, and no rule decided it.
+    if (outcome === "waiting") this.#change(entry, { outcome: "unanswered", rule: "", line: undefined });
+    else if (outcome !== "denied") this.#change(entry, { outcome: "lost" });
   }
 
   /** Rows that changed after a cursor, each once, as they are now; undefined when the cursor is too old or not one of ours. */
@@ -136,25 +151,37 @@ export class CallIndex {
     return this.#entries.get(n);
   }
 
-  /** The newest calls that fit, the newest first. */
-  list(
-    filter: CallFilter,
-    { before = Infinity, limit }: { readonly before?: number | undefined; readonly limit: number },
-  ): CallRow[] {
+  /** The newest calls that fit, the newest first; `longest`: those that took longest, the longest first. */
+  list(filter: CallFilter, { before = Infinity, limit, longest = false }: Listing): CallRow[] {
     const found: CallRow[] = [];
-    for (const { row } of this.#newestFirst()) {
-      if (row.n >= before || !fits(row, filter)) continue;
+    const fits = finder(filter);
+    for (const { row, paths } of this.#newestFirst()) {
+      if (row.n >= before || !fits(row, paths)) continue;
       found.push(row);
-      if (found.length >= limit) break;
+      if (found.length >= limit && !longest) break;
     }
-    return found;
+    return longest ? found.sort((a, b) => (b.ms ?? -1) - (a.ms ?? -1)).slice(0, limit) : found;
+  }
+
+  /** How many calls a filter was held against, and how far back they go. */
+  looked(filter: CallFilter): LookedThrough {
+    const fits = finder(filter);
+    let [calls, found] = [0, 0];
+    for (const { row, paths } of this.#entries.values()) {
+      if (!isInTime(row, filter)) continue;
+      calls += 1;
+      if (fits(row, paths)) found += 1;
+    }
+    const [oldest] = this.#entries.values();
+    return { calls, found, since: oldest?.row.at, kept: this.#entries.size, words: soughtIn(filter) };
   }
 
   /** Counts over a time, in equal parts. `lanes`: also of the busiest clients and tools. */
   totals(filter: CallFilter, { from, to, parts, lanes = false }: Span): Totals {
     const sum = new Sum(from, to, parts);
+    const fits = finder(filter);
     const rows = function* (entries: Iterable<Entry>): Iterable<CallRow> {
-      for (const { row } of entries) if (row.at >= from && row.at < to && fits(row, filter)) yield row;
+      for (const { row, paths } of entries) if (row.at >= from && row.at < to && fits(row, paths)) yield row;
     };
     for (const row of rows(this.#entries.values())) sum.add(row);
     const totals = sum.totals();
@@ -195,7 +222,8 @@ export class CallIndex {
       ...ruleOf(record),
     };
     this.#next += 1;
-    const entry: Entry = { row, approved: false, policy: textOf(record["policy"]), places: [place] };
+    const policy = textOf(record["policy"]);
+    const entry: Entry = { row, approved: false, paths: pathsOf(record), policy, places: [place] };
     this.#entries.set(row.n, entry);
     this.#noteChange(row.n);
     this.#forget();
@@ -205,7 +233,7 @@ export class CallIndex {
   #end(entry: Entry, record: LogRecord, place: RecordPlace): void {
     const { kind, duration_ms: duration, detail } = record;
     const ms = typeof duration === "number" ? { ms: duration } : {};
-    const outcome = kind === "denied" ? deniedAs(record["outcome"]) : outcomeOf(record["outcome"]);
+    const outcome = kind === "denied" ? deniedAs(record["outcome"]) : outcomeIn(record["outcome"]);
     // A tool that was allowed may reach for what is not: the rule against that is the one that counts.
     const against = kind === "denied" || (outcome === "denied" && typeof membersOf(detail)["rule"] === "string");
     const { rule, line } = ruleOf(record);
@@ -233,6 +261,13 @@ export class CallIndex {
     const [oldest = 0] = this.#entries.keys();
     this.#entries.delete(oldest);
   }
+}
+
+/** Which of the calls that fit are listed. */
+interface Listing {
+  readonly before?: number | undefined;
+  readonly limit: number;
+  readonly longest?: boolean;
 }
 
 /** A time in equal parts. */
@@ -280,6 +315,7 @@ class Sum {
   #denied = 0;
   #asked = 0;
   #lastMinute = 0;
+  readonly #waited: number[] = [];
 
   constructor(from: number, to: number, parts: number) {
     this.#from = from;
@@ -303,6 +339,7 @@ class Sum {
     if (kind === "failed") this.#failed += 1;
     if (kind === "denied") this.#denied += 1;
     if (row.asked) this.#asked += 1;
+    if (row.waitedMs !== undefined) this.#waited.push(row.waitedMs);
     if (row.at >= this.#to - MINUTE_MS) this.#lastMinute += 1;
     if (row.ms !== undefined) this.#timesOf[share]?.push(row.ms);
     count(this.#client, row.client, { kind, at: row.at });
@@ -320,6 +357,7 @@ class Sum {
       asked: this.#asked,
       lastMinute: this.#lastMinute,
       ...quantiles(this.#timesOf.flat()),
+      waited: quantiles(this.#waited).p50,
       buckets: this.#buckets.map((bucket, index) => ({ ...bucket, ...quantiles(this.#timesOf[index] ?? []) })),
       byClient: most(this.#client),
       byName: most(this.#name),
@@ -333,12 +371,6 @@ function quantiles(given: readonly number[]): Pick<Totals, "p50" | "p99"> {
   const times = Float64Array.from(given).sort();
   const at = (share: number): number | undefined => times[Math.min(times.length - 1, Math.floor(times.length * share))];
   return { p50: at(0.5), p99: at(0.99) };
-}
-
-/** What is coloured alike: `denied` was refused, `failed` did not do what was asked for, all else is well. */
-function kindOf(outcome: Outcome): "ok" | "failed" | "denied" {
-  if (outcome === "denied") return "denied";
-  return outcome === "error" || outcome === "timeout" || outcome === "lost" ? "failed" : "ok";
 }
 
 type Counts = Map<string, { -readonly [K in keyof Count]: Count[K] }>;
@@ -355,37 +387,6 @@ function count(counts: Counts, name: string, { kind, at }: { readonly kind: stri
 
 function most(counts: Counts): Count[] {
   return [...counts.values()].sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1)).slice(0, MAX_COUNTED);
-}
-
-/** Whether a row is looked for. */
-export function fits(row: CallRow, filter: CallFilter): boolean {
-  const { text: wanted, name, client, outcome, asked, rule, line, log, since, until } = filter;
-  if (since !== undefined && row.at < since) return false;
-  if (until !== undefined && row.at >= until) return false;
-  if (outcome !== undefined && !isOf(row.outcome, outcome)) return false;
-  if (asked === true && !row.asked) return false;
-  if (line !== undefined && row.line !== line) return false;
-  if (log !== undefined && row.log !== log) return false;
-  if (name !== undefined && row.name !== name) return false;
-  if (client !== undefined && row.client !== client) return false;
-  if (rule !== undefined && row.rule !== rule) return false;
-  if (wanted === undefined || wanted === "") return true;
-  const low = wanted.toLowerCase();
-  return [row.name, row.object, row.client, row.rule, row.method, row.server].some((each) =>
-    each.toLowerCase().includes(low),
-  );
-}
-
-function isOf(outcome: Outcome, wanted: NonNullable<CallFilter["outcome"]>): boolean {
-  const kind = kindOf(outcome);
-  return wanted === "refused" ? kind !== "ok" : wanted === "failed" ? kind === "failed" : outcome === wanted;
-}
-
-const OUTCOMES: ReadonlySet<string> = new Set(["ok", "error", "denied", "timeout", "cancelled"]);
-
-function outcomeOf(outcome: unknown): Outcome {
-  if (outcome === "input_required") return "waiting";
-  return OUTCOMES.has(textOf(outcome)) ? (outcome as Outcome) : "error";
 }
 
 /** A request for something that does not exist was refused by no rule. */

@@ -86,8 +86,13 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
       stream: streamOf(state, { version: commands.version, started, cursor: numberIn(query, "cursor"), signal }),
     }),
     "GET /api/calls": async ({ query }) => ({
-      json: state.calls.list(filterOf(query), { before: numberIn(query, "before"), limit: PAGE }),
+      json: state.calls.list(filterOf(query), {
+        before: numberIn(query, "before"),
+        limit: PAGE,
+        longest: query.get("order") === "longest",
+      }),
     }),
+    "GET /api/looked": async ({ query }) => ({ json: state.calls.looked(filterOf(query)) }),
     "GET /api/call": async ({ query }) => ({ json: await detailOf(state, commands, Number(query.get("n"))) }),
     "GET /api/asked": async ({ query }) => {
       const n = state.calls.callOf(query.get("question") ?? "");
@@ -148,6 +153,10 @@ function serverRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<
     },
     "POST /api/restart": async ({ body }) => ({ json: await control(state, "restart", body) }),
     "POST /api/stop": async ({ body }) => ({ json: await control(state, "stop", body) }),
+    "POST /api/forget": async ({ body }) => {
+      state.forget(body["pid"], body["since"]);
+      return { json: {} };
+    },
     "POST /api/login": async ({ body }) => {
       const { policy, server } = runningServer(state, textIn(body, "policy"), textIn(body, "server"));
       // It takes its new tokens at its next start.
@@ -368,6 +377,9 @@ function filterOf(query: URLSearchParams): CallFilter {
     log: numberIn(query, "log"),
     since: numberIn(query, "since"),
     until: numberIn(query, "until"),
+    slower: numberIn(query, "slower"),
+    under: text("under"),
+    outside: text("outside"),
   };
 }
 

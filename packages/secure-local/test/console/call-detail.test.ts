@@ -94,11 +94,19 @@ it("says why a call did not go well, in the words of its last record that has an
   expect(reasonOf("denied", [intent, { detail: { reason: "the person said no" } }, { detail: { rule: "x" } }])).toBe(
     "the person said no",
   );
-  expect(reasonOf("denied", [{ kind: "denied" }], { rule: "default deny" })).toBe(
-    'Refused by the rule "default deny".',
+  const nothing = { rule: "default deny", object: "/etc/passwd" };
+  expect(reasonOf("denied", [{ kind: "denied" }], { ...nothing, method: "tools/call" })).toBe(
+    'Refused by the rule "default deny": no line of the policy allows this tool.',
+  );
+  expect(reasonOf("denied", [intent, { kind: "call.result" }], { ...nothing, method: "tools/call" })).toMatch(
+    /none allows what it reached for, \/etc\/passwd, be it a path/,
+  );
+  expect(reasonOf("denied", [{ kind: "denied" }], { rule: "tools.denied: x", line: 3 })).toBe(
+    'Refused by the rule "tools.denied: x", line 3 of the policy.',
   );
   expect(reasonOf("error", [intent, { kind: "call.result" }])).toMatch(/The answer was an error/);
   expect(reasonOf("ok", [intent, { error: "x" }])).toBe("");
+  expect(reasonOf("unanswered", [intent])).toBe("It was not run: its server was gone before anybody answered.");
 });
 
 it("is told from records that hold anything at all", () => {
