@@ -1,7 +1,19 @@
 // What the page and the process behind it say to each other: JSON over HTTP on this machine, and one stream of lines.
 
-/** How a call ended, as one word that every screen uses. */
-export type Outcome = "running" | "ok" | "error" | "denied" | "timeout" | "cancelled" | "waiting" | "lost";
+/**
+ * How a call ended, as one word that every screen uses. `lost`: its server ended before it said so. `unanswered`: it was not
+ * run, since its server ended before the person who was asked had answered.
+ */
+export type Outcome =
+  | "running"
+  | "ok"
+  | "error"
+  | "denied"
+  | "timeout"
+  | "cancelled"
+  | "waiting"
+  | "lost"
+  | "unanswered";
 
 /** One call: everything the audit log says of it, joined. */
 export interface CallRow {
@@ -18,7 +30,7 @@ export interface CallRow {
   readonly object: string;
   readonly client: string;
   readonly outcome: Outcome;
-  /** Milliseconds it took; absent while it runs and where it was not run. */
+  /** Milliseconds it took, without what it waited for a person; absent while it runs and where it was not run. */
   readonly ms?: number | undefined;
   /** Milliseconds that it waited for a person. */
   readonly waitedMs?: number | undefined;
@@ -94,6 +106,10 @@ export interface SettledCall {
   readonly by?: "terminal" | "console" | undefined;
   /** Why there was none. */
   readonly reason?: string | undefined;
+  /** Nobody refused it: its server was gone. */
+  readonly isNotRun?: boolean | undefined;
+  /** What was called, and what it reached for; absent where the console did not see it begin. */
+  readonly about?: string | undefined;
   /** The row of its call; absent where the console did not see it begin. */
   readonly n?: number | undefined;
 }
@@ -271,6 +287,8 @@ export interface Totals {
   /** Milliseconds; absent while nothing was run. */
   readonly p50?: number | undefined;
   readonly p99?: number | undefined;
+  /** Milliseconds that half of the calls which a person was asked about waited at most; in no other time. */
+  readonly waited?: number | undefined;
   /** Equal parts of the time, oldest first. */
   readonly buckets: readonly Bucket[];
   readonly byClient: readonly Count[];
@@ -306,7 +324,10 @@ export interface Count {
   readonly last: number;
 }
 
-/** What calls are looked for. Texts are compared without regard to case. */
+/**
+ * What calls are looked for. Texts are compared without regard to case. `text`: every word and every phrase in quotes is
+ * looked for, what begins with a minus is left out, and `path:` names a folder.
+ */
 export interface CallFilter {
   readonly text?: string | undefined;
   readonly name?: string | undefined;
@@ -320,6 +341,30 @@ export interface CallFilter {
   readonly log?: number | undefined;
   readonly since?: number | undefined;
   readonly until?: number | undefined;
+  /** Milliseconds that it took at least, without what it waited for a person. */
+  readonly slower?: number | undefined;
+  /** A folder that a path it named is under, and one that a path it named is not under. */
+  readonly under?: string | undefined;
+  readonly outside?: string | undefined;
+}
+
+/** A filter as it was understood: what a call has, each of them, and what it has not. */
+export interface SoughtWords {
+  readonly with: readonly string[];
+  readonly without: readonly string[];
+  readonly under: readonly string[];
+  readonly outside: readonly string[];
+}
+
+/** What was looked through for a filter. */
+export interface LookedThrough {
+  /** Calls of the time that was asked for, and those of them that fit. */
+  readonly calls: number;
+  readonly found: number;
+  /** All calls that the console has, and when the first of them was, in milliseconds since 1970; absent where there is none. */
+  readonly kept: number;
+  readonly since?: number | undefined;
+  readonly words: SoughtWords;
 }
 
 /** A line of the stream. `cursor` names the place to go on from. */

@@ -3,7 +3,8 @@ import { type Signal, signal, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import type { CallRow } from "./api.js";
-import { Brief, Moment, Reached, State, took } from "./parts.js";
+import { type Fold, folded, type Line, linesOf, longest } from "./folds.js";
+import { Brief, duration, Moment, Reached, State, took, visible } from "./parts.js";
 
 /** Pixels of a row in one line, and of one that is folded into three; rows kept above and below the view. */
 const ROW = 28;
@@ -15,66 +16,86 @@ const NARROW = matchMedia("(max-width: 760px)");
 export const narrow: Signal<boolean> = signal(NARROW.matches);
 NARROW.addEventListener("change", ({ matches }) => (narrow.value = matches));
 
-interface Fold {
-  readonly row: CallRow;
-  readonly times: number;
-}
-
 interface CallsTableProps {
-  /** The newest first. */
+  /** The newest first, unless they are sorted by the time they took. */
   readonly rows: readonly CallRow[];
   readonly chosen?: number | undefined;
   readonly choose: (n: number) => void;
   /** Told when the end is in view. */
   readonly onEnd?: () => void;
+  /** Lines shown; all of them where it is absent. A run is counted to its end. */
+  readonly most?: number;
+  /** Whether older calls may follow, so that the last run may be longer than it is known to be. */
+  readonly hasMore?: boolean;
+  /** Whether the longest come first, which folds nothing; and what changes that. */
+  readonly longestFirst?: boolean | undefined;
+  readonly sort?: ((longestFirst: boolean) => void) | undefined;
 }
 
-export function CallsTable({ rows, chosen, choose, onEnd }: CallsTableProps): JSX.Element {
+export function CallsTable({
+  rows,
+  chosen,
+  choose,
+  onEnd,
+  most = Infinity,
+  hasMore = false,
+  longestFirst = false,
+  sort,
+}: CallsTableProps): JSX.Element {
   const top = useSignal(0);
   const height = useSignal(600);
-  const folds = useMemo(() => folded(rows), [rows]);
+  const opened = useSignal<ReadonlySet<number>>(new Set());
+  const folds = useMemo(
+    () => (longestFirst ? rows.map((row) => [row]) : folded(rows).slice(0, most)),
+    [rows, longestFirst, most],
+  );
+  const lines = useMemo(() => linesOf(folds, opened.value), [folds, opened.value]);
   const row = narrow.value ? FOLDED_ROW : ROW;
   const first = Math.max(0, Math.floor(top.value / row) - MARGIN);
-  const last = Math.min(folds.length, Math.ceil((top.value + height.value) / row) + MARGIN);
+  const last = Math.min(lines.length, Math.ceil((top.value + height.value) / row) + MARGIN);
   const scrolled = ({ currentTarget }: { readonly currentTarget: HTMLElement }): void => {
     top.value = currentTarget.scrollTop;
     height.value = currentTarget.clientHeight;
-    if (currentTarget.scrollTop + currentTarget.clientHeight > folds.length * row - 200) onEnd?.();
+    if (currentTarget.scrollTop + currentTarget.clientHeight > lines.length * row - 200) onEnd?.();
   };
   const move = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step === 0) return;
     event.preventDefault();
-    const at = folds.findIndex(({ row }) => row.n === chosen);
-    const next = folds[Math.min(folds.length - 1, Math.max(0, at + step))];
+    const at = lines.findLastIndex((line) => isAt(line, chosen));
+    const next = lines[Math.min(lines.length - 1, Math.max(0, at + step))];
     if (next !== undefined) choose(next.row.n);
   };
+  const unfold = ({ fold = [], isOpen }: Line): void => {
+    const numbers = fold.map(({ n }) => n);
+    // The oldest stays the oldest while newer ones come.
+    opened.value = isOpen
+      ? new Set([...opened.value].filter((n) => !numbers.includes(n)))
+      : new Set([...opened.value, ...numbers.slice(-1)]);
+  };
+  const end = rows.at(-1)?.n;
   return (
     <div
       class="calls"
       role="table"
-      aria-label="Calls, the newest first"
-      aria-rowcount={folds.length}
+      aria-label={`Calls, the ${longestFirst ? "longest" : "newest"} first`}
+      aria-rowcount={lines.length}
       tabIndex={0}
       onScroll={scrolled}
       onKeyDown={move}
     >
-      <div class="calls-head" role="row">
-        {["Time", "Tool", "Object", "Client", "Rule", "Outcome", "Took"].map((name) => (
-          <span key={name} role="columnheader">
-            {name}
-          </span>
-        ))}
-      </div>
-      <div class="calls-body" role="rowgroup" style={{ height: `${folds.length * row}px` }}>
-        {folds.slice(first, last).map((fold, index) => (
+      <Head longestFirst={longestFirst} sort={sort} />
+      <div class="calls-body" role="rowgroup" style={{ height: `${lines.length * row}px` }}>
+        {lines.slice(first, last).map((line, index) => (
           <Row
-            key={fold.row.n}
-            of={fold}
+            key={line.isPart ? `part ${line.row.n}` : line.row.n}
+            of={line}
             index={first + index}
             top={(first + index) * row}
-            isChosen={fold.row.n === chosen}
+            isChosen={isAt(line, chosen)}
+            isCut={hasMore && line.fold?.at(-1)?.n === end}
             choose={choose}
+            unfold={unfold}
           />
         ))}
       </div>
@@ -82,72 +103,117 @@ export function CallsTable({ rows, chosen, choose, onEnd }: CallsTableProps): JS
   );
 }
 
-interface RowProps {
-  readonly of: Fold;
-  readonly index: number;
-  readonly top: number;
-  readonly isChosen: boolean;
-  readonly choose: (n: number) => void;
+/** Whether a line is, or hides, the call that is open beside the list. */
+function isAt({ row, fold, isOpen }: Line, chosen: number | undefined): boolean {
+  return fold === undefined ? row.n === chosen : !isOpen && fold.some(({ n }) => n === chosen);
 }
 
-function Row({ of: { row, times }, index, top, isChosen, choose }: RowProps): JSX.Element {
-  const { n, at, name, method, object, client, rule, line, outcome } = row;
+function Head({ longestFirst = false, sort }: Pick<CallsTableProps, "longestFirst" | "sort">): JSX.Element {
   return (
-    <div
-      role="row"
-      aria-rowindex={index + 1}
-      class={`call${isChosen ? " chosen" : ""} call-${outcome}`}
-      style={{ top: `${top}px` }}
-      onClick={() => choose(n)}
-    >
-      <span role="cell">
-        <Moment at={at} />
-      </span>
-      <span role="cell">
-        <button type="button" class="link" onClick={() => choose(n)}>
-          <Brief text={name === "" ? method : name} />
-        </button>
-        {times > 1 && <span class="times">×{times}</span>}
-      </span>
-      <span role="cell">
-        <Reached text={object} />
-      </span>
-      <span role="cell">
-        <Brief text={client} />
-      </span>
-      <span role="cell">
-        <Brief text={line === undefined ? rule : `${line}: ${rule}`} />
-      </span>
-      <span role="cell">
-        <State of={outcome} />
-      </span>
-      <span role="cell" class="number">
-        {took(row)}
+    <div class="calls-head" role="row">
+      {["Time", "Tool", "Object", "Client", "Rule", "Outcome"].map((name) => (
+        <span key={name} role="columnheader">
+          {name}
+        </span>
+      ))}
+      <span role="columnheader" aria-sort={longestFirst ? "descending" : "none"}>
+        {sort === undefined ? (
+          "Took"
+        ) : (
+          <button type="button" class="link" title="the longest first" onClick={() => sort(!longestFirst)}>
+            Took{longestFirst && " ▾"}
+          </button>
+        )}
       </span>
     </div>
   );
 }
 
-/** Calls that follow each other and say the same; one that failed or waits always stands alone. */
-function folded(rows: readonly CallRow[]): Fold[] {
-  const folds: { row: CallRow; times: number }[] = [];
-  for (const row of rows) {
-    const last = folds.at(-1);
-    const same = last !== undefined && row.outcome === "ok" && isLike(last.row, row);
-    if (same) last.times += 1;
-    else folds.push({ row, times: 1 });
-  }
-  return folds;
+interface RowProps {
+  readonly of: Line;
+  readonly index: number;
+  readonly top: number;
+  readonly isChosen: boolean;
+  /** Whether older calls may belong to its run. */
+  readonly isCut: boolean;
+  readonly choose: (n: number) => void;
+  readonly unfold: (line: Line) => void;
 }
 
-function isLike(a: CallRow, b: CallRow): boolean {
+function Row({ of, index, top, isChosen, isCut, choose, unfold }: RowProps): JSX.Element {
+  const { row, fold, isPart } = of;
+  const { n, at, name, method, object, client, rule, line, outcome, waitedMs } = row;
+  const ruled = line === undefined ? rule : `${line}: ${rule}`;
   return (
-    a.outcome === b.outcome &&
-    a.name === b.name &&
-    a.object === b.object &&
-    a.client === b.client &&
-    a.method === b.method &&
-    !a.asked &&
-    !b.asked
+    <div
+      role="row"
+      aria-rowindex={index + 1}
+      class={`call${isChosen ? " chosen" : ""}${isPart ? " part" : ""} call-${outcome}`}
+      style={{ top: `${top}px` }}
+      onClick={() => choose(n)}
+    >
+      <span role="cell">
+        <Moment at={at} short />
+      </span>
+      <span role="cell" class="tool" title={titleOf(name)}>
+        <button type="button" class="link" onClick={() => choose(n)}>
+          <Brief text={name === "" ? method : name} />
+        </button>
+        {fold !== undefined && <Times of={fold} line={of} isCut={isCut} unfold={unfold} />}
+      </span>
+      <span role="cell" title={titleOf(object)}>
+        <Reached text={object} />
+      </span>
+      <span role="cell" title={titleOf(client)}>
+        <Brief text={client} />
+      </span>
+      <span role="cell" title={titleOf(ruled)}>
+        <Brief text={ruled} />
+      </span>
+      <span role="cell">
+        <State of={outcome} />
+      </span>
+      <span
+        role="cell"
+        class="number"
+        title={waitedMs === undefined ? undefined : `waited ${duration(waitedMs)} for an answer`}
+      >
+        {fold === undefined ? took(row) : `≤ ${duration(longest(fold))}`}
+      </span>
+    </div>
   );
 }
+
+interface TimesProps {
+  readonly of: Fold;
+  readonly line: Line;
+  readonly isCut: boolean;
+  readonly unfold: (line: Line) => void;
+}
+
+/** How many calls a row stands for; it opens to them. */
+function Times({ of, line, isCut, unfold }: TimesProps): JSX.Element {
+  const count = `${of.length}${isCut ? "+" : ""}`;
+  return (
+    <button
+      type="button"
+      class="times"
+      aria-expanded={line.isOpen}
+      aria-label={`×${count} equal calls, show each`}
+      title={`${isCut ? "at least " : ""}${of.length} equal calls: show each`}
+      onClick={(event) => {
+        event.stopPropagation();
+        unfold(line);
+      }}
+    >
+      ×{count} {line.isOpen ? "▾" : "▸"}
+    </button>
+  );
+}
+
+/** What is cut in the row, as a text that the pointer shows. */
+function titleOf(text: string): string | undefined {
+  return text === "" ? undefined : visible(text.slice(0, MAX_TITLE));
+}
+
+const MAX_TITLE = 400;

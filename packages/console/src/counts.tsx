@@ -20,6 +20,20 @@ export function CallFacts({ of: sums, before = [], label = "Calls" }: CallFactsP
   const numbered = (count: number, kind: Query, isBad = false): JSX.Element => (
     <Numbered of={count} calls={{ ...kind, since: Math.floor(since), until: Math.ceil(until) }} isBad={isBad} />
   );
+  const { p99 } = sums;
+  // Rounded down, so that the call itself which the number is of is among those that it leads to.
+  const atLeast = Math.floor((p99 ?? 0) * 1_000) / 1_000;
+  const span = { since: Math.floor(since), until: Math.ceil(until) };
+  const slowest = p99 !== undefined && (
+    <button
+      type="button"
+      class="link"
+      title="the calls that took as long, or longer, without what they waited for your answer"
+      onClick={() => go("calls", { ...span, slower: atLeast, order: "longest" })}
+    >
+      {duration(p99)}
+    </button>
+  );
   return (
     <Facts
       of={[
@@ -31,7 +45,8 @@ export function CallFacts({ of: sums, before = [], label = "Calls" }: CallFactsP
         ["Failed", numbered(sums.failed, { outcome: "failed" }, true)],
         ["You were asked", numbered(sums.asked, { asked: "yes" })],
         ["Median", duration(sums.p50)],
-        ["99 of 100 took at most", duration(sums.p99)],
+        ["99 of 100 took at most", slowest],
+        ["Waited for your answer, median", duration(sums.waited)],
       ]}
     />
   );

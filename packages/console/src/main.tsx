@@ -63,7 +63,7 @@ function Page(): JSX.Element {
             ? `live · ${version.value}`
             : link.value === "opening"
               ? "opening…"
-              : "The console does not answer. Trying again…"}
+              : "The console does not answer. Trying again… If it was started again, open the address it printed."}
         </span>
       </header>
       <main id="main" tabIndex={-1}>

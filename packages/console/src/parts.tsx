@@ -80,6 +80,9 @@ function seen(text: string): ComponentChildren[] {
 
 // Made once: a format is dear to make, and a screen shows hundreds of moments.
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const SHORT_DAY_AND_TIME = new Intl.DateTimeFormat(undefined, {
+  ...{ month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" },
+});
 const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "medium" });
 
 const EXACT = new Intl.DateTimeFormat(undefined, {
@@ -94,10 +97,6 @@ export function clock(at: number): string {
   return TIME.format(at);
 }
 
-export function dayAndClock(at: number): string {
-  return DAY_AND_TIME.format(at);
-}
-
 /** A moment to the millisecond, in the reader's own zone. */
 export function exactTime(at: number): string {
   return Number.isFinite(at) ? EXACT.format(at) : "";
@@ -106,13 +105,18 @@ export function exactTime(at: number): string {
 /** Milliseconds since 1970 that a date can hold. */
 const LAST_MOMENT = 8.64e15;
 
-/** A moment, in the reader's own zone. */
-export function Moment({ at }: { readonly at: number }): JSX.Element {
+/** A day and a time of it, in the reader's own zone. */
+export function dayAndClock(at: number): string {
+  return at > 0 && at <= LAST_MOMENT ? DAY_AND_TIME.format(at) : "a time that is not known";
+}
+
+/** A moment, in the reader's own zone. `short`: of another day without its year and seconds, for a narrow column. */
+export function Moment({ at, short = false }: { readonly at: number; readonly short?: boolean }): JSX.Element {
   if (!(at > 0 && at <= LAST_MOMENT)) return <>at a time that is not known</>;
   return (
     <time dateTime={new Date(at).toISOString()} title={DAY_AND_TIME.format(at)}>
       {/* Without following the clock: hundreds of moments would be drawn anew each second. */}
-      {now.peek() - at < 86_400_000 ? TIME.format(at) : DAY_AND_TIME.format(at)}
+      {now.peek() - at < 86_400_000 ? TIME.format(at) : (short ? SHORT_DAY_AND_TIME : DAY_AND_TIME).format(at)}
     </time>
   );
 }
@@ -124,9 +128,9 @@ export function duration(ms: number | undefined): string {
   return ms < 9_950 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 1_000)} s`;
 }
 
-/** All of a call, with what it waited for a person. */
-export function took({ ms, waitedMs }: Pick<CallRow, "ms" | "waitedMs">): string {
-  return duration(ms === undefined ? waitedMs : ms + (waitedMs ?? 0));
+/** The call itself, without what it waited for a person; nothing of one that was not run. */
+export function took({ ms }: Pick<CallRow, "ms">): string {
+  return duration(ms);
 }
 
 export function megabytes(bytes: number): string {

@@ -4,8 +4,8 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { JSX, RefObject } from "preact";
 import type { Answer, CallDetail, SettledCall, WaitingCall } from "./api.js";
 import { Difference } from "./difference.js";
-import { now, settled, waiting } from "./live.js";
-import { Action, Shown, State, visible } from "./parts.js";
+import { link, now, settled, waiting } from "./live.js";
+import { Action, Brief, Command, Shown, State, visible } from "./parts.js";
 import { get, post } from "./request.js";
 import { go } from "./router.js";
 import { wordDiff } from "./word-diff.js";
@@ -16,6 +16,8 @@ const KEPT_MS = 8_000;
 const STEADY_MS = 1_000;
 /** Milliseconds between two looks at where the buttons are. */
 const LOOK_MS = 100;
+/** Milliseconds until the call of a question is looked for again. */
+const AGAIN_MS = 300;
 /** Characters of a question whose words are compared with those of another one. */
 const MAX_COMPARED = 2_000;
 
@@ -25,8 +27,15 @@ interface Card {
   overAt?: number | undefined;
 }
 
+interface QuestionsProps {
+  /** What is shown where none waits. */
+  readonly none: JSX.Element;
+  /** Questions that are over and named; as many as are known where it is absent. */
+  readonly most?: number;
+}
+
 /** In the order in which they came, so that none is ever put before one that is being read. */
-export function Questions({ none }: { readonly none: JSX.Element }): JSX.Element {
+export function Questions({ none, most = Infinity }: QuestionsProps): JSX.Element {
   const cards = useRef(new Map<string, Card>()).current;
   const open = new Set(waiting.value.map(({ id }) => id));
   for (const call of waiting.value) if (!cards.has(call.id)) cards.set(call.id, { call });
@@ -36,11 +45,12 @@ export function Questions({ none }: { readonly none: JSX.Element }): JSX.Element
   }
   return (
     <>
+      {open.size > 0 && link.value === "lost" && <Away />}
       {[...cards.values()].map(({ call, overAt }) => (
         <Question key={call.id} call={call} isOver={overAt !== undefined} />
       ))}
       {open.size === 0 && none}
-      <JustOver />
+      <JustOver most={most} />
     </>
   );
 }
@@ -49,13 +59,14 @@ export function Questions({ none }: { readonly none: JSX.Element }): JSX.Element
 const OVER_MS = 120_000;
 
 /** Whoever had a question before their eyes is told what became of it: also where somebody else answered. */
-function JustOver(): JSX.Element | null {
-  const recent = settled.value.filter(({ at }) => now.value - at < OVER_MS);
+function JustOver({ most }: { readonly most: number }): JSX.Element | null {
+  const recent = settled.value.filter(({ at }) => now.value - at < OVER_MS).slice(0, most);
   return recent.length === 0 ? null : (
     <ul class="over" aria-live="polite">
       {recent.map((each) => (
         <li key={each.id}>
-          Question {each.id.slice(0, 4)} <Became of={each} />.{" "}
+          {each.about === undefined ? `Question ${each.id.slice(0, 4)}` : <Brief text={each.about} />}{" "}
+          <Became of={each} />.{" "}
           {each.n !== undefined && (
             <button type="button" class="link" onClick={() => go("calls", { n: each.n })}>
               Its call
@@ -67,13 +78,19 @@ function JustOver(): JSX.Element | null {
   );
 }
 
-function Became({ of: { answer, reason, by } }: { readonly of: SettledCall }): JSX.Element {
+function Became({ of: { answer, reason, by, isNotRun = false } }: { readonly of: SettledCall }): JSX.Element {
   const where = by === undefined ? "" : by === "console" ? " in the console" : " in a terminal";
   if (answer !== undefined)
     return (
       <>
         <State of={answer === "deny" ? "denied" : "ok"} word={answer === "deny" ? "was refused" : "was allowed"} />
         {where}
+      </>
+    );
+  if (isNotRun)
+    return (
+      <>
+        <State of="unanswered" word="was not run" />: <Shown text={reason ?? ""} />
       </>
     );
   return (
@@ -100,10 +117,18 @@ function Question({ call, isOver }: QuestionProps): JSX.Element {
   // Whether such a call was agreed to before may be another thing after each answer.
   const answered = settled.value[0]?.id;
   useEffect(() => {
-    get<CallDetail | null>("/api/asked", { question: id }).then(
-      (read) => (detail.value = read),
-      () => undefined,
-    );
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = (): void =>
+      void get<CallDetail | null>("/api/asked", { question: id }).then(
+        (read) => {
+          detail.value = read;
+          // The question is heard of before its record has been read.
+          if (read === null) timer = setTimeout(look, AGAIN_MS);
+        },
+        () => undefined,
+      );
+    look();
+    return () => clearTimeout(timer);
   }, [id, answered]);
   // Before the page is drawn: between two keys the focus is never nowhere.
   useLayoutEffect(() => {
@@ -138,7 +163,7 @@ function Question({ call, isOver }: QuestionProps): JSX.Element {
         </h3>
         {!isOver && (
           <span class="countdown" role="timer">
-            will be refused in {Math.max(0, Math.round((until - now.value) / 1_000))} s
+            <Countdown until={until} />
           </span>
         )}
       </header>
@@ -168,36 +193,70 @@ function Question({ call, isOver }: QuestionProps): JSX.Element {
   );
 }
 
-/** The text with the words marked that another waiting call of the same tool does not have: two that are alike are told apart. */
-function QuestionText({ text }: { readonly text: string }): JSX.Element {
-  const own = argumentsIn(text);
-  const other = waiting.value
-    .map((each) => argumentsIn(each.text))
-    .find((each) => each.head === own.head && each.args !== own.args);
-  if (other === undefined || text.length > MAX_COMPARED || other.args.length > MAX_COMPARED)
-    return <Shown text={text} block />;
+/** The page has lost its console: nothing can be answered here, and nothing is refused by that. */
+function Away(): JSX.Element {
   return (
-    <pre class="shown" dir="ltr" tabIndex={0}>
-      <Shown text={own.head} />
-      {wordDiff(other.args, own.args).now.map(({ text: words, differs }, index) =>
-        differs ? (
-          <mark key={index} title="another waiting call of this tool has something else here">
-            <Shown text={words} />
-          </mark>
-        ) : (
-          <Shown key={index} text={words} />
-        ),
-      )}
-      <Shown text={own.rest} />
-    </pre>
+    <p class="fault" role="alert">
+      This page cannot answer now, since its console does not answer. The calls wait until their time is over. Start the
+      console again, or answer with <Command>mcp-secure-local approve</Command> in a terminal.
+    </p>
   );
 }
 
-/** The line that names the tool, its arguments, and what stands behind them: who asked, and the question's own number. */
-function argumentsIn(text: string): { readonly head: string; readonly args: string; readonly rest: string } {
+function Countdown({ until }: { readonly until: number }): JSX.Element {
+  const seconds = Math.max(0, Math.round((until - now.value) / 1_000));
+  if (link.value !== "lost") return <>will be refused in {seconds} s</>;
+  return seconds === 0 ? <>its time is over</> : <>waits {seconds} s more, elsewhere</>;
+}
+
+/** The text with the words marked that another waiting call of the same tool does not have: two that are alike are told apart. */
+function QuestionText({ text }: { readonly text: string }): JSX.Element {
+  // The other one is answered first, most often: what differs stays marked.
+  const compared = useRef<string>(undefined);
+  const own = partsIn(text);
+  const other = waiting.value
+    .map((each) => partsIn(each.text))
+    .find((each) => each.head === own.head && each.body !== own.body);
+  compared.current = other?.body ?? compared.current;
+  const { current = text } = compared;
+  if (compared.current === undefined || text.length > MAX_COMPARED || current.length > MAX_COMPARED)
+    return <Shown text={text} block />;
+  return (
+    <>
+      <pre class="shown" dir="ltr" tabIndex={0}>
+        <Shown text={own.head} />
+        {wordDiff(current, own.body).now.map(({ text: words, differs }, index) =>
+          differs ? <Marked key={index} text={words} /> : <Shown key={index} text={words} />,
+        )}
+        <Shown text={own.rest} />
+      </pre>
+      <p class="note">
+        <mark>Marked</mark>: what another call of this tool, that waited beside this one, has otherwise.
+      </p>
+    </>
+  );
+}
+
+/** Words without the blanks around them: those belong to the next line. */
+function Marked({ text }: { readonly text: string }): JSX.Element {
+  const words = text.trim();
+  const at = text.indexOf(words);
+  return (
+    <>
+      {text.slice(0, at)}
+      <mark>
+        <Shown text={words} />
+      </mark>
+      {text.slice(at + words.length)}
+    </>
+  );
+}
+
+/** The line that names the tool, its arguments and who asked, and the question's own number, which always differs. */
+function partsIn(text: string): { readonly head: string; readonly body: string; readonly rest: string } {
   const start = text.indexOf("\n");
-  const end = Math.max(start, text.lastIndexOf("\nAsked by"));
-  return { head: text.slice(0, start), args: text.slice(start, end), rest: text.slice(end) };
+  const end = Math.max(start, text.lastIndexOf("\nQuestion "));
+  return { head: text.slice(0, start), body: text.slice(start, end), rest: text.slice(end) };
 }
 
 /** Where the buttons are is looked at all the time, and at once when one is pressed. */

@@ -8,12 +8,18 @@ export interface Place {
 
 export const place: Signal<Place> = signal(placeOf(location.hash));
 
-export function go(screen: string, query: Readonly<Record<string, string | number | undefined>> = {}): void {
+/** @param isSame the same view goes on: the way back does not lead through each letter that was typed */
+export function go(
+  screen: string,
+  query: Readonly<Record<string, string | number | undefined>> = {},
+  isSame = false,
+): void {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === "" ? [] : [[name, `${value}`]],
   );
   const rest = pairs.length === 0 ? "" : `?${new URLSearchParams(pairs).toString()}`;
-  location.hash = `/${screen}${rest}`;
+  if (isSame) location.replace(`#/${screen}${rest}`);
+  else location.hash = `/${screen}${rest}`;
 }
 
 export function watchAddress(): void {

@@ -2,13 +2,18 @@
 import { computed, type ReadonlySignal } from "@preact/signals";
 import type { PolicyServer, RunningServer } from "./api.js";
 import { logs, servers, verified } from "./live.js";
+import { processName } from "./process-names.js";
 
 interface Trouble {
   readonly what: string;
   readonly advice: string;
   /** The screen where it is mended, and what the way there is called. */
   readonly go: string;
+  /** Which thing of that screen it is. */
+  readonly query?: Readonly<Record<string, string | number>>;
   readonly link: string;
+  /** The process that vanished; a person may say that they have seen it. */
+  readonly gone?: { readonly pid: number; readonly since: number };
 }
 
 export const troubles: ReadonlySignal<readonly Trouble[]> = computed(() => {
@@ -22,14 +27,18 @@ function isWell({ state, cause }: PolicyServer): boolean {
   return state === "disabled" || (cause === "" && ["ready", "starting", "stopped"].includes(state));
 }
 
-function processTroubles({ state, pid, plugins, servers: mounted = [] }: RunningServer): Trouble[] {
+function processTroubles(server: RunningServer): Trouble[] {
+  const { state, pid, since, plugins, servers: mounted = [] } = server;
+  const at = (kind: string, name: string): Pick<Trouble, "query"> => ({ query: { process: pid, kind, name } });
   if (state === "gone")
     return [
       {
-        what: `The server with process ${pid} vanished.`,
+        what: `The server of process ${pid} vanished. ${processName(server)}.`,
         advice: "Its client starts a new one when it is asked to reconnect.",
         go: "servers",
+        query: { process: pid },
         link: "Look",
+        gone: { pid, since },
       },
     ];
   return [
@@ -38,15 +47,21 @@ function processTroubles({ state, pid, plugins, servers: mounted = [] }: Running
       .map(({ name, state: is, note }) => ({
         what: `Plugin ${name} is ${is}${note === "" ? "." : `: ${note}`}`,
         ...(is === "refused" ? DECIDE : SEE),
+        ...at("plugin", name),
       })),
     ...plugins
       .filter(({ withheld }) => Object.keys(withheld).length > 0)
-      .map(({ name, withheld }) => ({ what: `Plugin ${name}: ${Object.keys(withheld).length} withheld.`, ...DECIDE })),
+      .map(({ name, withheld }) => ({
+        what: `Plugin ${name}: ${Object.keys(withheld).length} withheld.`,
+        ...DECIDE,
+        ...at("plugin", name),
+      })),
     ...mounted
       .filter((each) => !isWell(each))
       .map((each) => ({
         what: `Server ${each.name} is ${each.state}${each.cause === "" ? "." : `: ${each.cause}`}`,
         ...(each.state === "withheld" || each.remedy.includes(" review ") ? DECIDE : SEE),
+        ...at("server", each.name),
       })),
   ];
 }

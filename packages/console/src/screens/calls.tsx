@@ -1,47 +1,18 @@
 // Calls, live and past: filters, and one call opened with everything that is known of it.
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
-import type { CallDetail, CallRow, Hop } from "../api.js";
+import type { CallDetail, CallRow, Hop, LookedThrough } from "../api.js";
 import { Steps } from "../charts.js";
 import { CallsTable, narrow } from "../calls-table.js";
 import { newest } from "../live.js";
-import { Action, Brief, duration, Empty, exactTime, Facts, Fault, Moment, Shown, State, took, Wide } from "../parts.js";
+import { Brief, duration, Empty, exactTime, Facts, Fault, Moment, Shown, State, took, Wide } from "../parts.js";
 import { exportCalls } from "../export.js";
 import { get } from "../request.js";
 import { Difference } from "../difference.js";
 import { go, place } from "../router.js";
+import { asked, Chosen, Filters, Looked, NAMES, type Query } from "./call-filters.js";
 
-type Query = Readonly<Record<string, string | undefined>>;
-
-const OUTCOMES = [
-  "",
-  "refused",
-  "denied",
-  "failed",
-  "error",
-  "timeout",
-  "cancelled",
-  "waiting",
-  "running",
-  "lost",
-  "ok",
-];
-const OUTCOME_WORDS: Readonly<Record<string, string>> = {
-  "": "all",
-  refused: "denied or failed",
-  failed: "failed in any way",
-};
-const NAMES = ["text", "name", "client", "outcome", "asked", "rule", "line", "log", "last", "since", "until"];
-const BETWEEN = "between";
-const LAST = [
-  ["", "any time"],
-  ["300000", "last 5 minutes"],
-  ["3600000", "last hour"],
-  ["86400000", "last day"],
-  ["604800000", "last week"],
-  [BETWEEN, "from … until"],
-] as const;
 /** Milliseconds between two looks for new calls that fit: the process looks through all that it keeps. */
 const AGAIN_MS = 2_000;
 
@@ -49,116 +20,17 @@ export function Calls(): JSX.Element {
   const query = Object.fromEntries(NAMES.map((name) => [name, place.value.query.get(name) ?? undefined])) as Query;
   const chosen = Number(place.value.query.get("n") ?? Number.NaN);
   const filtered = NAMES.some((name) => query[name] !== undefined);
-  const key = JSON.stringify(query);
-  const found = useSignal<readonly CallRow[]>([]);
-  const fault = useSignal<unknown>(undefined);
-  const ended = useSignal(false);
-  const { last, since, ...others } = query;
-  const between = useSignal(false);
-  const isBetween = between.value || since !== undefined || query["until"] !== undefined;
-  const load = async (before?: number, again = false): Promise<void> => {
-    try {
-      const from = last === undefined ? since : Date.now() - Number(last);
-      const rows = await get<CallRow[]>("/api/calls", { ...others, since: from, before });
-      found.value = before === undefined ? (again ? joined(rows, found.value) : rows) : [...found.value, ...rows];
-      if (!again) ended.value = rows.length === 0;
-      fault.value = undefined;
-    } catch (error) {
-      fault.value = error;
-    }
-  };
-  useEffect(() => {
-    void load();
-    if (!filtered || query["until"] !== undefined) return undefined;
-    let seen = newest.peek();
-    const look = (): void => {
-      if (newest.peek() !== seen) void load(undefined, true);
-      seen = newest.peek();
-    };
-    const timer = setInterval(look, AGAIN_MS);
-    return () => clearInterval(timer);
-  }, [key]);
+  const longestFirst = query["order"] === "longest";
+  const { found, looked, fault, ended, more } = useFound(query, filtered);
   const rows = filtered ? found.value : joined(newest.value, found.value);
-  const set = (name: string, value: string): void => go("calls", { ...query, [name]: value });
-  const more = (): void => {
-    const last = rows.at(-1);
-    if (!ended.value && last !== undefined && rows.length >= 500) void load(last.n);
-  };
   return (
     <div class="split">
       <section aria-labelledby="calls-title">
         <h2 id="calls-title">Calls</h2>
-        <form class="filters" onSubmit={(event) => event.preventDefault()}>
-          <label>
-            Words
-            <input
-              type="search"
-              value={query["text"] ?? ""}
-              placeholder="path, host, tool, rule…"
-              onChange={({ currentTarget }) => set("text", currentTarget.value)}
-            />
-          </label>
-          <label>
-            Outcome
-            <select
-              value={query["outcome"] ?? ""}
-              onChange={({ currentTarget }) => set("outcome", currentTarget.value)}
-            >
-              {OUTCOMES.map((outcome) => (
-                <option key={outcome} value={outcome}>
-                  {OUTCOME_WORDS[outcome] ?? outcome}
-                </option>
-              ))}
-            </select>
-          </label>
-          <label>
-            Time
-            <select
-              value={isBetween ? BETWEEN : (last ?? "")}
-              onChange={({ currentTarget: { value } }) => {
-                between.value = value === BETWEEN;
-                if (value !== BETWEEN) go("calls", { ...others, last: value, until: undefined });
-              }}
-            >
-              {LAST.map(([ms, words]) => (
-                <option key={ms} value={ms}>
-                  {words}
-                </option>
-              ))}
-            </select>
-          </label>
-          {isBetween &&
-            (["since", "until"] as const).map((name) => (
-              <label key={name}>
-                {name === "since" ? "From" : "Until"}
-                <input
-                  type="datetime-local"
-                  step={1}
-                  value={localTime(query[name])}
-                  onChange={({ currentTarget: { value } }) =>
-                    go("calls", { ...query, last: undefined, [name]: value === "" ? undefined : Date.parse(value) })
-                  }
-                />
-              </label>
-            ))}
-          {filtered && (
-            <button
-              type="button"
-              onClick={() => {
-                between.value = false;
-                go("calls");
-              }}
-            >
-              Show all
-            </button>
-          )}
-          <Action
-            label="Export these"
-            act={() => exportCalls({ ...others, since: last === undefined ? since : Date.now() - Number(last) })}
-          />
-        </form>
+        <Filters query={query} filtered={filtered} save={() => exportCalls(asked(query))} />
         <Chosen query={query} />
         <Fault error={fault.value} />
+        {looked.value !== undefined && (filtered || rows.length > 0) && <Looked of={looked.value} />}
         {rows.length === 0 ? (
           <Empty
             next={
@@ -170,7 +42,15 @@ export function Calls(): JSX.Element {
             {filtered ? "No call fits." : "No call was recorded yet."}
           </Empty>
         ) : (
-          <CallsTable rows={rows} chosen={chosen} choose={(n) => go("calls", { ...query, n })} onEnd={more} />
+          <CallsTable
+            rows={rows}
+            chosen={chosen}
+            choose={(n) => go("calls", { ...query, n })}
+            onEnd={() => more(rows)}
+            hasMore={!ended.value}
+            longestFirst={longestFirst}
+            sort={(longest) => go("calls", { ...query, order: longest ? "longest" : undefined })}
+          />
         )}
       </section>
       {Number.isFinite(chosen) && <CallPanel key={chosen} n={chosen} close={() => go("calls", query)} />}
@@ -178,29 +58,62 @@ export function Calls(): JSX.Element {
   );
 }
 
-/** Filters that have no field of their own. */
-function Chosen({ query }: { readonly query: Query }): JSX.Element | null {
-  const words = [
-    query["name"] === undefined ? "" : `tool ${query["name"]}`,
-    query["client"] === undefined ? "" : `client ${query["client"]}`,
-    query["rule"] === undefined ? "" : `rule ${query["rule"]}`,
-    query["line"] === undefined ? "" : `line ${query["line"]} of the policy`,
-    query["log"] === undefined ? "" : "one server",
-    query["asked"] === undefined ? "" : "calls that you were asked about",
-  ].filter((word) => word !== "");
-  return words.length === 0 ? null : (
-    <p class="chosen-filters">
-      Only <Shown text={words.join(", ")} />
-    </p>
-  );
+/** Rows the process gives at once. */
+const PAGE = 500;
+
+interface Found {
+  readonly found: Signal<readonly CallRow[]>;
+  readonly looked: Signal<LookedThrough | undefined>;
+  readonly fault: Signal<unknown>;
+  /** Whether nothing older fits. */
+  readonly ended: Signal<boolean>;
+  readonly more: (rows: readonly CallRow[]) => void;
 }
 
-/** A moment as such a field has it: in the reader's own zone, without saying so. */
-function localTime(ms: string | undefined): string {
-  const at = Number(ms);
-  if (ms === undefined || !Number.isFinite(at)) return "";
-  const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
-  return Number.isFinite(local.getTime()) ? local.toISOString().slice(0, 19) : "";
+/** The calls that fit, looked for anew while new ones come. */
+function useFound(query: Query, filtered: boolean): Found {
+  const found = useSignal<readonly CallRow[]>([]);
+  const looked = useSignal<LookedThrough | undefined>(undefined);
+  const fault = useSignal<unknown>(undefined);
+  const ended = useSignal(false);
+  const isSorted = query["order"] !== undefined;
+  const key = JSON.stringify(query);
+  const current = useRef(key);
+  current.current = key;
+  const load = async (before?: number, again = false): Promise<void> => {
+    try {
+      const wanted = asked(query);
+      const [rows, through] = await Promise.all([
+        // Without a filter the stream tells what is new.
+        again && !filtered ? found.peek() : get<CallRow[]>("/api/calls", { ...wanted, before }),
+        get<LookedThrough>("/api/looked", wanted),
+      ]);
+      // Another filter was chosen meanwhile.
+      if (current.current !== key) return;
+      const kept =
+        before === undefined ? (again && !isSorted ? joined(rows, found.value) : rows) : [...found.value, ...rows];
+      [found.value, looked.value, fault.value] = [kept, through, undefined];
+      if (!again) ended.value = rows.length < PAGE || isSorted;
+    } catch (error) {
+      fault.value = error;
+    }
+  };
+  useEffect(() => {
+    void load();
+    if (query["until"] !== undefined) return undefined;
+    let seen = newest.peek();
+    const look = (): void => {
+      if (newest.peek() !== seen) void load(undefined, true);
+      seen = newest.peek();
+    };
+    const timer = setInterval(look, AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [key, filtered]);
+  const more = (rows: readonly CallRow[]): void => {
+    const last = rows.at(-1);
+    if (!ended.value && last !== undefined && rows.length >= PAGE) void load(last.n);
+  };
+  return { found, looked, fault, ended, more };
 }
 
 function joined(live: readonly CallRow[], older: readonly CallRow[]): readonly CallRow[] {
@@ -297,6 +210,7 @@ function NoResult({ outcome }: { readonly outcome: CallRow["outcome"] }): JSX.El
 
 const NO_RESULT: Readonly<Partial<Record<CallRow["outcome"], string>>> = {
   denied: "It was refused, so no tool gave one. Why is said at the top.",
+  unanswered: "It was not run. Why is said at the top.",
   running: "It has not ended yet.",
   waiting: "It has not been answered yet.",
   lost: "Its server ended before there was one on record.",

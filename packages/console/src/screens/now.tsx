@@ -3,13 +3,16 @@ import type { JSX } from "preact";
 import { Bars, Latency } from "../charts.js";
 import { CallsTable } from "../calls-table.js";
 import { newest, servers, totals } from "../live.js";
-import { Brief, Command, Empty } from "../parts.js";
+import { Action, Command, Empty, Shown } from "../parts.js";
 import { CallFacts } from "../counts.js";
 import { Questions } from "../questions.js";
+import { post } from "../request.js";
 import { go } from "../router.js";
 import { troubles } from "../troubles.js";
 
+/** Lines of the list of calls, and questions named that are over: problems are to be seen without scrolling. */
 const LATEST = 30;
+const ANSWERED = 3;
 
 export function Now(): JSX.Element {
   const sums = totals.value;
@@ -18,21 +21,28 @@ export function Now(): JSX.Element {
     <>
       <section aria-labelledby="now-waiting">
         <h2 id="now-waiting">Waiting for you</h2>
-        <Questions none={<p class="calm">Nothing waits for your answer.</p>} />
+        <Questions none={<p class="calm">Nothing waits for your answer.</p>} most={ANSWERED} />
       </section>
       {troubles.value.length > 0 && (
         <section aria-labelledby="now-wrong">
           <h2 id="now-wrong">Problems</h2>
           <ul class="troubles">
-            {troubles.value.map(({ what, advice, go: screen, link }) => (
+            {troubles.value.map(({ what, advice, go: screen, query, link, gone }) => (
               <li key={what}>
                 <strong>
-                  <Brief text={what} />
+                  <Shown text={what} />
                 </strong>{" "}
                 {advice}{" "}
-                <button type="button" class="link" onClick={() => go(screen)}>
+                <button type="button" class="link" onClick={() => go(screen, query)}>
                   {link}
-                </button>
+                </button>{" "}
+                {gone !== undefined && (
+                  <Action
+                    label="Put away"
+                    name={`Put away: process ${gone.pid}`}
+                    act={() => post("/api/forget", gone)}
+                  />
+                )}
               </li>
             ))}
           </ul>
@@ -54,7 +64,12 @@ export function Now(): JSX.Element {
           </>
         )}
         {newest.value.length > 0 && (
-          <CallsTable rows={newest.value.slice(0, LATEST)} choose={(n) => go("calls", { n })} />
+          <CallsTable
+            rows={newest.value}
+            most={LATEST}
+            hasMore={(newest.value.at(-1)?.n ?? 1) > 1}
+            choose={(n) => go("calls", { n })}
+          />
         )}
       </section>
     </>

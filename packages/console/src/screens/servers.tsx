@@ -1,12 +1,13 @@
 // Servers and plugins: how each process is, why, and what to do.
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { JSX, RefObject } from "preact";
 import type { PolicyServer, RunningPlugin, RunningServer, ServerTest, UsedResources } from "../api.js";
 import { servers } from "../live.js";
 import { Action, Brief, Command, Empty, Facts, Fault, megabytes, Moment, Shown, State } from "../parts.js";
+import { processName } from "../process-names.js";
 import { get, post } from "../request.js";
-import { go } from "../router.js";
+import { go, place } from "../router.js";
 
 /** Milliseconds between two looks at what processes use: nobody compares more often. */
 const LOOK_MS = 5_000;
@@ -49,6 +50,21 @@ export function Servers(): JSX.Element {
   );
 }
 
+/** The heading of the very thing that another screen led to: it is in view, and the keyboard goes on from there. */
+function useLanding(pid: number, kind = "", name = ""): RefObject<HTMLHeadingElement | null> {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const at = place.value;
+  useEffect(() => {
+    const { query } = at;
+    const isMeant =
+      query.get("process") === `${pid}` && (query.get("kind") ?? "") === kind && (query.get("name") ?? "") === name;
+    if (!isMeant) return;
+    heading.current?.scrollIntoView({ block: "start" });
+    heading.current?.focus({ preventScroll: true });
+  }, [at]);
+  return heading;
+}
+
 interface ProcessProps {
   readonly server: RunningServer;
   readonly used: readonly UsedResources[];
@@ -58,8 +74,6 @@ function Process({ server, used }: ProcessProps): JSX.Element {
   const {
     pid,
     state,
-    transport,
-    url,
     version,
     since,
     policy,
@@ -71,11 +85,11 @@ function Process({ server, used }: ProcessProps): JSX.Element {
     servers: mounted = [],
     log,
   } = server;
+  const heading = useLanding(pid);
   return (
     <article class={`process process-${state}`}>
-      <h3>
-        <Brief text={transport === "http" ? `Over HTTP at ${url ?? "a socket"}` : "Started by its client (stdio)"} />{" "}
-        <State of={state} />
+      <h3 ref={heading} tabIndex={-1}>
+        <Brief text={processName(server)} /> <State of={state} />
       </h3>
       {state === "gone" && (
         <p class="note">
@@ -90,7 +104,7 @@ function Process({ server, used }: ProcessProps): JSX.Element {
           ["Version", version],
           ["Policy", policy.file ?? "the built-in one"],
           ["Audit log", auditFile],
-          ["Memory", megabytes(memoryBytes)],
+          ["Memory", state === "gone" ? "" : megabytes(memoryBytes)],
           ["Processor time", `${cpuSeconds.toFixed(1)} s`],
           ["Tools", tools.length === 0 ? "none: the policy allows none" : tools.join(", ")],
         ]}
@@ -100,10 +114,10 @@ function Process({ server, used }: ProcessProps): JSX.Element {
       </button>
       {used.length > 1 && <Used of={used} />}
       {plugins.map((plugin) => (
-        <Plugin key={plugin.name} plugin={plugin} />
+        <Plugin key={plugin.name} plugin={plugin} pid={pid} />
       ))}
       {mounted.map((each) => (
-        <Mounted key={each.name} server={each} policy={state === "running" ? policy.file : undefined} />
+        <Mounted key={each.name} server={each} pid={pid} policy={state === "running" ? policy.file : undefined} />
       ))}
     </article>
   );
@@ -145,6 +159,8 @@ function Used({ of }: { readonly of: readonly UsedResources[] }): JSX.Element {
 
 interface MountedProps {
   readonly server: PolicyServer;
+  /** The process that it is behind. */
+  readonly pid: number;
   /** Undefined where nothing can be done: its process is gone. */
   readonly policy: string | undefined;
 }
@@ -152,8 +168,10 @@ interface MountedProps {
 /** Another server, behind the policy of this process. What cannot help is not offered. */
 function Mounted({
   server: { name, state, tools, cause, remedy, hasLogin = false },
+  pid,
   policy,
 }: MountedProps): JSX.Element {
+  const heading = useLanding(pid, "server", name);
   const page = useSignal<string | undefined>(undefined);
   const test = useSignal<ServerTest | "running" | undefined>(undefined);
   const examine = async (): Promise<void> => {
@@ -164,7 +182,11 @@ function Mounted({
       if (test.peek() === "running") test.value = undefined;
     }
   };
-  const act = (path: string) => async (): Promise<void> => void (await post(path, { policy, server: name }));
+  const act = (path: string) => async (): Promise<void> => {
+    await post(path, { policy, server: name });
+    // What was found before is of another start.
+    test.value = undefined;
+  };
   const logIn = async (): Promise<void> => {
     page.value = (await post<{ page?: string }>("/api/login", { policy, server: name })).page;
   };
@@ -173,18 +195,19 @@ function Mounted({
   const idle = state === "stopped" && cause === "";
   return (
     <article class="plugin">
-      <h4>
-        Server <Shown text={name} /> <State of={idle ? "idle" : state} word={state} />
+      <h4 ref={heading} tabIndex={-1}>
+        Server <Shown text={name} /> <State of={idle ? "idle" : state} />
       </h4>
       {cause !== "" && <Shown text={cause} block />}
       {remedy !== "" && (
         <p class="note">
+          {remedy.startsWith("mcp-secure-local ") && "In a terminal this shows more, or mends it: "}
           <Shown text={remedy} />
         </p>
       )}
       <p class="note">
         {tools === 1 ? "One tool" : `${tools} tools`}
-        {idle && "; it starts by itself with its next call"}.{" "}
+        {idle && " as approved: what it offers is seen when it starts, by itself, with its next call"}.{" "}
         <button type="button" class="link" onClick={() => go("calls", { text: name })}>
           Its calls
         </button>
@@ -194,12 +217,14 @@ function Mounted({
           {runs && !idle && (
             <Action label={stopped ? `Start ${name}` : `Start ${name} anew`} act={act("/api/restart")} />
           )}
-          {runs && !stopped && <Action label={`Stop ${name}`} act={act("/api/stop")} />}
+          {runs && !stopped && (
+            <Action label={idle ? `Keep ${name} from starting` : `Stop ${name}`} act={act("/api/stop")} />
+          )}
           {runs && <Action label={`Test ${name}`} act={examine} />}
           {state === "needs login" && <Action label={`Log in to ${name}`} kind="good" act={logIn} />}
           {hasLogin && state === "ready" && <Action label={`Log out of ${name}`} act={act("/api/logout")} />}
           {remedy !== "" && state === "withheld" && (
-            <button type="button" class="link" onClick={() => go("definitions")}>
+            <button type="button" class="link" onClick={() => go("definitions", { kind: "server", name })}>
               Read and decide
             </button>
           )}
@@ -221,7 +246,11 @@ function Mounted({
   );
 }
 
-const VERDICTS: Readonly<Record<string, string>> = { fail: "breaks clients", warn: "breaks the letter", note: "note" };
+const VERDICTS: Readonly<Record<string, string>> = {
+  fail: "breaks clients",
+  warn: "against the specification",
+  note: "note",
+};
 
 /** What `servers test` found: only what needs attention, and how many checks were well. */
 function Examined({ of: { server, revisions, startMs, counts, findings } }: { readonly of: ServerTest }): JSX.Element {
@@ -231,8 +260,8 @@ function Examined({ of: { server, revisions, startMs, counts, findings } }: { re
       <p>
         <Brief text={server === "" ? "It" : server} />{" "}
         <State of={fail > 0 ? "failed" : "ok"} word={fail > 0 ? "breaks clients" : warn > 0 ? "works" : "is well"} />:{" "}
-        {ok} checks well, {findings.length} to read. It speaks <Brief text={revisions.join(" and ")} />, and answered
-        first after {startMs} ms.
+        {ok} checks are well, {findings.length === 1 ? "one result is" : `${findings.length} results are`} shown below.
+        It speaks <Brief text={revisions.join(" and ")} />, and answered first after {startMs} ms.
       </p>
       <ul class="findings">
         {findings.map(({ verdict, id, title, detail, advice }) => (
@@ -267,22 +296,30 @@ function Output({ policy, server }: { readonly policy: string; readonly server: 
     <details onToggle={({ currentTarget }) => read(currentTarget.open)}>
       <summary>What it wrote last</summary>
       <Fault error={fault.value} />
-      {text.value === "" ? <p class="calm">It has written nothing.</p> : <Shown text={text.value ?? ""} block />}
+      {text.value === "" ? (
+        <p class="calm">It has written nothing.</p>
+      ) : (
+        <>
+          <p class="note">Its times are UTC.</p>
+          <Shown text={text.value ?? ""} block />
+        </>
+      )}
     </details>
   );
 }
 
-function Plugin({ plugin }: { readonly plugin: RunningPlugin }): JSX.Element {
+function Plugin({ plugin, pid }: { readonly plugin: RunningPlugin; readonly pid: number }): JSX.Element {
   const { name, state, version = "", tools, starts, note, output, wall = "", withheld } = plugin;
   const held = Object.entries(withheld);
+  const heading = useLanding(pid, "plugin", name);
   return (
     <article class="plugin">
-      <h4>
+      <h4 ref={heading} tabIndex={-1}>
         Plugin <Shown text={name} /> <State of={state} />
       </h4>
       {note !== "" && <Shown text={note} block />}
       {state === "refused" && (
-        <button type="button" class="link" onClick={() => go("definitions")}>
+        <button type="button" class="link" onClick={() => go("definitions", { kind: "plugin", name })}>
           Read what changed, and decide
         </button>
       )}
@@ -297,7 +334,7 @@ function Plugin({ plugin }: { readonly plugin: RunningPlugin }): JSX.Element {
       {held.length > 0 && (
         <p class="note">
           {held.length} withheld.{" "}
-          <button type="button" class="link" onClick={() => go("definitions")}>
+          <button type="button" class="link" onClick={() => go("definitions", { kind: "plugin", name })}>
             Read and decide
           </button>
         </p>

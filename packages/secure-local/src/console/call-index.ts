@@ -1,5 +1,5 @@
 // Joins the records of all audit logs into calls, and counts them: every list and every number of the console is of these.
-import type { Bucket, CallFilter, CallRow, Count, Lane, Outcome, Totals } from "@secure-local/console/api";
+import type { Bucket, CallRow, Count, Lane, LookedThrough, Outcome, Totals } from "@secure-local/console/api";
 import {
   CallJoiner,
   callerOf,
@@ -10,6 +10,16 @@ import {
   ruleOf,
   textOf,
 } from "../audit/call-records.js";
+import {
+  finder,
+  isInTime,
+  kindOf,
+  type LineOf,
+  outcomeIn,
+  pathsOf,
+  soughtIn,
+  type WantedCalls,
+} from "./call-filter.js";
 
 /** Where a record stands. The file is named by its inode: a full one is given another name. */
 export interface RecordPlace {
@@ -26,16 +36,10 @@ interface Entry {
   approved: boolean;
   /** When a person was asked last, in milliseconds since 1970. */
   askedAt?: number | undefined;
+  /** What it named; undefined where that is nothing. */
+  readonly paths: readonly string[] | undefined;
   readonly policy: string;
   readonly places: RecordPlace[];
-}
-
-/** The line of today's policy that decided a call; `policy` is the beginning of the hash of the one it was decided by. */
-export type LineOf = (row: CallRow, policy: string) => number | undefined;
-
-/** What calls are looked for; a line is one of today's policy, whatever its number was when it decided. */
-export interface WantedCalls extends Omit<CallFilter, "line"> {
-  readonly line?: { readonly number: number; readonly lineOf: LineOf } | undefined;
 }
 
 /** Calls kept: a week of a busy person, some 100 MB. The log keeps the rest, and `audit query` finds it. */
@@ -178,7 +182,10 @@ export class CallIndex {
   }
 
   #lost(entry: Entry): void {
-    if (entry.row.outcome !== "denied") this.#change(entry, { outcome: "lost" });
+    const { outcome } = entry.row;
+    // What waited for a person never ran, and no rule decided it.
+    if (outcome === "waiting") this.#change(entry, { outcome: "unanswered", rule: "", line: undefined });
+    else if (outcome !== "denied") this.#change(entry, { outcome: "lost" });
   }
 
   /** Rows that changed after a cursor, each once, as they are now; undefined when the cursor is too old or not one of ours. */
@@ -194,25 +201,38 @@ export class CallIndex {
     return this.#entries.get(n);
   }
 
-  /** The newest calls that fit, the newest first. */
-  list(
-    filter: WantedCalls,
-    { before = Infinity, limit }: { readonly before?: number | undefined; readonly limit: number },
-  ): CallRow[] {
+  /** The newest calls that fit, the newest first; `longest`: those that took longest, the longest first. */
+  list(filter: WantedCalls, { before = Infinity, limit, longest = false }: Listing): CallRow[] {
     const found: CallRow[] = [];
-    for (const { row, policy } of this.#newestFirst()) {
-      if (row.n >= before || !fits(row, filter, policy)) continue;
+    const fits = finder(filter);
+    for (const entry of this.#newestFirst()) {
+      const { row } = entry;
+      if (row.n >= before || !fits(entry)) continue;
       found.push(row);
-      if (found.length >= limit) break;
+      if (found.length >= limit && !longest) break;
     }
-    return found;
+    return longest ? found.sort((a, b) => (b.ms ?? -1) - (a.ms ?? -1)).slice(0, limit) : found;
+  }
+
+  /** How many calls a filter was held against, and how far back they go. */
+  looked(filter: WantedCalls): LookedThrough {
+    const fits = finder(filter);
+    let [calls, found] = [0, 0];
+    for (const entry of this.#entries.values()) {
+      if (!isInTime(entry.row, filter)) continue;
+      calls += 1;
+      if (fits(entry)) found += 1;
+    }
+    const [oldest] = this.#entries.values();
+    return { calls, found, since: oldest?.row.at, kept: this.#entries.size, words: soughtIn(filter) };
   }
 
   /** Counts over a time, in equal parts. `lanes`: also of the busiest clients and tools. */
   totals(filter: WantedCalls, { from, to, parts, lanes = false }: Span): Totals {
     const sum = new Sum(from, to, parts);
+    const fits = finder(filter);
     const rows = function* (entries: Iterable<Entry>): Iterable<CallRow> {
-      for (const { row, policy } of entries) if (row.at >= from && row.at < to && fits(row, filter, policy)) yield row;
+      for (const entry of entries) if (entry.row.at >= from && entry.row.at < to && fits(entry)) yield entry.row;
     };
     for (const row of rows(this.#entries.values())) sum.add(row);
     const totals = sum.totals();
@@ -257,7 +277,8 @@ export class CallIndex {
       ...ruleOf(record),
     };
     this.#next += 1;
-    const entry: Entry = { row, approved: false, policy: textOf(record["policy"]), places: [place] };
+    const policy = textOf(record["policy"]);
+    const entry: Entry = { row, approved: false, paths: pathsOf(record), policy, places: [place] };
     this.#entries.set(row.n, entry);
     this.#noteChange(row.n);
     this.#forget();
@@ -267,7 +288,7 @@ export class CallIndex {
   #end(entry: Entry, record: LogRecord, place: RecordPlace): void {
     const { kind, duration_ms: duration, detail } = record;
     const ms = typeof duration === "number" ? { ms: duration } : {};
-    const outcome = kind === "denied" ? deniedAs(record["outcome"]) : outcomeOf(record["outcome"]);
+    const outcome = kind === "denied" ? deniedAs(record["outcome"]) : outcomeIn(record["outcome"]);
     // A tool that was allowed may reach for what is not: the rule against that is the one that counts.
     const against = kind === "denied" || (outcome === "denied" && typeof membersOf(detail)["rule"] === "string");
     const { rule, line } = ruleOf(record);
@@ -295,6 +316,13 @@ export class CallIndex {
     const [oldest = 0] = this.#entries.keys();
     this.#entries.delete(oldest);
   }
+}
+
+/** Which of the calls that fit are listed. */
+interface Listing {
+  readonly before?: number | undefined;
+  readonly limit: number;
+  readonly longest?: boolean;
 }
 
 /** A time in equal parts. */
@@ -342,6 +370,7 @@ class Sum {
   #denied = 0;
   #asked = 0;
   #lastMinute = 0;
+  readonly #waited: number[] = [];
 
   constructor(from: number, to: number, parts: number) {
     this.#from = from;
@@ -365,6 +394,7 @@ class Sum {
     if (kind === "failed") this.#failed += 1;
     if (kind === "denied") this.#denied += 1;
     if (row.asked) this.#asked += 1;
+    if (row.waitedMs !== undefined) this.#waited.push(row.waitedMs);
     if (row.at >= this.#to - MINUTE_MS) this.#lastMinute += 1;
     if (row.ms !== undefined) this.#timesOf[share]?.push(row.ms);
     count(this.#client, row.client, { kind, at: row.at });
@@ -382,6 +412,7 @@ class Sum {
       asked: this.#asked,
       lastMinute: this.#lastMinute,
       ...quantiles(this.#timesOf.flat()),
+      waited: quantiles(this.#waited).p50,
       buckets: this.#buckets.map((bucket, index) => ({ ...bucket, ...quantiles(this.#timesOf[index] ?? []) })),
       byClient: most(this.#client),
       byName: most(this.#name),
@@ -395,12 +426,6 @@ function quantiles(given: readonly number[]): Pick<Totals, "p50" | "p99"> {
   const times = Float64Array.from(given).sort();
   const at = (share: number): number | undefined => times[Math.min(times.length - 1, Math.floor(times.length * share))];
   return { p50: at(0.5), p99: at(0.99) };
-}
-
-/** What is coloured alike: `denied` was refused, `failed` did not do what was asked for, all else is well. */
-function kindOf(outcome: Outcome): "ok" | "failed" | "denied" {
-  if (outcome === "denied") return "denied";
-  return outcome === "error" || outcome === "timeout" || outcome === "lost" ? "failed" : "ok";
 }
 
 type Counts = Map<string, { -readonly [K in keyof Count]: Count[K] }>;
@@ -417,37 +442,6 @@ function count(counts: Counts, name: string, { kind, at }: { readonly kind: stri
 
 function most(counts: Counts): Count[] {
   return [...counts.values()].sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1)).slice(0, MAX_COUNTED);
-}
-
-/** Whether a row is looked for. @param policy the beginning of the hash of the one it was decided by */
-export function fits(row: CallRow, filter: WantedCalls, policy = ""): boolean {
-  const { text: wanted, name, client, outcome, asked, rule, line, log, since, until } = filter;
-  if (since !== undefined && row.at < since) return false;
-  if (until !== undefined && row.at >= until) return false;
-  if (outcome !== undefined && !isOf(row.outcome, outcome)) return false;
-  if (asked === true && !row.asked) return false;
-  if (line !== undefined && line.lineOf(row, policy) !== line.number) return false;
-  if (log !== undefined && row.log !== log) return false;
-  if (name !== undefined && row.name !== name) return false;
-  if (client !== undefined && row.client !== client) return false;
-  if (rule !== undefined && row.rule !== rule) return false;
-  if (wanted === undefined || wanted === "") return true;
-  const low = wanted.toLowerCase();
-  return [row.name, row.object, row.client, row.rule, row.method, row.server].some((each) =>
-    each.toLowerCase().includes(low),
-  );
-}
-
-function isOf(outcome: Outcome, wanted: NonNullable<CallFilter["outcome"]>): boolean {
-  const kind = kindOf(outcome);
-  return wanted === "refused" ? kind !== "ok" : wanted === "failed" ? kind === "failed" : outcome === wanted;
-}
-
-const OUTCOMES: ReadonlySet<string> = new Set(["ok", "error", "denied", "timeout", "cancelled"]);
-
-function outcomeOf(outcome: unknown): Outcome {
-  if (outcome === "input_required") return "waiting";
-  return OUTCOMES.has(textOf(outcome)) ? (outcome as Outcome) : "error";
 }
 
 /** A request for something that does not exist was refused by no rule. */

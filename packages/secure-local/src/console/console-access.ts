@@ -8,6 +8,8 @@ const CODE_MS = 10 * 60_000;
 const SESSION_MS = 12 * 60 * 60_000;
 /** Browsers signed in at once; a person has two or three. The oldest one gives way. */
 const MAX_SESSIONS = 16;
+/** Codes that count at once: a person opens one, and asks for another when the first went to another browser. */
+const MAX_CODES = 4;
 /** Wrong codes before no code counts any more: 128 bits are not guessed, whoever tries is a program. */
 const MAX_WRONG = 20;
 const COOKIE = "mcp-secure-local-console";
@@ -42,7 +44,8 @@ export class ConsoleAccess {
   /** By the digest of the cookie. */
   readonly #sessions = new Map<string, Session>();
   readonly #cookie: string;
-  #code: { readonly digest: Buffer; readonly ends: number } | undefined;
+  /** The newest last. */
+  #codes: readonly { readonly digest: Buffer; readonly ends: number }[] = [];
   #wrong = 0;
 
   /** @param host `127.0.0.1:PORT`, the only `Host` that is answered. */
@@ -53,10 +56,10 @@ export class ConsoleAccess {
     this.#now = now;
   }
 
-  /** A new code, for one sign-in within ten minutes. Codes given out before are void. */
+  /** A new code, for one sign-in within ten minutes. Of those given out before the newest three still count. */
   newCode(): string {
     const code = randomBytes(16).toString("base64url");
-    this.#code = { digest: digest(code), ends: this.#now() + CODE_MS };
+    this.#codes = [...this.#codes.slice(1 - MAX_CODES), { digest: digest(code), ends: this.#now() + CODE_MS }];
     this.#wrong = 0;
     return code;
   }
@@ -84,16 +87,16 @@ export class ConsoleAccess {
     return undefined;
   }
 
-  /** Takes a code once. Undefined when it is not the one that was given out last, or is too old. */
+  /** Takes a code once. Undefined when it is none of the newest, was used, or is too old. */
   signIn(code: string): { readonly cookie: string; readonly key: string } | undefined {
-    const open = this.#code;
-    if (open === undefined || open.ends < this.#now()) return undefined;
-    if (!timingSafeEqual(open.digest, digest(code))) {
+    const given = digest(code);
+    const open = this.#codes.filter(({ ends }) => ends >= this.#now());
+    this.#codes = open.filter((each) => !timingSafeEqual(each.digest, given));
+    if (this.#codes.length === open.length) {
       this.#wrong += 1;
-      if (this.#wrong >= MAX_WRONG) this.#code = undefined;
+      if (this.#wrong >= MAX_WRONG) this.#codes = [];
       return undefined;
     }
-    this.#code = undefined;
     const cookie = randomBytes(32).toString("base64url");
     const key = randomBytes(32).toString("base64url");
     const oldest = this.#sessions.keys().next().value;

@@ -16,7 +16,7 @@ import type {
   Verification,
 } from "@secure-local/console/api";
 import { recordOf, textOf } from "../audit/call-records.js";
-import type { LineOf, WantedCalls } from "./call-index.js";
+import type { LineOf, WantedCalls } from "./call-filter.js";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { isAnswer } from "../control/control-messages.js";
 import { callDetail } from "./call-detail.js";
@@ -112,8 +112,10 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
       json: state.calls.list(await wantedIn(state, commands, query), {
         before: numberIn(query, "before"),
         limit: PAGE,
+        longest: query.get("order") === "longest",
       }),
     }),
+    "GET /api/looked": async ({ query }) => ({ json: state.calls.looked(await wantedIn(state, commands, query)) }),
     "GET /api/call": async ({ query }) => ({ json: await detailOf(state, commands, Number(query.get("n"))) }),
     "GET /api/asked": async ({ query }) => {
       const n = state.calls.callOf(query.get("question") ?? "");
@@ -193,6 +195,10 @@ function serverRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<
     },
     "POST /api/restart": async ({ body }) => ({ json: await control(state, "restart", body) }),
     "POST /api/stop": async ({ body }) => ({ json: await control(state, "stop", body) }),
+    "POST /api/forget": async ({ body }) => {
+      state.forget(body["pid"], body["since"]);
+      return { json: {} };
+    },
     "POST /api/login": async ({ body }) => {
       const { policy, server } = runningServer(state, textIn(body, "policy"), textIn(body, "server"));
       // It takes its new tokens at its next start.
@@ -471,6 +477,9 @@ function filterOf(query: URLSearchParams): CallFilter {
     log: numberIn(query, "log"),
     since: numberIn(query, "since"),
     until: numberIn(query, "until"),
+    slower: numberIn(query, "slower"),
+    under: text("under"),
+    outside: text("outside"),
   };
 }
 

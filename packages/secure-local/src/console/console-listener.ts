@@ -110,7 +110,7 @@ export class ConsoleListener {
     this.#access = new ConsoleAccess(host);
   }
 
-  /** An address that signs in one browser, once, within ten minutes. The one before is void. */
+  /** An address that signs in one browser, once, within ten minutes. The newest four count. */
   address(): string {
     return `${this.#origin}/#code=${this.#access.newCode()}`;
   }
@@ -181,7 +181,7 @@ export class ConsoleListener {
     if (signed === undefined)
       return refuse(response, {
         status: 401,
-        error: "This code was used already, is older than ten minutes, or is not the newest one.",
+        error: "This code was used already, is older than ten minutes, or four newer ones were given out.",
         advice: "Press Enter in the terminal where mcp-secure-local console runs, and open the address it prints.",
       });
     response.setHeader("set-cookie", signed.cookie);

@@ -12,7 +12,7 @@ import type {
 } from "@secure-local/console/api";
 import type { ApprovalsInbox, PendingQuestion } from "../control/approvals-inbox.js";
 import { controlServer, runningServers } from "../control/control-client.js";
-import { digestOfText } from "../control/control-messages.js";
+import { digestOfText, SERVER_GONE } from "../control/control-messages.js";
 import type { LogRecord } from "../audit/call-records.js";
 import { CallIndex, type RecordPlace } from "./call-index.js";
 import { lineAt } from "./log-lines.js";
@@ -115,7 +115,12 @@ export class ConsoleState {
   /** Questions that are over, the newest first: what became of each. */
   get settled(): readonly SettledCall[] {
     const all = [...this.#options.inbox.settled].slice(-SETTLED_SHOWN).reverse();
-    return all.map(([id, { answer, reason, by, at }]) => ({ id, at, answer, reason, by, n: this.calls.callOf(id) }));
+    return all.map(([id, { answer, reason, by, at }]) => {
+      const n = this.calls.callOf(id);
+      const { name, object } = (n === undefined ? undefined : this.calls.get(n)?.row) ?? {};
+      const about = name === undefined ? undefined : `${name} ${object}`.trimEnd();
+      return { id, at, answer, reason, by, n, about, isNotRun: reason === SERVER_GONE };
+    });
   }
 
   /** What became of a question; undefined while it is open, and where it is not known. */
@@ -299,7 +304,7 @@ export class ConsoleState {
     const running = await runningServers(this.#options.controlFolder);
     const gone = this.#servers
       .filter(({ pid, since }) => !running.some((server) => server.pid === pid && server.since === since))
-      .map((server): RunningServer => ({ ...server, state: "gone" }));
+      .map(goneOf);
     for (const server of gone) this.#lose(server, running);
     this.#servers = [...running, ...gone.slice(0, MAX_GONE)];
     // Theirs may be logs that nobody has looked for yet.
@@ -315,21 +320,42 @@ export class ConsoleState {
     if (log >= 0) this.calls.lose(log);
   }
 
+  /** A process that vanished is not shown any more: a person has seen it. */
+  forget(pid: unknown, since: unknown): void {
+    this.#servers = this.#servers.filter((each) => each.state !== "gone" || each.pid !== pid || each.since !== since);
+    this.#version += 1;
+    this.#wake();
+  }
+
   #wake(): void {
     for (const waiter of [...this.#waiters]) waiter();
   }
+}
+
+/** With all that it had started: of none of it anybody knows anything. */
+function goneOf(server: RunningServer): RunningServer {
+  const gone = { state: "gone", cause: "", remedy: "", note: "", output: "" } as const;
+  return {
+    ...server,
+    state: "gone",
+    plugins: server.plugins.map((plugin) => ({ ...plugin, ...gone })),
+    servers: (server.servers ?? []).map((each) => ({ ...each, ...gone })),
+    memoryBytes: 0,
+  };
 }
 
 /** Whether a process is likely to say something else of itself now. */
 function tellsOfProcesses({ kind, server, outcome }: LogRecord, running: readonly RunningServer[]): boolean {
   if (typeof kind === "string" && /^(?:start|stop)$|^(?:server|plugins?|policy|lock)\./.test(kind)) return true;
   if (kind !== "call.result" || typeof server !== "string") return false;
-  const known = running.flatMap(({ servers = [] }) => servers).filter(({ name }) => name === server);
+  const alive = running.filter(({ state }) => state === "running");
+  const known = alive.flatMap(({ servers = [] }) => servers).filter(({ name }) => name === server);
   return outcome !== "ok" || known.some(({ state }) => state !== "ready");
 }
 
 /** What became of a question, as the rest of a sentence that begins with it. */
 export function becameText({ answer, reason, by }: Pick<SettledCall, "answer" | "reason" | "by">): string {
+  if (reason === SERVER_GONE) return `was not run: ${SERVER_GONE}`;
   if (answer === undefined) return `was refused, since ${reason ?? "it was withdrawn"}`;
   const where = by === undefined ? "" : by === "console" ? " in the console" : " in a terminal";
   return `${answer === "deny" ? "was refused" : "was allowed"}${where}`;

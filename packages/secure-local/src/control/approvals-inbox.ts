@@ -11,6 +11,7 @@ import {
   type PersonsAnswer,
   type QuestionMessage,
   readQuestionMessage,
+  SERVER_GONE,
   type SettledQuestion,
 } from "./control-messages.js";
 
@@ -105,7 +106,7 @@ export class ApprovalsInbox {
   }
 
   #connect(name: string, path: string): void {
-    const server = connect(path, () => server.write(controlLine({ ask: "questions" })));
+    const server = connect(path, () => server.write(controlLine({ ask: "questions", by: this.#by })));
     this.#servers.set(name, server);
     server.setEncoding("utf8");
     const heard = (line: string): void => {
@@ -122,7 +123,7 @@ export class ApprovalsInbox {
       this.#left = true;
       for (const [id, { servers }] of this.#open) {
         if (servers.size > 1) servers.delete(server);
-        else this.#over(server, { id, reason: "its server is gone", counted: false });
+        else this.#over(server, { id, reason: SERVER_GONE, counted: false });
       }
     });
   }

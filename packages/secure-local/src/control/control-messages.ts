@@ -8,8 +8,11 @@ export type ControlRequest =
   | { readonly ask: "state" }
   | { readonly ask: "restart"; readonly server: string }
   | { readonly ask: "stop"; readonly server: string }
-  /** From now on each open question is told, and what becomes of it; the connection may answer what it was told. */
-  | { readonly ask: "questions" }
+  /**
+   * From now on each open question is told, and what becomes of it; the connection may answer what it was told. `by`: where
+   * they are shown. A terminal that goes away has refused what it showed; a console has not, since it may be opened again.
+   */
+  | { readonly ask: "questions"; readonly by?: AnswerPlace | undefined }
   /** `shown` is the digest of the text that was shown: a consent to another text is none. */
   | {
       readonly ask: "answer";
@@ -54,6 +57,8 @@ export type QuestionMessage =
     }
   | ({ readonly kind: "settled"; readonly id: string } & SettledQuestion);
 
+/** Why there is no answer to a question whose server ended while it was open. */
+export const SERVER_GONE = "its server was gone before anybody answered";
 /** Why there is no answer when whoever had the question before their eyes has left. */
 export const TERMINAL_CLOSED = "the terminal was closed";
 /** Characters of a request: the longest is an answer, with its digest. */
@@ -73,7 +78,8 @@ export function controlLine(message: ControlRequest | QuestionMessage): string {
 /** Undefined for anything that cannot be asked. */
 export function readControlRequest(line: string): ControlRequest | undefined {
   const { ask, server, id, shown, answer, by } = recordOf(line) ?? {};
-  if (ask === "state" || ask === "questions") return { ask };
+  if (ask === "state") return { ask };
+  if (ask === "questions") return { ask, by: isPlace(by) ? by : "terminal" };
   if ((ask === "restart" || ask === "stop") && typeof server === "string") return { ask, server };
   if (ask !== "answer" || typeof id !== "string" || typeof shown !== "string") return undefined;
   return isAnswer(answer) ? { ask, id, shown, answer, by: isPlace(by) ? by : "terminal" } : undefined;

@@ -12,6 +12,7 @@ import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "../guard/
 import type { SecureServer } from "../server/secure-server.js";
 import { SOCKET_SUFFIX } from "./control-client.js";
 import {
+  type AnswerPlace,
   type ControlAnswers,
   type ControlRequest,
   controlLine,
@@ -133,6 +134,7 @@ export class ControlSocket {
 
   #asked(request: ControlRequest | undefined, peer: Socket, watcher: Watcher): void {
     if (request?.ask === "answer") return this.questions.answer(watcher, request);
+    if (request?.ask === "questions") watcher.place = request.by ?? "terminal";
     if (request?.ask === "questions" && this.questions.join(watcher)) return;
     const end = (reply: object): void => void peer.end(`${JSON.stringify(reply)}\n`);
     if (request === undefined) return end({ error: "this version knows no such question" });
@@ -185,8 +187,12 @@ export class ControlSocket {
 /** Those who may have the questions before their eyes: the terminals and consoles of one person. */
 const MAX_WATCHERS = 8;
 
+const NOBODY_WATCHES = "a call waits for consent: run mcp-secure-local approve in a terminal";
+
 /** Is told of each question. */
 interface Watcher {
+  /** Absent: a terminal. */
+  place?: AnswerPlace;
   tell(message: QuestionMessage): void;
 }
 
@@ -219,7 +225,7 @@ export class OpenQuestions implements ApprovalChannel {
     };
     signal.addEventListener("abort", withdraw);
     if (signal.aborted) withdraw();
-    if (this.#watchers.size === 0) this.#say("a call waits for consent: run mcp-secure-local approve in a terminal");
+    if (this.#watchers.size === 0) this.#say(NOBODY_WATCHES);
     for (const watcher of this.#watchers) this.#show(open, watcher);
     try {
       return await reply;
@@ -248,13 +254,19 @@ export class OpenQuestions implements ApprovalChannel {
     this.#settle(open, { answer: notOffered ? "deny" : given.answer, by: given.by }, watcher);
   }
 
-  /** Who had the question before their eyes and goes away has not said yes. */
+  /**
+   * Who had the question before their eyes in a terminal and goes away has not said yes. A console that ends has said
+   * nothing: it may be started again, or another place be opened, for as long as the question has time.
+   */
   leave(watcher: Watcher): void {
     this.#watchers.delete(watcher);
+    let waits = false;
     for (const open of this.#open.values()) {
-      if (open.shownTo.delete(watcher) && open.shownTo.size === 0)
-        this.#settle(open, { answer: undefined, reason: TERMINAL_CLOSED });
+      if (!open.shownTo.delete(watcher) || open.shownTo.size > 0) continue;
+      if (watcher.place !== "console") this.#settle(open, { answer: undefined, reason: TERMINAL_CLOSED });
+      else waits = true;
     }
+    if (waits) this.#say(NOBODY_WATCHES);
   }
 
   #show(open: Open, watcher: Watcher): void {

@@ -211,6 +211,35 @@ describe.skipIf(process.platform === "win32")("questions at the control socket",
     expect(await reply).toEqual({ answer: undefined, reason: "the terminal was closed" });
   });
 
+  it("stays open when the console that showed it is gone, and is shown to whoever comes next", async () => {
+    const { reply, socket } = await ask();
+    let answered = false;
+    void reply.then(() => (answered = true));
+    const link = connect(socket, () => link.write(controlLine({ ask: "questions", by: "console" })));
+    await new Promise((resolve) => link.once("data", resolve));
+    link.destroy();
+    // The one who runs the server is told again that somebody has to answer.
+    await expect.poll(() => said).toHaveLength(2);
+    expect(answered).toBe(false);
+    inbox.look();
+    await answerOne(await inbox.next(), () => Promise.resolve("ab12"));
+    expect(await reply).toEqual({ answer: "approve", by: "terminal" });
+  });
+
+  it("is refused by a terminal that is closed after a console, which has refused nothing", async () => {
+    const { reply, socket } = await ask();
+    const console = new ApprovalsInbox(folder, "console");
+    console.look();
+    await console.next();
+    const { link, shown } = raw(socket);
+    await shown;
+    console.close();
+    // What the server is asked after that, it answers after it has seen it.
+    for (const _ of [1, 2]) await runningServers(folder);
+    link.destroy();
+    expect(await reply).toEqual({ answer: undefined, reason: "the terminal was closed" });
+  });
+
   it("believes no answer to a text it did not show, or to another question", async () => {
     const { reply, socket } = await ask();
     const { link, shown } = raw(socket);

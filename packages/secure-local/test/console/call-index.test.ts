@@ -117,6 +117,20 @@ describe("calls", () => {
     expect(index.get(2)?.row.outcome).toBe("lost");
   });
 
+  it("were not run where their process ended before anybody had answered, and no rule decided them", () => {
+    const detail = { question: "q1" };
+    const asked = [intent(1), intent(1, { kind: "approval.asked", detail })];
+    const outcomes = (...more: readonly LogRecord[]): unknown[] => {
+      const index = indexOf(...asked, ...more, { kind: "start", time: TIME });
+      return index.list({}, { limit: 9 }).map(({ outcome, rule, line }) => [outcome, rule, line]);
+    };
+    expect(outcomes()).toEqual([["unanswered", "", undefined]]);
+    expect(outcomes(intent(1, { kind: "approval.given", detail }))).toEqual([["lost", "tools.allowed: read_file", 4]]);
+    expect(outcomes(intent(1, { kind: "approval.denied", detail }))).toEqual([
+      ["denied", "tools.allowed: read_file", 4],
+    ]);
+  });
+
   it("stand in the order of time when several logs were read one after the other, with their questions and ends", () => {
     const at = (second: number): string => new Date(Date.parse(TIME) + second * 1_000).toISOString();
     const detail = { question: "q1" };

@@ -32,6 +32,13 @@ async function atRest(locator: Locator): Promise<{ readonly x: number; readonly 
   return JSON.parse(at) as { x: number; y: number };
 }
 
+/** People have time to start a console again on a busy machine, too. */
+const PATIENT = `version: "1.0"
+filesystem: { allowed_paths: ["NOTES/**"] }
+tools: { allowed: [write_file] }
+approvals: [{ approve: [write_file], timeout: 300, answer_by: [terminal] }]
+`;
+
 const NOT_WELL = `version: "1.0"
 sandbox: none
 tools: { allowed: [calculate, "never__*"] }
@@ -109,6 +116,72 @@ inBrowser("what a person decides on the page", (browser) => {
       expect(await page.evaluate("document.activeElement === document.body")).toBe(false);
     },
   );
+
+  it(
+    "stays open when the console ends: its page says that it cannot answer, and the console that is started again can",
+    { timeout: LONG },
+    async () => {
+      const watched = await started({ signedIn: false, policy: PATIENT });
+      const client = await watched.serve();
+      const context = await contextOf(browser());
+      const { page } = await opened(context, watched);
+      const args = { path: join(watched.notes, "later.md"), content: "x" };
+      let ended = false;
+      const call = client.request("tools/call", { name: "write_file", arguments: args }).then(() => (ended = true));
+      const question = page.locator(".question", { hasText: about("later.md") });
+      await question.waitFor();
+      watched.console.kill("SIGINT");
+      await page.getByRole("alert").filter({ hasText: "cannot answer now" }).getByText("approve").waitFor();
+      await question.getByText(/waits \d+ s more, elsewhere/).waitFor();
+      expect(ended).toBe(false);
+      await watched.restart();
+      const { page: again } = await opened(await contextOf(browser()), watched);
+      await again.locator("article button:not([aria-disabled])", { hasText: "Allow" }).waitFor();
+      await allow(again, "later.md").click();
+      await call;
+      expect(isWritten(watched, "later.md")).toBe(true);
+    },
+  );
+
+  it("marks the words in which two that wait differ, also when one is answered", { timeout: LONG }, async () => {
+    const watched = await started({ signedIn: false, policy: PATIENT });
+    await watched.serve();
+    const { page } = await opened(await contextOf(browser()), watched);
+    await asked(watched, page, ["one.md", "two.md"]);
+    const two = page.locator(".question", { hasText: about("two.md") });
+    const marked = (): Promise<string[]> => two.locator("pre mark").allInnerTexts();
+    const differing = [`"${join(watched.notes, "two.md")}"`, 'two.md"'];
+    await expect.poll(marked).toEqual(differing);
+    await two.getByText("what another call of this tool, that waited beside this one, has otherwise").waitFor();
+    await page.locator("article button:not([aria-disabled])", { hasText: "Allow" }).nth(1).waitFor();
+    await allow(page, "one.md").click();
+    const over = page.locator(".question-over");
+    await over.waitFor();
+    expect(await marked()).toEqual(differing);
+    await page.locator(".question button:not([aria-disabled])", { hasText: "Allow" }).waitFor();
+    // What was answered looks no longer as if it could be.
+    const colours =
+      "['.question-over', '.question'].map((card) => getComputedStyle(document.querySelector(card + ' .button-good')).color)";
+    const [was, is] = await page.evaluate<string[]>(colours);
+    expect(was).not.toBe(is);
+    await page.locator(".over li", { hasText: `write_file ${join(watched.notes, "one.md")} was allowed` }).waitFor();
+  });
+
+  it("has its values named on a narrow page, too, with the words that differ marked", { timeout: LONG }, async () => {
+    const watched = await started({ signedIn: false, policy: PATIENT });
+    await watched.serve();
+    const { page } = await opened(await contextOf(browser(), { viewport: { width: 390, height: 800 } }), watched);
+    await asked(watched, page, ["one.md"]);
+    await page.locator("article button:not([aria-disabled])", { hasText: "Allow" }).waitFor();
+    await allow(page, "one.md").click();
+    await page.locator(".question-over").waitFor();
+    await asked(watched, page, ["two.md"]);
+    const value = page.locator(".question .difference tr", { hasText: "content" });
+    await expect.poll(() => value.innerText()).toMatch(/Then: .*the text of one\.md[^]*Now: .*the text of two\.md/);
+    expect(await value.locator("del, ins").allInnerTexts()).toEqual(['one.md"', 'two.md"']);
+    await page.setViewportSize({ width: 1_280, height: 800 });
+    await expect.poll(() => value.innerText()).not.toContain("Then:");
+  });
 
   it(
     "is told of all that is not well: on Now with the way to where it is mended, and of records cut from the end",

@@ -11,7 +11,6 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { createRequire } from "node:module";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,6 +18,7 @@ import type { Page } from "playwright-core";
 import { expect, it, onTestFinished } from "vitest";
 import { repeated, sampled } from "../../../mcp/test/support/soak.js";
 import { COMMAND, start } from "../cli/command.js";
+import { axe } from "./axe.js";
 import { contextOf, inBrowser, LONG, opened, show, started } from "./in-browser.js";
 import type { Watched } from "./running.js";
 
@@ -26,7 +26,6 @@ const SCREENS = ["now", "calls", "approvals", "servers", "definitions", "audit",
 /** Those whose colours are looked at once more in the dark: the same rules of style make all of them. */
 const DARK: readonly string[] = sampled(SCREENS, 3);
 const SOAK = process.env["SOAK"] === "1";
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Texts that would do something, were they anything but text. */
 const HOSTILE = [
@@ -156,24 +155,6 @@ function lastDecision({ home }: Watched): { readonly answer: string; readonly by
   const { kind = "", detail } = answers.at(-1) ?? {};
   expect(answers.filter((each) => each.detail?.question === detail?.question)).toHaveLength(1);
   return { answer: kind, by: detail?.by ?? "" };
-}
-
-/** Accessibility faults by axe, in an isolated world of the page's. */
-export async function axe(page: Page): Promise<string[]> {
-  const session = await page.context().newCDPSession(page);
-  const { frameTree } = (await session.send("Page.getFrameTree")) as { frameTree: { frame: { id: string } } };
-  const frameId = frameTree.frame.id;
-  const world = await session.send("Page.createIsolatedWorld", { frameId });
-  const contextId = world.executionContextId;
-  const expression = `${AXE}; axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21aa"] }).then((found) => found.violations.map(({ id, nodes }) => id + " " + nodes.map((node) => node.html.slice(0, 120)).join(" | ")))`;
-  const { result } = (await session.send("Runtime.evaluate", {
-    expression,
-    contextId,
-    awaitPromise: true,
-    returnByValue: true,
-  })) as { result: { value?: string[]; description?: string } };
-  await session.detach();
-  return result.value ?? [result.description ?? "axe did not run"];
 }
 
 /** In light and dark and four widths: nothing is wider than the page, and axe finds nothing. */
@@ -449,11 +430,13 @@ inBrowser("the console's page", (browser) => {
     });
     await page.locator(".question").waitFor();
     client.child.kill("SIGKILL");
-    await page.locator(".over").getByText("its server is gone").waitFor();
+    const gone = "its server was gone before anybody answered";
+    await page.locator(".over li", { hasText: "write_file" }).getByText(`was not run: ${gone}`).waitFor();
     await page.getByText(/vanished/).waitFor();
     await show(page, "calls");
-    await page.locator(".call-lost", { hasText: "write_file" }).locator("button").click();
-    await page.getByText("Whether it took effect is not known").waitFor();
+    await page.locator(".call-unanswered", { hasText: "write_file" }).locator("button").click();
+    await page.locator(".panel").getByText(`It was not run: ${gone}.`).waitFor();
+    expect(await page.locator(".panel").innerText()).not.toMatch(/is not known|tools\.allowed: write_file\b(?!")/);
     await page.locator(".call-ok", { hasText: "calculate" }).waitFor();
     await show(page, "servers");
     await page.locator(".process-gone").getByText("Its client starts a new one").waitFor();
@@ -478,6 +461,8 @@ inBrowser("the console's page", (browser) => {
       const env = { PATH: `${home}:${process.env["PATH"] ?? ""}`, XDG_STATE_HOME: join(home, "state") };
       const child = start(["console", "--open", "--policy", policy], { home, env });
       onTestFinished(() => void child.kill("SIGKILL"));
+      let printed = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => (printed += text));
       await expect.poll(() => existsSync(join(home, "told")), { timeout: LONG }).toBe(true);
       const file = readFileSync(join(home, "told"), "utf8").trimEnd();
       expect(file).not.toContain("code=");
@@ -485,6 +470,10 @@ inBrowser("the console's page", (browser) => {
       const page = await (await contextOf(browser())).newPage();
       await page.goto(`file://${file}`);
       await page.getByRole("status").filter({ hasText: "live" }).waitFor();
+      // The address that is printed is another one: where the browser shows nothing, it is what a person has.
+      const other = await (await contextOf(browser())).newPage();
+      await other.goto(printed.trim());
+      await other.getByRole("status").filter({ hasText: "live" }).waitFor();
       child.kill("SIGINT");
       await once(child, "close");
       expect(existsSync(file)).toBe(false);

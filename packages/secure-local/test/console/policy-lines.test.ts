@@ -2,7 +2,8 @@
 import { expect, it } from "vitest";
 import type { LogRecord } from "../../src/audit/call-records.js";
 import { reachOf } from "../../src/cli/policy-map.js";
-import { CallIndex, type LineOf } from "../../src/console/call-index.js";
+import type { LineOf } from "../../src/console/call-filter.js";
+import { CallIndex } from "../../src/console/call-index.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { ruleLines } from "../../src/policy/rule-lines.js";
 
