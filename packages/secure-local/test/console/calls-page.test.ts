@@ -97,7 +97,7 @@ inBrowser("the screen Calls", (browser) => {
       await expect.poll(objects).toEqual(["/etc/passwd"]);
       await page.locator(".call", { hasText: "passwd" }).getByRole("button").click();
       await page.locator(".panel").getByText("It was refused, so no tool gave one").waitFor();
-      await page.locator(".panel").getByText("none allows what it reached for, /etc/passwd").waitFor();
+      await page.locator(".panel").getByText("the policy names the path /etc/passwd nowhere").waitFor();
       await page.getByRole("button", { name: "Close" }).click();
       await page.getByLabel("Path is").selectOption("under");
       await expect.poll(objects).toEqual(["/home/me/notes/b.md", "/home/me/notes/a.md"]);
