@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { exchanged, rawTexts } from "../support/exchanged-paths.mjs";
 import { withGit } from "../support/git-settings.mjs";
 import { EVIL, folderIn, inside, put, tried } from "../support/granted-folder.mjs";
+import { environmentFolders, heldDefended } from "../support/held-names.mjs";
 import { beginnings, linkedBefore, twoHands } from "../support/name-beginnings.mjs";
 import { links } from "../support/protected-links.mjs";
 import { environments, handles, noText, sockets, told } from "../support/keeper-doors.mjs";
@@ -100,9 +101,10 @@ export const defences = [
     name: "what shells source of an environment is not changed by a sandbox that did not make it",
     steps: ["environments"],
     file: "secure-local/src/capabilities/sandbox-reach.ts",
-    find: 'if (op === "write" && this.#isSourcedElsewhere(path)) return false;',
+    find: 'if (op === "write" && this.#isOfAnother(path, asked)) return false;',
     replace: "",
   },
+  ...heldDefended,
   {
     name: "a watch is judged as what it tells of",
     steps: ["told"],
@@ -228,6 +230,7 @@ const STEPS = {
   movedOut,
   noText,
   environments,
+  environmentFolders,
   told,
   becameGit,
   sockets,
