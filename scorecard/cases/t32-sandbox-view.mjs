@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { exchanged, rawTexts } from "../support/exchanged-paths.mjs";
 import { withGit } from "../support/git-settings.mjs";
 import { EVIL, folderIn, inside, put, tried } from "../support/granted-folder.mjs";
-import { environmentFolders, heldDefended } from "../support/held-names.mjs";
+import { environmentFolders, heldDefended, leftBehind, linkedLater } from "../support/held-names.mjs";
 import { beginnings, linkedBefore, twoHands } from "../support/name-beginnings.mjs";
 import { links } from "../support/protected-links.mjs";
 import { environments, handles, noText, sockets, told } from "../support/keeper-doors.mjs";
@@ -231,6 +231,8 @@ const STEPS = {
   noText,
   environments,
   environmentFolders,
+  linkedLater,
+  leftBehind,
   told,
   becameGit,
   sockets,
@@ -265,7 +267,7 @@ function waysAt(name) {
     "replaced by a move": `echo ${EVIL} > n; mv -f n ${name}`,
     "its folder moved": `mv ${above} was; mkdir -p ${above}; echo ${EVIL} > ${name}`,
     "the topmost folder moved": `mv ${top} was; mkdir -p ${above}; echo ${EVIL} > ${name}`,
-    "folders exchanged": `mkdir -p n/${above}; echo ${EVIL} > n/${name}; mv --exchange n/${top} ${top} || perl -e 'syscall(316,-100,"n/${top}",-100,"${top}",2)'`,
+    "folders exchanged": `mkdir -p n/${above}; echo ${EVIL} > n/${name}; mv --exchange n/${top} ${top} || perl -e 'syscall(316,-100,my $a="n/${top}",-100,my $b="${top}",2)'`,
     "a second name": `ln ${name} n; echo ${EVIL} > n`,
     "through a link to its folder": `ln -s ${above === "." ? '"$PWD"' : above} n; echo ${EVIL} > n/${name.split("/").at(-1)}`,
     "through the number of an open file": `exec 5< ${name}; echo ${EVIL} > /proc/self/fd/5; echo ${EVIL} > /dev/fd/5`,
@@ -356,7 +358,7 @@ async function ownLater(report, parts, ground) {
       "moved there": `mkdir -p ${above}; echo ${EVIL} > n; mv n ${name}`,
       "moved with its folder": `mkdir -p $(dirname ${above}) n; echo ${EVIL} > n/${last}; mv -T n ${above}`,
       "moved with the topmost folder": `mkdir -p n/${above}; echo ${EVIL} > n/${name}; mv -T n/${top} ${top}`,
-      "exchanged with its folder": `mkdir -p n ${above}; echo ${EVIL} > n/${last}; perl -e 'syscall(316,-100,"n",-100,"${above}",2)'`,
+      "exchanged with its folder": `mkdir -p n ${above}; echo ${EVIL} > n/${last}; perl -e 'syscall(316,-100,my $a="n",-100,my $b="${above}",2)'`,
       linked: `mkdir -p ${above}; echo ${EVIL} > n; ln n ${name}; ln -s "$PWD/n" ${name}`,
     };
     const ask = (folder) => !existsSync(join(folder, name)) || `${name} is there`;

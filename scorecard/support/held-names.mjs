@@ -1,9 +1,23 @@
 // Names that lead on to what runs by itself, answers that were given once, and what arrives where it may not be: by exchanges and by hands
 // that work together.
 import { execFileSync } from "node:child_process";
-import { existsSync, lstatSync, readlinkSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { once } from "node:events";
 import { dirname, join } from "node:path";
-import { EVIL, folderIn, inside } from "./granted-folder.mjs";
+import { setTimeout as later } from "node:timers/promises";
+import { EVIL, folderIn, inside, put } from "./granted-folder.mjs";
 
 export const heldDefended = [
   {
@@ -20,6 +34,27 @@ export const heldDefended = [
     find: "if (started !== undefined && this.#isAnothers(started)) return true;",
     replace: "",
   },
+  {
+    name: "an answer of the guard counts for a moment",
+    steps: ["linkedLater"],
+    file: "secure-local/src/sandbox/keeper-rest-in-perl.ts",
+    find: "(%known, $known_at) = () if ($known_at // 0) != $now;",
+    replace: "",
+  },
+  {
+    name: "what was moved where it may not be, and cannot be moved back, is taken away",
+    steps: ["leftBehind"],
+    file: "secure-local/src/sandbox/keeper-rest-in-perl.ts",
+    find: "taken_away($folder, $name, @$thing) unless $in eq '' ? $lost : kept($folder, $name, $in);",
+    replace: "",
+  },
+  {
+    name: "what was made where it may not be, and cannot be removed at once, is taken away",
+    steps: ["leftBehind"],
+    file: "secure-local/src/sandbox/keeper-rest-in-perl.ts",
+    find: "taken_away($folder, $name, @made) if $gone;",
+    replace: "",
+  },
 ];
 
 const PYTHON = "/usr/bin/python3";
@@ -31,7 +66,7 @@ const EXCHANGES = {
   "removed for a link": (part) => `rm -rf v/${part}; ln -s "$PWD/n/${part}" v/${part}`,
   "replaced by a link": (part) => `ln -sfn "$PWD/n/${part}" v/${part}; ln -s "$PWD/n/${part}" m; mv -fT m v/${part}`,
   "moved away for a folder": (part) => `mv v/${part} was; mv -T n/${part} v/${part}`,
-  exchanged: (part) => `perl -e 'syscall(316,-100,"n/${part}",-100,"v/${part}",2)'`,
+  exchanged: (part) => `perl -e 'syscall(316,-100,my $a="n/${part}",-100,my $b="v/${part}",2)'`,
   "copied anew": (part) => `cp -r v/${part} c; rm -rf v/${part}; cp -r n/${part} v/${part}`,
 };
 
@@ -70,4 +105,107 @@ function whatIs(folder, names) {
     return `${name} ${stats?.ino} ${stats?.isSymbolicLink() ? readlinkSync(join(folder, "v", name)) : ""}`;
   });
   return told.join("\n");
+}
+
+const SECRET = "SECRET-OF-THE-USER";
+/** What is made a secret by a link, while a program uses it: where the link stands, and what it says. */
+const LATER = [
+  ["web/.env", "../shared/x"],
+  ["web/deep/.npmrc", "../../shared/x"],
+  [".ssh", "shared"],
+  ["web/.aws", "../shared"],
+];
+/** How long a link is not known of at most, and more. */
+const KNOWN_MS = 8_000;
+const USES = { read: "cat shared/x", "read by a handle of its folder": "cd shared; cat x; cd ..", listed: "ls shared" };
+
+export async function linkedLater(report, parts, ground) {
+  report.kind("what was read becomes a secret by a link that is made outside", { found: "attack" });
+  await Promise.all(
+    LATER.map(async ([name, target]) => {
+      const folder = folderIn(ground);
+      for (const used of ["shared/x", "web/own", "web/deep/own"]) put(folder, used, "plain");
+      const isFolder = target.endsWith("shared");
+      // A link counts once its folder is used.
+      const uses = ["cat web/own web/deep/own", ...Object.values(USES)].slice(0, isFolder ? 4 : 3).join("; ");
+      const script = `for i in 1 2; do ${uses}; done; : > ready; while [ ! -e go ]; do sleep 0.2; done; echo AFTER; ${uses}`;
+      const done = inside(parts, folder, script);
+      while (!existsSync(join(folder, "ready"))) await later(50);
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      symlinkSync(target, join(folder, name));
+      writeFileSync(join(folder, "shared/x"), SECRET);
+      if (isFolder) writeFileSync(join(folder, `shared/${SECRET}`), "");
+      await later(KNOWN_MS);
+      writeFileSync(join(folder, "go"), "");
+      const { stdout } = await done;
+      await report.attack(`${name} -> ${target}`, () => {
+        const [before, after = SECRET] = stdout.split("AFTER");
+        return (before.includes("plain") && !after.includes(SECRET)) || stdout;
+      });
+    }),
+  );
+}
+
+/** What comes to be in `d`. */
+const ARRIVALS = {
+  "a file moved": `rename("s/file", "d/x")`,
+  "a folder moved": `rename("s/folder", "d/x")`,
+  "files exchanged": `syscall(316, -100, my $a = "s/file", -100, my $b = "d/y", 2)`,
+  "a folder made": `mkdir("d/x")`,
+  "a second name": `link("s/file", "d/x")`,
+};
+/** What others do at the moment in which it is taken back. */
+const HINDRANCES = {
+  nothing: () => undefined,
+  "the folder it came from is gone": (at) => rmSync(at("s"), { recursive: true, force: true }),
+  "its name is taken": (at) => {
+    for (const name of ["file", "folder"])
+      if (!existsSync(at(`s/${name}`))) mkdirSync(at(`s/${name}/full`), { recursive: true });
+  },
+  "it is filled": (at) => {
+    if (lstatSync(at("denied/x"), { throwIfNoEntry: false })?.isDirectory()) mkdirSync(at("denied/x/more"));
+  },
+  "the folder it came from is denied, too": (at) => existsSync(at("s")) && renameSync(at("s"), at("denied/s")),
+};
+
+/** The guard of these sandboxes does what other sandboxes do, at the moments that a race only meets by chance. */
+export async function leftBehind(report, parts, ground) {
+  report.kind("a folder is renamed while something comes to it, and taking that back is made to fail", {
+    found: "attack",
+  });
+  for (const [what, arrival] of Object.entries(ARRIVALS))
+    for (const [how, hinder] of Object.entries(HINDRANCES)) {
+      const folder = folderIn(ground);
+      const at = (name) => join(folder, name);
+      for (const name of ["s/file", "s/folder/in"]) put(folder, name, EVIL);
+      put(folder, "d/y", "mine");
+      const left = [hinder];
+      const judge = (path, op) => {
+        const changes = op !== "read" && op !== "list";
+        if (changes && /\/d\/[xy](?:\/|$)/.test(path) && existsSync(at("d"))) renameSync(at("d"), at("denied"));
+        if (!path.includes("/denied/")) return true;
+        for (const hindrance of left.splice(0)) hindrance(at);
+        return !changes;
+      };
+      await report.attack(`${what}, ${how}`, async () => {
+        await judgedBy(parts, folder, judge, arrival);
+        const exchanged = existsSync(at("denied/y")) && readFileSync(at("denied/y"), "utf8") === EVIL;
+        const moved =
+          /moved|exchanged/.test(what) && existsSync(at(`denied/s/${what.includes("folder") ? "folder" : "file"}`));
+        return (
+          (!existsSync(at("denied/x")) && !moved && !exchanged) || readdirSync(folder, { recursive: true }).join(" ")
+        );
+      });
+    }
+}
+
+async function judgedBy({ findWall, startWalled }, folder, judge, script) {
+  const wall = await findWall({ mode: "required" });
+  const { dev, ino } = statSync(folder, { bigint: true });
+  const held = { dev, ino, close: () => undefined };
+  const limits = { processes: 64, memoryMb: 1_024, cpuSeconds: 60, fileMb: 4 };
+  const reach = [{ path: folder, access: "write", held, judge }];
+  const command = { executable: "/usr/bin/perl", args: ["-e", script], workingDirectory: folder, reach, limits };
+  const child = startWalled(wall, command, ["ignore", "inherit", "inherit"]);
+  await once(child, "exit");
 }

@@ -74,7 +74,7 @@ const EXCHANGES: Readonly<Record<string, (part: string) => string>> = {
   "removed for a link": (part) => `rm -rf v/${part}; ln -s "$PWD/n/${part}" v/${part}`,
   "replaced by a link": (part) => `ln -sfn "$PWD/n/${part}" v/${part}; ln -s "$PWD/n/${part}" m; mv -fT m v/${part}`,
   "moved away for a folder": (part) => `mv v/${part} was; mv -T n/${part} v/${part}`,
-  exchanged: (part) => `perl -e 'syscall(316,-100,"n/${part}",-100,"v/${part}",2)'`,
+  exchanged: (part) => `perl -e 'syscall(316,-100,my $a="n/${part}",-100,my $b="v/${part}",2)'`,
 };
 
 function identities(of: string, parts: readonly string[]): string[] {
