@@ -55,6 +55,13 @@ export const heldDefended = [
     find: "taken_away($folder, $name, @made) if $gone;",
     replace: "",
   },
+  {
+    name: "what is moved is judged in turns with everything else",
+    steps: ["heldUp"],
+    file: "secure-local/src/sandbox/start-walled.ts",
+    find: "if (now - this.#turn >= TURN_MS) {",
+    replace: "if (now < TURN_MS) {",
+  },
 ];
 
 const PYTHON = "/usr/bin/python3";
@@ -208,4 +215,40 @@ async function judgedBy({ findWall, startWalled }, folder, judge, script) {
   const command = { executable: "/usr/bin/perl", args: ["-e", script], workingDirectory: folder, reach, limits };
   const child = startWalled(wall, command, ["ignore", "inherit", "inherit"]);
   await once(child, "exit");
+}
+
+/** Trees that a program moves to and fro. */
+const TREES = {
+  "6,000 folders in one": (at) => {
+    for (let n = 0; n < 6_000; n += 1) mkdirSync(at(`t/${n}`));
+  },
+  "6,000 files in one": (at) => {
+    for (let n = 0; n < 6_000; n += 1) writeFileSync(at(`t/${n}`), "");
+  },
+  "12,000 files in one": (at) => {
+    for (let n = 0; n < 12_000; n += 1) writeFileSync(at(`t/${n}`), "");
+  },
+  "300 folders in each other": (at) => mkdirSync(at(`t${"/d".repeat(300)}`), { recursive: true }),
+};
+/** Judging 6,000 names in one piece takes about twice as long on a quiet machine. */
+const HELD_UP_MS = 500;
+
+export async function heldUp(report, parts, ground) {
+  report.kind("a program moves large trees, and whoever judges them is to answer others meanwhile", {
+    found: "attack",
+  });
+  for (const [tree, make] of Object.entries(TREES)) {
+    const folder = folderIn(ground);
+    mkdirSync(join(folder, "t"));
+    make((name) => join(folder, name));
+    let [longest, before] = [0, performance.now()];
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - before);
+      before = performance.now();
+    }, 1);
+    const script = `rename("t", "u"); rename("u", "t"); rename("t", "u")`;
+    await inside(parts, folder, `perl -e '${script}'`);
+    clearInterval(timer);
+    await report.attack(tree, () => longest < HELD_UP_MS || `${longest.toFixed(0)} ms`);
+  }
 }
