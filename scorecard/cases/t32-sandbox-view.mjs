@@ -7,7 +7,14 @@ import { dirname, join } from "node:path";
 import { exchanged, rawTexts } from "../support/exchanged-paths.mjs";
 import { withGit } from "../support/git-settings.mjs";
 import { EVIL, folderIn, inside, put, tried } from "../support/granted-folder.mjs";
-import { environmentFolders, heldDefended, heldUp, leftBehind, linkedLater } from "../support/held-names.mjs";
+import {
+  environmentFolders,
+  heldDefended,
+  heldUp,
+  leftBehind,
+  linkArrives,
+  linkedLater,
+} from "../support/held-names.mjs";
 import { beginnings, linkedBefore, twoHands } from "../support/name-beginnings.mjs";
 import { links } from "../support/protected-links.mjs";
 import { environments, handles, noText, sockets, told } from "../support/keeper-doors.mjs";
@@ -233,6 +240,7 @@ const STEPS = {
   environmentFolders,
   linkedLater,
   leftBehind,
+  linkArrives,
   heldUp,
   told,
   becameGit,

@@ -56,6 +56,13 @@ export const heldDefended = [
     replace: "",
   },
   {
+    name: "a link that was moved is judged as one where it arrives",
+    steps: ["linkArrives"],
+    file: "secure-local/src/sandbox/keeper-rest-in-perl.ts",
+    find: "return 0 if ask('w', $path) || ($stat[2] & $KIND) == $LINK && ask('s', $path);",
+    replace: "return 0 if ask('w', $path);",
+  },
+  {
     name: "what is moved is judged in turns with everything else",
     steps: ["heldUp"],
     file: "secure-local/src/sandbox/start-walled.ts",
@@ -204,6 +211,32 @@ export async function leftBehind(report, parts, ground) {
         );
       });
     }
+}
+
+export async function linkArrives(report, parts, ground) {
+  report.kind("a folder gets a name in which no link may stand while one is moved there", { found: "own" });
+  const arrivals = {
+    moved: `rename("s/link", "d/x")`,
+    exchanged: `syscall(316, -100, my $a = "s/link", -100, my $b = "d/y", 2)`,
+    made: `symlink("nowhere", "d/x")`,
+    "given a second name": `link("s/link", "d/x")`,
+  };
+  for (const [how, arrival] of Object.entries(arrivals)) {
+    const folder = folderIn(ground);
+    const at = (name) => join(folder, name);
+    put(folder, "d/y", "mine");
+    put(folder, "s/other", "mine");
+    symlinkSync("nowhere", at("s/link"));
+    const judge = (path, op) => {
+      if (/\/d\/[xy]$/.test(path) && op === "bring" && existsSync(at("d"))) renameSync(at("d"), at("denied"));
+      return op !== "bring" || !path.includes("/denied/");
+    };
+    await report.attack(how, async () => {
+      await judgedBy(parts, folder, judge, arrival);
+      const names = readdirSync(at("denied"), { withFileTypes: true });
+      return !names.some((entry) => entry.isSymbolicLink()) || `${names.map(({ name }) => name)}`;
+    });
+  }
 }
 
 async function judgedBy({ findWall, startWalled }, folder, judge, script) {

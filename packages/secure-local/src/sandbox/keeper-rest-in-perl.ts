@@ -351,7 +351,7 @@ sub kept {
   my @stat = lstat("/proc/self/fd/$folder/$name") or return 1;
   my $path = "$in/$name";
   return 1 unless judged($path);
-  return 0 if ask('w', $path);
+  return 0 if ask('w', $path) || ($stat[2] & $KIND) == $LINK && ask('s', $path);
   return ($stat[2] & $KIND) != $FOLDER || !ask('v', $path);
 }
 

@@ -9,6 +9,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { homedir } from "node:os";
@@ -136,6 +137,23 @@ describe.skipIf(!ready)("what arrives under a name that came to be denied is not
       expect(left).toEqual([]);
       const isTaken = what === "a file moved" && how === "its name is taken by a file";
       if (isTaken) expect(readFileSync(at("s/file"), "utf8")).toBe("another");
+    },
+  );
+
+  test.each([`rename("s/link", "d/x")`, exchanged("s/link", "d/y")])(
+    "and a link is judged as one where it arrives: %s",
+    async (arrival) => {
+      mkdirSync(at("s"));
+      symlinkSync("nowhere", at("s/link"));
+      mkdirSync(at("d"));
+      writeFileSync(at("d/y"), "mine");
+      const judge: Judge = (path, as) => {
+        if (/\/d\/[xy]$/.test(path) && as === "bring" && existsSync(at("d"))) renameSync(at("d"), at("denied"));
+        return as !== "bring" || !path.includes("/denied/");
+      };
+      await perl(arrival, judge);
+      expect(contents(at("denied"))).toEqual(["/y mine"]);
+      expect(contents(at("s"))).toEqual(["/link link"]);
     },
   );
 });
