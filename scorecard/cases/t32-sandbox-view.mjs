@@ -7,6 +7,14 @@ import { dirname, join } from "node:path";
 import { exchanged, rawTexts } from "../support/exchanged-paths.mjs";
 import { withGit } from "../support/git-settings.mjs";
 import { EVIL, folderIn, inside, put, tried } from "../support/granted-folder.mjs";
+import {
+  environmentFolders,
+  heldDefended,
+  heldUp,
+  leftBehind,
+  linkArrives,
+  linkedLater,
+} from "../support/held-names.mjs";
 import { beginnings, linkedBefore, twoHands } from "../support/name-beginnings.mjs";
 import { links } from "../support/protected-links.mjs";
 import { environments, handles, noText, sockets, told } from "../support/keeper-doors.mjs";
@@ -100,9 +108,10 @@ export const defences = [
     name: "what shells source of an environment is not changed by a sandbox that did not make it",
     steps: ["environments"],
     file: "secure-local/src/capabilities/sandbox-reach.ts",
-    find: 'if (op === "write" && this.#isSourcedElsewhere(path)) return false;',
+    find: 'if (op === "write" && this.#isOfAnother(path, asked)) return false;',
     replace: "",
   },
+  ...heldDefended,
   {
     name: "a watch is judged as what it tells of",
     steps: ["told"],
@@ -228,6 +237,11 @@ const STEPS = {
   movedOut,
   noText,
   environments,
+  environmentFolders,
+  linkedLater,
+  leftBehind,
+  linkArrives,
+  heldUp,
   told,
   becameGit,
   sockets,
@@ -262,7 +276,7 @@ function waysAt(name) {
     "replaced by a move": `echo ${EVIL} > n; mv -f n ${name}`,
     "its folder moved": `mv ${above} was; mkdir -p ${above}; echo ${EVIL} > ${name}`,
     "the topmost folder moved": `mv ${top} was; mkdir -p ${above}; echo ${EVIL} > ${name}`,
-    "folders exchanged": `mkdir -p n/${above}; echo ${EVIL} > n/${name}; mv --exchange n/${top} ${top} || perl -e 'syscall(316,-100,"n/${top}",-100,"${top}",2)'`,
+    "folders exchanged": `mkdir -p n/${above}; echo ${EVIL} > n/${name}; mv --exchange n/${top} ${top} || perl -e 'syscall(316,-100,my $a="n/${top}",-100,my $b="${top}",2)'`,
     "a second name": `ln ${name} n; echo ${EVIL} > n`,
     "through a link to its folder": `ln -s ${above === "." ? '"$PWD"' : above} n; echo ${EVIL} > n/${name.split("/").at(-1)}`,
     "through the number of an open file": `exec 5< ${name}; echo ${EVIL} > /proc/self/fd/5; echo ${EVIL} > /dev/fd/5`,
@@ -353,7 +367,7 @@ async function ownLater(report, parts, ground) {
       "moved there": `mkdir -p ${above}; echo ${EVIL} > n; mv n ${name}`,
       "moved with its folder": `mkdir -p $(dirname ${above}) n; echo ${EVIL} > n/${last}; mv -T n ${above}`,
       "moved with the topmost folder": `mkdir -p n/${above}; echo ${EVIL} > n/${name}; mv -T n/${top} ${top}`,
-      "exchanged with its folder": `mkdir -p n ${above}; echo ${EVIL} > n/${last}; perl -e 'syscall(316,-100,"n",-100,"${above}",2)'`,
+      "exchanged with its folder": `mkdir -p n ${above}; echo ${EVIL} > n/${last}; perl -e 'syscall(316,-100,my $a="n",-100,my $b="${above}",2)'`,
       linked: `mkdir -p ${above}; echo ${EVIL} > n; ln n ${name}; ln -s "$PWD/n" ${name}`,
     };
     const ask = (folder) => !existsSync(join(folder, name)) || `${name} is there`;

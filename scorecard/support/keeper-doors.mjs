@@ -16,7 +16,7 @@ const NO_TEXT = ["\\xe4", "\\x80", "\\xe2\\x82", "\\xc0\\xae", "\\xed\\xa0\\x80"
 const NO_TEXT_WAYS = {
   "a folder of that name is moved with a twin of its decoded name": `mkdir "keep/$t"; mv keep was; cat was/*/secret`,
   "brought with a twin to where it may not be written": `mkdir -p "x/$n" "x/$t"; echo ${EVIL} > "x/$n/run"; mv -T x dist`,
-  "exchanged with its twin": `mkdir -p "x/$t"; perl -e 'syscall(316,-100,"keep",-100,"x",2)'; cat */*/secret`,
+  "exchanged with its twin": `mkdir -p "x/$t"; perl -e 'syscall(316,-100,my $a="keep",-100,my $b="x",2)'; cat */*/secret`,
   "a repository in a folder of that name": `cat "r$n/config"; echo ${EVIL} >> "r$n/config"; echo ${EVIL} > "r$n/hooks/update"`,
   "that repository through a link": `ln -s "r$n" l; cat l/config; echo ${EVIL} > l/hooks/update`,
   "that repository moved": `mv "r$n" plain; cat plain/config; cp -r "r$n" c; cat c/config`,

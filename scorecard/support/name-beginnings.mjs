@@ -31,7 +31,7 @@ export async function beginnings(report, parts, ground) {
         linked: `${filled}; ln -sT "$PWD/n" ${name}`,
         "linked before it is filled": `mkdir -p n ${dirname(name)}; ln -sT "$PWD/n" ${name}; ${filled}`,
         "a link that is moved there": `${filled}; ln -s "$PWD/n" l; mv -T l ${name}`,
-        "a link that is exchanged": `${filled}; mkdir -p ${name}; ln -s "$PWD/n" l; perl -e 'syscall(316,-100,"l",-100,"${name}",2)'`,
+        "a link that is exchanged": `${filled}; mkdir -p ${name}; ln -s "$PWD/n" l; perl -e 'syscall(316,-100,my $a="l",-100,my $b="${name}",2)'`,
         "a second name of a link": `${filled}; ln -s "$PWD/n" l; ln -PT l ${name}`,
         "a link in a folder that is moved": `${filled}; mkdir o; ln -s "$PWD/n" o/l; mv -T o/l ${name}; mv -T o ${name}`,
         unpacked: `mkdir -p /tmp/u/${dirname(name)}; ln -sT "$PWD/n" /tmp/u/${name}; tar -C /tmp/u -cf - . | tar -xf -; ${filled}`,

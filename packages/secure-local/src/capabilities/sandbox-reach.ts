@@ -128,7 +128,7 @@ export class SandboxView {
     if (bringsMore(asked) && this.#rules.begins(path, asked)) return false;
     if (exchanges(asked) && this.#rules.onTheWay(path) !== undefined) return false;
     const op = asked === "read" || asked === "list" ? asked : "write";
-    if (op === "write" && this.#isSourcedElsewhere(path)) return false;
+    if (op === "write" && this.#isOfAnother(path, asked)) return false;
     if (this.#rules.judge(path, op) === undefined) return true;
     // A program that makes a virtual environment runs whatever it puts there itself.
     const built = op === "write" && /\/(?:pyvenv\.cfg|(?:site|dist)-packages\/[^/]+\.pth)$/.test(path);
@@ -138,8 +138,8 @@ export class SandboxView {
   };
 
   /** A part of an environment may be mounted under another name. */
-  #isSourcedElsewhere(path: string): boolean {
-    return [path, ...this.#rules.otherNames(path)].some((name) => this.#environments.isSourcedElsewhere(name));
+  #isOfAnother(path: string, asked: Asked): boolean {
+    return [path, ...this.#rules.otherNames(path)].some((name) => this.#environments.isOfAnother(name, asked));
   }
 
   /** Why something was refused; where no rule of files says so, it may only be read there. */
@@ -147,8 +147,8 @@ export class SandboxView {
     if (bringsMore(asked) && this.#rules.begins(path, asked))
       return "built-in protection of where protected names begin";
     const op = asked === "read" || asked === "list" ? asked : "write";
-    if (op === "write" && this.#isSourcedElsewhere(path))
-      return "built-in protection of bin/activate: shells source it";
+    if (op === "write" && this.#isOfAnother(path, asked))
+      return "built-in protection of Python's environments: what runs by itself is found by this name";
     const kept = exchanges(asked) ? this.#rules.onTheWay(path) : undefined;
     return (this.#rules.judge(path, op) ?? kept)?.rule ?? "granted to be read";
   }
@@ -311,9 +311,13 @@ function held({ at, close }: Pick<Found, "at" | "close">): Held {
 const SETTINGS = "pyvenv.cfg";
 /** What Python runs as it starts, with the folder of the environment it is in. */
 const RUN_AT_START = /^(.*)\/lib(?:64)?\/[^/]+\/(?:site|dist)-packages\/[^/]+\.pth$/s;
-/** What people source in their shell. */
-const SOURCED = /^(.*)\/(?:bin|scripts)\/(?:activate|deactivate)[^/]*$/is;
+/** What people source in their shell, and the Python they start. */
+const STARTED = /^(.*)\/(?:bin|scripts)\/(?:(?:activate|deactivate)[^/]*|(?:python|pypy)[\d.]*(?:\.exe)?)$/is;
+/** Folders by whose names Python and people find what they run, whatever lies in them. */
+const PART = /^(.*)\/(?:bin|scripts|include|lib(?:64)?(?:\/(?:python|pypy)[^/]*(?:\/(?:site|dist)-packages)?)?)$/is;
 const PYTHON = /^(?:python|pypy)[\d.]*(?:\.exe)?$/i;
+/** Where a Python lies in an environment, and settings beside it. */
+const IN_ENVIRONMENT = ["", "/bin", "/Scripts"];
 const NS_IN_MS = 1_000_000n;
 
 /** Remembered of one sandbox: an environment has a handful. What comes after them counts as somebody else's. */
@@ -344,12 +348,22 @@ class MadeEnvironments {
     return this.#isOwn(path) || (this.#isOwn(`${environment}/${SETTINGS}`) && statsOf(path) === undefined);
   }
 
-  /** Whether people source it, and it belongs to an environment that somebody else made. */
-  isSourcedElsewhere(path: string): boolean {
-    const [, environment] = SOURCED.exec(path) ?? [];
+  /** Whether it belongs to an environment that somebody else made, where what runs by itself is found by this name. */
+  isOfAnother(path: string, asked: Asked): boolean {
+    const [, started] = STARTED.exec(path) ?? [];
+    if (started !== undefined && this.#isAnothers(started)) return true;
+    // A folder is made where nothing is, and its mode leads nowhere.
+    const [, environment] = asked === "folder" || asked === "mode" ? [] : (PART.exec(path) ?? []);
     if (environment === undefined) return false;
-    const settings = `${environment}/${SETTINGS}`;
-    return statsOf(settings) !== undefined && !this.#isOwn(settings);
+    const leads = bringsMore(asked) || /\/(?:bin|scripts)$/i.test(path);
+    return this.#isAnothers(environment) || (leads && this.#hasOlderPython(environment));
+  }
+
+  #isAnothers(environment: string): boolean {
+    return IN_ENVIRONMENT.some((part) => {
+      const settings = `${environment}${part}/${SETTINGS}`;
+      return statsOf(settings) !== undefined && !this.#isOwn(settings);
+    });
   }
 
   #isOwn(path: string): boolean {
@@ -359,7 +373,7 @@ class MadeEnvironments {
 
   /** Settings beside a Python, or in the folder above it, are its own. */
   #hasOlderPython(folder: string): boolean {
-    return ["", "/bin", "/Scripts"].some((part) => {
+    return IN_ENVIRONMENT.some((part) => {
       const names = pythonsIn(folder + part);
       return names === undefined || names.some((name) => this.#isOlder(statsOf(`${folder}${part}/${name}`)));
     });

@@ -12,7 +12,7 @@ my ($EPERM, $ENOENT, $EBADF, $EACCES, $EBUSY, $EEXIST, $EINVAL, $ELOOP, $ENXIO) 
 my ($LINK, $FOLDER, $FILE, $PIPE, $KIND) = (${LINK}, 0040000, 0100000, ${PIPE}, ${KIND});
 my ($CWD, $EFAULT, $EMFILE) = (-100, 14, 24);
 my ($MAY_NOW, $MOST_KNOWN, $MOST_LINKS, $LONGEST) = (255, 4000, 40, ${LONGEST_PATH});
-my %known;
+my (%known, $known_at);
 # Where anything is mounted.
 my @mounted = map { s/\\([0-7]{3})/chr oct $1/ger } $mounts =~ /^\d+ \S+ \S+ \S+ (\S+)/mg;
 
@@ -97,6 +97,10 @@ sub kind { my @stat = stat("/proc/self/fd/$_[0]"); return @stat ? $stat[2] & $KI
 sub ask {
   my ($op, $path) = @_;
   my $asked = "$op$path";
+  # An answer counts for a second: links and names that protect come to be outside, too.
+  my $now = time;
+  (%known, $known_at) = () if ($known_at // 0) != $now;
+  $known_at = $now;
   my $said = $known{$asked};
   return $said if defined $said;
   my $frame = pack('N/a*', $asked);
@@ -244,10 +248,55 @@ sub opened_by_name {
 # taken away where it may not be. 0, or the number of an error.
 sub stays {
   my ($op, $made, $folder, $name, $real) = @_;
-  my $now = seen(syscall($call{openat}, $CWD, "/proc/self/fd/$made", $O_PATH | $O_CLOEXEC, 0)) < 0 ? '' : where($held[-1]);
+  my $now = here($made);
   return 0 if $now eq $real || $now ne '' && !may($op, $now);
-  syscall($call{unlinkat}, $folder, "$name", kind($made) == $FOLDER ? 0x200 : 0);
+  my @made = stat("/proc/self/fd/$made");
+  my $gone = result(syscall($call{unlinkat}, $folder, "$name", kind($made) == $FOLDER ? 0x200 : 0));
+  taken_away($folder, $name, @made) if $gone;
   return $EACCES;
+}
+
+# The name by now of what a handle stands for; '' where that is not known.
+sub here {
+  my $again = seen(syscall($call{openat}, $CWD, "/proc/self/fd/$_[0]", $O_PATH | $O_CLOEXEC, 0));
+  return $again < 0 ? '' : where($again);
+}
+
+# What may not be where it came to be, and does not go back: it comes to the top of its judged folder, under a name that nobody chose, or
+# is removed with all that lies in it. Others may have put something else in its place: that stays.
+sub taken_away {
+  my ($folder, $name, @thing) = @_;
+  is_there($folder, $name, @thing) or return;
+  my ($root, $began, $place) = @{$judged_mounts{(mount_of($folder))[0]} // []};
+  if (defined $root && shown($root) eq $began) {
+    for my $turn (1 .. 20) {
+      my $other = sprintf('taken-back-%d-%d', time, $turn);
+      next if syscall($call{renameat2}, $folder, "$name", $root, $other, 1) != 0;
+      return if kept($root, $other, $place);
+      ($folder, $name) = ($root, $other);
+      last;
+    }
+  }
+  emptied($folder, $name);
+}
+
+sub is_there {
+  my ($folder, $name, @thing) = @_;
+  my @now = lstat("/proc/self/fd/$folder/$name") or return 0;
+  return $now[0] == $thing[0] && $now[1] == $thing[1];
+}
+
+# Removes it with all that lies in it; what cannot be removed, since others go on filling it, can be entered by nobody.
+sub emptied {
+  my ($folder, $name) = @_;
+  return if syscall($call{unlinkat}, $folder, "$name", 0) == 0;
+  my $below = syscall($call{openat}, $folder, "$name", $O_DIRECTORY | $O_NOFOLLOW | $O_CLOEXEC, 0);
+  return if $below < 0;
+  if (opendir(my $names, "/proc/self/fd/$below")) {
+    for (readdir $names) { emptied($below, $_) unless /^\.\.?\z/ }
+  }
+  chmod(0, "/proc/self/fd/$below") if syscall($call{unlinkat}, $folder, "$name", 0x200) != 0;
+  syscall($call{close}, $below);
 }
 
 sub result { return $_[0] < 0 ? -(0 + $!) : 0 }
@@ -261,11 +310,12 @@ sub moved {
   return -$EINVAL if $flags & ~3;
   # What something is mounted in stays where it is: names of what is mounted are made of it.
   for my $path ($was, $is) { return -$EBUSY if grep { index($_, "$path/") == 0 } @mounted }
+  my (@stat, @other);
   if (judged($was) || judged($is)) {
     # Git's configuration is looked through, and put in place outside.
     return -ask('c', $is) if $is =~ m{^(.*/\.git)/config\z}s && $was eq "$1/config.lock" && judged($is);
-    my @stat = lstat("/proc/self/fd/$one/$first") or return -$ENOENT;
-    my @other = lstat("/proc/self/fd/$two/$second");
+    @stat = lstat("/proc/self/fd/$one/$first") or return -$ENOENT;
+    @other = lstat("/proc/self/fd/$two/$second");
     for my $move ([$was, $is, $stat[2]], $flags & 2 && @other ? [$is, $was, $other[2]] : ()) {
       my ($a, $b, $mode) = @$move;
       for ($a, $b) { my $no = may('w', $_); return -$no if $no }
@@ -276,14 +326,22 @@ sub moved {
       return -$no if $no;
     }
   }
-  my $moves = sub { syscall($call{renameat2}, $_[0], "$_[1]", $_[2], "$_[3]", $flags) };
-  my $done = result($moves->($one, $first, $two, $second));
+  my $exchanged = $flags & 2;
+  my $done = result(syscall($call{renameat2}, $one, "$first", $two, "$second", $flags));
   return $done if $done || !judged($was) && !judged($is);
   # Both folders may have come under other names meanwhile, and what was moved may have been filled.
-  my @there = map { seen(syscall($call{openat}, $CWD, "/proc/self/fd/$_", $O_PATH | $O_CLOEXEC, 0)) } $one, $two;
-  my @now = map { $_ < 0 ? '' : where($_) } @there;
-  return 0 if $now[0] ne '' && $now[1] ne '' && kept($two, $second, $now[1]) && ($flags & 2 ? kept($one, $first, $now[0]) : 1);
-  $moves->($two, $second, $one, $first);
+  my ($from_now, $to_now) = (here($one), here($two));
+  return 0 if $from_now ne '' && $to_now ne '' && kept($two, $second, $to_now) && (!$exchanged || kept($one, $first, $from_now));
+  # Back, but over nothing that others put there.
+  syscall($call{renameat2}, $two, "$second", $one, "$first", $exchanged || 1);
+  for my $thing (\@stat, $exchanged ? \@other : ()) {
+    for my $place ([$two, $second, 0], [$one, $first, 1]) {
+      my ($folder, $name, $lost) = @$place;
+      # What is back where it came from, outside of all judged folders by now, is as it was.
+      my $in = here($folder);
+      taken_away($folder, $name, @$thing) unless $in eq '' ? $lost : kept($folder, $name, $in);
+    }
+  }
   return -$EACCES;
 }
 
@@ -293,7 +351,7 @@ sub kept {
   my @stat = lstat("/proc/self/fd/$folder/$name") or return 1;
   my $path = "$in/$name";
   return 1 unless judged($path);
-  return 0 if ask('w', $path);
+  return 0 if ask('w', $path) || ($stat[2] & $KIND) == $LINK && ask('s', $path);
   return ($stat[2] & $KIND) != $FOLDER || !ask('v', $path);
 }
 

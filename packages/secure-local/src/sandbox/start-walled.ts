@@ -69,6 +69,9 @@ const OPS: Readonly<Record<string, Parameters<Judge>[1]>> = {
 };
 /** A folder is moved with all that lies in it; one with more entries is copied by whoever moves it. */
 const MOST_MOVED = 10_000;
+/** How long names are judged at a time, and all of one folder that is moved: more is refused. */
+const TURN_MS = 5;
+const MOST_JUDGED_MS = 30_000;
 /** No ask is longer: two paths of the longest kind. */
 const LONGEST_ASK = 16_384;
 const LENGTH = 4;
@@ -179,10 +182,13 @@ async function mayMove(places: readonly Reach[], from: string, to: string): Prom
   // Others may make names in it at this moment: where protected names begin, it is copied, each name judged where it comes to be.
   const there = placeOf(places, to);
   if (there !== undefined && !there.judge(there.path, "fill")) return EXDEV;
-  for await (const below of namesIn(root.path)) {
-    if (typeof below !== "string") return below.no;
+  const names = await namesIn(root.path);
+  if (!Array.isArray(names)) return names.no;
+  const turns = new Turns();
+  for (const below of names) {
     if (!may(places, from + below, "write")) return EACCES;
     if (there !== undefined && !may(places, to + below, "write")) return EACCES;
+    if (await turns.areOver()) return EACCES;
   }
   return MAY;
 }
@@ -191,27 +197,44 @@ async function mayMove(places: readonly Reach[], from: string, to: string): Prom
 async function mayLieIn(places: readonly Reach[], folder: string): Promise<number> {
   const there = placeOf(places, folder);
   if (there === undefined) return MAY;
-  for await (const below of namesIn(there.path))
-    if (typeof below !== "string" || !may(places, folder + below, "write")) return EACCES;
+  const names = await namesIn(there.path);
+  if (!Array.isArray(names)) return EACCES;
+  const turns = new Turns();
+  for (const below of names) if (!may(places, folder + below, "write") || (await turns.areOver())) return EACCES;
   return MAY;
 }
 
-/** All names below a folder, each with a `/` before it; then the error, if they are not all: too many, or one that is no text. */
-async function* namesIn(folder: string): AsyncGenerator<string | { readonly no: number }> {
-  let left = MOST_MOVED;
+/** All names below a folder, each with a `/` before it; or the error, if there are too many, or one that is no text. */
+async function namesIn(folder: string): Promise<string[] | { readonly no: number }> {
+  const names: string[] = [];
   const folders = [""];
   for (let above = folders.pop(); above !== undefined; above = folders.pop()) {
-    for (const entry of await readdir(folder + above, { withFileTypes: true, encoding: "buffer" })) {
-      left -= 1;
+    const entries = await readdir(folder + above, { withFileTypes: true, encoding: "buffer" });
+    if (names.length + entries.length > MOST_MOVED) return { no: EXDEV };
+    for (const entry of entries) {
       const name = exactText(entry.name);
-      if (left < 0 || name === undefined) {
-        yield { no: name === undefined ? EACCES : EXDEV };
-        return;
-      }
+      if (name === undefined) return { no: EACCES };
       const below = `${above}/${name}`;
-      yield below;
+      names.push(below);
       if (entry.isDirectory()) folders.push(below);
     }
+  }
+  return names;
+}
+
+/** Lets everything else have its turn while many names are judged: a program decides how many. */
+class Turns {
+  readonly #began = performance.now();
+  #turn = this.#began;
+
+  /** Call after each; true once it took longer than it may. */
+  async areOver(): Promise<boolean> {
+    const now = performance.now();
+    if (now - this.#turn >= TURN_MS) {
+      await new Promise((resolve) => setImmediate(resolve));
+      this.#turn = performance.now();
+    }
+    return now - this.#began > MOST_JUDGED_MS;
   }
 }
 

@@ -1,8 +1,18 @@
 // Python's virtual environments in a granted folder: a sandbox makes its own, and changes none that was there.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createRun } from "../../src/capabilities/policy-run.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
@@ -55,7 +65,61 @@ const WAYS: Readonly<Record<string, (path: string) => string>> = {
 };
 const SITE = `lib/${ready ? execFileSync(PYTHON, ["-c", "import sys; print('python%d.%d' % sys.version_info[:2])"], { encoding: "utf8" }).trim() : ""}/site-packages`;
 
+/** Names by which Python and shells find what they run. */
+const PARTS = ["lib", `lib/${basename(dirname(SITE))}`, SITE, "lib64", "bin", "include", "bin/python", "bin/python3"];
+/** Each way to put what the sandbox made itself, in `n`, in the place of a part. */
+const EXCHANGES: Readonly<Record<string, (part: string) => string>> = {
+  "moved away for a link": (part) => `mv v/${part} v/was; ln -s "$PWD/n/${part}" v/${part}`,
+  "moved out for a link": (part) => `mv v/${part} was; ln -s "$PWD/n/${part}" v/${part}`,
+  "removed for a link": (part) => `rm -rf v/${part}; ln -s "$PWD/n/${part}" v/${part}`,
+  "replaced by a link": (part) => `ln -sfn "$PWD/n/${part}" v/${part}; ln -s "$PWD/n/${part}" m; mv -fT m v/${part}`,
+  "moved away for a folder": (part) => `mv v/${part} was; mv -T n/${part} v/${part}`,
+  exchanged: (part) => `perl -e 'syscall(316,-100,my $a="n/${part}",-100,my $b="v/${part}",2)'`,
+};
+
+function identities(of: string, parts: readonly string[]): string[] {
+  return parts.map((part) => {
+    const stats = lstatSync(join(folder, of, part), { throwIfNoEntry: false });
+    const target = stats?.isSymbolicLink() ? readlinkSync(join(folder, of, part)) : "";
+    return `${part} ${stats?.ino} ${target}`;
+  });
+}
+
 describe.skipIf(!ready)("an environment that was there", () => {
+  test.each(PARTS.flatMap((part) => Object.keys(EXCHANGES).map((way) => [part, way] as const)))(
+    "keeps its %s when that is %s",
+    async (part, way) => {
+      make("v");
+      const before = identities("v", PARTS);
+      await bash(`${PYTHON} -m venv --without-pip n; echo evil > n/${SITE}/evil.pth; ${EXCHANGES[way]!(part)}`);
+      expect(existsSync(join(folder, "v", SITE, "evil.pth"))).toBe(false);
+      expect(identities("v", PARTS)).toEqual(before);
+    },
+  );
+
+  test.each(["lib", `lib/${basename(dirname(SITE))}`, "lib64", "bin"])(
+    "of another kind is led nowhere else by its %s",
+    async (part) => {
+      mkdirSync(join(folder, "conda/bin"), { recursive: true });
+      mkdirSync(join(folder, "conda", SITE), { recursive: true });
+      symlinkSync(PYTHON, join(folder, "conda/bin/python3"));
+      await bash(
+        `${PYTHON} -m venv --without-pip n; echo evil > n/${SITE}/evil.pth; mv conda/${part} w; ln -s "$PWD/n/${part}" conda/${part}; mv -T n/${part} conda/${part}`,
+      );
+      expect(existsSync(join(folder, "conda", SITE, "evil.pth"))).toBe(false);
+      expect(lstatSync(join(folder, "conda", part), { throwIfNoEntry: false })?.isSymbolicLink()).not.toBe(true);
+    },
+  );
+
+  test("is worked in: packages and programs come and go", async () => {
+    make("v");
+    const { exitCode, said } = await bash(
+      `set -e; mkdir -p v/${SITE}/p v/lib/pkgconfig v/include v/share; echo x > v/${SITE}/p/__init__.py; echo x > v/lib/libx.so; echo x > v/bin/tool
+       mv v/${SITE}/p v/${SITE}/~p; rm -r v/${SITE}/~p v/lib/libx.so v/bin/tool v/lib/pkgconfig; ln -s tool v/bin/t; chmod u+w v/lib v/bin`,
+    );
+    expect([exitCode, said]).toEqual([0, ""]);
+  });
+
   const files = ["pyvenv.cfg", `${SITE}/evil.pth`, "bin/activate", "bin/activate.fish", "bin/Activate.ps1"];
   test.each(files.flatMap((file) => Object.keys(WAYS).map((way) => [file, way] as const)))(
     "keeps its %s when that is %s",

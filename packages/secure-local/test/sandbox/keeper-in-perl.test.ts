@@ -9,7 +9,7 @@ import { LIMITS } from "./walls.js";
 const ALL = [PERL_KEEPER, PERL_KEEPING, PERL_REST].map((text) => text.replace(/^\s*#.*$/gm, "")).join("\n");
 /** Functions of Perl's own, and what the text before these has. */
 const KNOWN =
-  "chmod close fcntl fork index leave lstat oct open ord pack readlink stat substr syscall sysopen sysread sysseek syswrite umask unpack waitpid".split(
+  "chmod close fcntl fork index leave lstat oct open opendir ord pack readlink sprintf stat substr syscall sysopen sysread sysseek syswrite umask unpack waitpid".split(
     " ",
   );
 
