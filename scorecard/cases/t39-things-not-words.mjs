@@ -25,6 +25,12 @@ export const defences = [
     replace: "leads: options.leads && undefined,",
   },
   {
+    name: "a path is compared by the names that mounts give it",
+    file: "secure-local/src/capabilities/files/leads-to.ts",
+    find: "const others = mounts.namesOf(real).names;",
+    replace: "const others = mounts.namesOf(real).names.slice(0, 0);",
+  },
+  {
     name: "every path of a command is shown and bound",
     file: "secure-local/src/policy/call-paths.ts",
     find: 'tool === "run_command" ? ofCommand(policy, args) : []',
@@ -70,6 +76,7 @@ export async function run(report, parts) {
     await moving(report, parts, place);
     await commandPaths(report, parts, place);
     await links(report, parts, place);
+    await mounted(report, parts, place);
   } finally {
     rmSync(place, { recursive: true, force: true });
   }
@@ -173,6 +180,31 @@ tools:
 filesystem: { allowed_paths: ["${place}/**"] }
 approvals: [{ approve: all, when: ${when}, timeout: 1 }]
 `;
+}
+
+/** A part of what a condition names, mounted where nothing is asked about: as the kernel tells of it. */
+async function mounted(report, { parsePolicy, approvalNeed, leadsToBy, Mounts }, place) {
+  report.kind("a condition on a path, passed by a mount of a folder below it", { found: "attack" });
+  const asked = async (pattern, shown, at, path) => {
+    const lines = ["20 1 8:1 / /", `21 20 8:1 ${shown} ${at}`];
+    const mounts = new Mounts(() => lines.map((line) => `${line} rw - ext4 /dev/x rw\n`).join(""));
+    const text = `version: "1.0"\napprovals: [{ approve: all, when: { path: "${pattern}" } }]\n`;
+    const policy = await parsePolicy(text, { file: "p.yaml" });
+    const call = { tool: "x", destructive: false, arguments: { path }, leads: leadsToBy(mounts) };
+    return approvalNeed(policy, call) !== undefined;
+  };
+  const patterns = [`${place}/protected/**`, `${place}/rule/**`, `${place}/src/chain/**`, "**/protected/**"];
+  for (const pattern of patterns)
+    for (const shown of ["protected", "protected/deep", "protected/deep/er/still"])
+      for (const at of ["alias", "src/alias", "other/deep/alias"])
+        for (const below of ["/a", "/new/file"])
+          await report.attack(`${shown} at ${at}${below} under ${pattern.replace(place, "P")}`, () =>
+            asked(pattern, `${place}/${shown}`, `${place}/${at}`, `${place}/${at}${below}`),
+          );
+  for (const shown of ["other", "src/deep"])
+    await report.benign(`${shown} at alias`, async () => {
+      return !(await asked(patterns[0], `${place}/${shown}`, `${place}/alias`, `${place}/alias/a`));
+    });
 }
 
 async function moving(report, parts, place) {
