@@ -63,8 +63,13 @@ export {
 } from "../../packages/secure-local/test/policy/generated-policies.js";
 export { EgressProxy } from "../../packages/secure-local/src/capabilities/egress-proxy.js";
 export { createRun } from "../../packages/secure-local/src/capabilities/policy-run.js";
-export { sandboxEnvironment } from "../../packages/secure-local/src/capabilities/sandbox-environment.js";
-export { ownFiles } from "../../packages/secure-local/src/capabilities/files/own-files.js";
+export {
+  persistentHome,
+  sandboxEnvironment,
+} from "../../packages/secure-local/src/capabilities/sandbox-environment.js";
+export { leadsToBy } from "../../packages/secure-local/src/capabilities/files/leads-to.js";
+export { Mounts } from "../../packages/secure-local/src/capabilities/files/mounted-names.js";
+export { checkPlaces, ownFiles } from "../../packages/secure-local/src/capabilities/files/own-files.js";
 export { findWall } from "../../packages/secure-local/src/sandbox/find-wall.js";
 export { endWalled, startWalled } from "../../packages/secure-local/src/sandbox/start-walled.js";
 export { RunError } from "../../packages/secure-local/src/capabilities/run-error.js";
