@@ -113,6 +113,14 @@ describe("a file in a plugin's folder", () => {
     expect(await taken()).toContain("is another name (hard link)");
   });
 
+  it("is refused where it is another name of a secret that a link at home leads to", async () => {
+    put("data/projects/web/.env");
+    symlinkSync("../data/projects", join(base, "home/projects"));
+    symlinkSync("/", join(base, "home/all"));
+    linked("data/projects/web/.env");
+    expect(await taken()).toContain("is another name (hard link)");
+  });
+
   it("is taken where its other names are those of packages, whatever they are called", async () => {
     const packaged = [
       "home/other/node_modules/.pnpm/p@1/node_modules/p/test/server.key",

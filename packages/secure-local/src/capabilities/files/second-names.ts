@@ -2,10 +2,10 @@
 //
 // No system tells the names of a file. So those that are kept from being read are looked through, where programs look for them and in
 // all of the home: for all files that have several names at once, and again only when one of them was given another.
-import { type BigIntStats, type Dirent, readdirSync, statSync } from "node:fs";
+import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { asked, type BytePath, bytesOfPath, looksLike } from "./byte-path.js";
-import { join } from "./plain-path.js";
+import { join, liesIn } from "./plain-path.js";
 import { homePlace } from "./protected-links.js";
 import { leadsOn, mayCount, protectionOf } from "./protection-of.js";
 import { parentOf } from "./root-folders.js";
@@ -13,7 +13,7 @@ import { parentOf } from "./root-folders.js";
 /** As deep as protected names begin. */
 const DEEPEST = 5;
 /** Names looked at: those of a home with many large repositories, packages not among them. */
-const MOST_NAMES = 2_000_000;
+const MOST_NAMES = 1_000_000;
 /** What package managers link into projects, and where they keep it: no person's secrets lie there, though files are called like some. */
 const PACKAGES =
   /\/(?:node_modules|(?:site|dist)-packages|\.pnpm-store|pnpm\/store|\.bun\/install\/cache|\.yarn\/berry|(?:\.cache|Caches)\/uv)$/;
@@ -159,7 +159,7 @@ class Search {
     return this.#look(at, depth + 1, counts);
   }
 
-  /** Each folder of it at any depth, links aside: where those lead to at home is looked through there. */
+  /** Each folder of it at any depth, and what links directly in it lead to elsewhere (`~/projects`, on another disk). */
   *#inHome(home: BytePath): Generator<undefined, OtherName | undefined> {
     const waiting = [home];
     for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
@@ -170,10 +170,23 @@ class Search {
         if (found !== undefined) return found;
         const at = join(path, entry.name);
         if (entry.isDirectory() && this.#mayHold(at)) waiting.push(at);
+        const elsewhere = path === home && entry.isSymbolicLink() ? this.#elsewhere(at, home) : undefined;
+        if (elsewhere !== undefined) waiting.push(elsewhere);
       }
       yield;
     }
     return undefined;
+  }
+
+  /** The folder that a link leads to; undefined where that is no other one than the home is, lies in, or holds. */
+  #elsewhere(link: BytePath, home: BytePath): BytePath | undefined {
+    try {
+      const [real, around] = [link, home].map((each) => realpathSync.native(asked(each), { encoding: "latin1" }));
+      if (real === undefined || around === undefined || liesIn(real, around) || liesIn(around, real)) return undefined;
+      return statsOf(real)?.isDirectory() === true && this.#mayHold(real) ? real : undefined;
+    } catch {
+      return undefined;
+    }
   }
 
   #mayHold(folder: BytePath): boolean {
