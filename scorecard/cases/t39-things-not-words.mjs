@@ -31,6 +31,19 @@ export const defences = [
     replace: "const others = mounts.namesOf(real).names.slice(0, 0);",
   },
   {
+    name: "a consent is bound to where a path leads of which nobody is told",
+    file: "secure-local/src/guard/approvals/approvals.ts",
+    find: "boundPlaces(this.paths ?? [], this.#leads);",
+    replace: "ledElsewhere(boundPlaces([], this.#leads).length === 0 ? (this.paths ?? []) : [], this.#leads);",
+  },
+  {
+    name: "what is opened is what was judged, also where that could not be told",
+    file: "secure-local/src/capabilities/files/judged-places.ts",
+    find: 'const real = leadsTo(path, [])?.real ?? boundTo(path) ?? "";',
+    replace:
+      "const real = leadsTo(path, [])?.real;\n    if (real === undefined || boundTo(path) === undefined) continue;",
+  },
+  {
     name: "every path of a command is shown and bound",
     file: "secure-local/src/policy/call-paths.ts",
     find: 'tool === "run_command" ? ofCommand(policy, args) : []',
@@ -74,6 +87,7 @@ export async function run(report, parts) {
     arrange(place);
     await paths(report, parts, place);
     await moving(report, parts, place);
+    await untold(report, parts, place);
     await commandPaths(report, parts, place);
     await links(report, parts, place);
     await mounted(report, parts, place);
@@ -225,6 +239,66 @@ async function moving(report, parts, place) {
         const got = await peer.request("tools/call", { name: tool, arguments: { path: link } });
         return (server.ran.length === 0 && got.isError === true) || `ran: ${JSON.stringify(server.ran)}`;
       });
+}
+
+/** Of a file with several names, and of links in circles, nobody can tell where they lead. */
+async function untold(report, parts, place) {
+  report.kind("a path of which nobody can tell where it leads, exchanged for another", { found: "attack" });
+  const link = join(place, "src/untold");
+  const lead = (to) => {
+    rmSync(link, { force: true });
+    symlinkSync(to, link);
+  };
+  writeFileSync(join(place, "other/many"), "as it was");
+  linkSync(join(place, "other/many"), join(place, "other/many-too"));
+  const told = ["../protected/a", "free", "nowhere"];
+  const never = ["../protected/several", "../other/many", "untold"];
+  for (const from of never)
+    for (const to of [...told, ...never].filter((each) => each !== from)) {
+      await report.attack(`while it is asked about: from ${from} to ${to}`, async () => {
+        const server = await parts.approvingServer("  - { approve: all }");
+        lead(from);
+        const peer = await server.connect(parts.person(() => (lead(to), parts.yes())));
+        const got = await peer.request("tools/call", { name: "erase", arguments: { path: link } });
+        return (server.ran.length === 0 && got.isError === true) || `ran: ${JSON.stringify(server.ran)}`;
+      });
+      await report.attack(`after the yes: from ${from} to ${to}`, async () => {
+        lead(from);
+        const read = await readAfter(parts, place, { path: link, exchange: () => lead(to) });
+        if (read !== undefined) report.sideEffect(`${to} was read`);
+        return read === undefined || read;
+      });
+    }
+  await report.benign("a link that stays as it is", async () => {
+    lead("free");
+    return (await readAfter(parts, place, { path: link, exchange: () => {} })) === "as it was";
+  });
+}
+
+/** What a tool reads that was allowed to by a person, when something is exchanged as it begins. */
+async function readAfter({ SecureServer, MemoryAudit, connectInMemory, ...parts }, place, { path, exchange }) {
+  let got;
+  const tool = {
+    name: "use",
+    title: "use",
+    description: "use",
+    input: { type: "object", properties: { path: { type: "string" } } },
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    run: async (args, { files }) => {
+      exchange();
+      got = await files.read(args.path).then(
+        ({ bytes }) => Buffer.from(bytes).toString(),
+        () => undefined,
+      );
+      return "done";
+    },
+  };
+  const text = `version: "1.0"\ntools: { allowed: ["*"] }\nfilesystem: { allowed_paths: ["${place}/**"] }\napprovals: [{ approve: all }]\n`;
+  const policy = await parts.parsePolicy(text, { file: "/nowhere/policy.yaml", environment: {} });
+  const secure = new SecureServer({ policy, audit: new MemoryAudit(), version: "1.0.0", tools: [tool] });
+  const peer = await connectInMemory(secure.server, parts.person(parts.yes));
+  await peer.request("tools/call", { name: "use", arguments: { path } });
+  return got;
 }
 
 /** The ways to write one path among the arguments of a command. */

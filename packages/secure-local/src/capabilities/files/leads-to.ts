@@ -18,7 +18,7 @@ const MOST_CHARACTERS = (MOST_LINKS + 1) * 4_096;
 const BIG = { bigint: true, throwIfNoEntry: false } as const;
 
 /** What does not exist leads to where it would be made. Undefined for what cannot be told or named, and for a file that has several names. */
-export const leadsTo: LeadsTo = leadsToBy(MOUNTS);
+export const leadsTo: LeadsTo = Object.assign(leadsToBy(MOUNTS), { bound: boundTo });
 
 /** `mounts`: others, for tests. */
 export function leadsToBy(mounts: Mounts): LeadsTo {
@@ -34,6 +34,12 @@ export function leadsToBy(mounts: Mounts): LeadsTo {
       return undefined;
     }
   };
+}
+
+/** Undefined for what cannot be walked to its end, or leads to what no text names. */
+export function boundTo(path: string): string | undefined {
+  const { real, isWhole } = wayTo(path);
+  return isWhole ? real : undefined;
 }
 
 /** Under which names the same thing is found: its own, those that other mounts give it, and for each those below the folders of rules. */
