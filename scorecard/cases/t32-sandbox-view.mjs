@@ -19,7 +19,7 @@ import { beginnings, linkedBefore, twoHands } from "../support/name-beginnings.m
 import { links } from "../support/protected-links.mjs";
 import { environments, handles, noText, sockets, told } from "../support/keeper-doors.mjs";
 import { waysDefended, waysOfLinks } from "../support/ways-of-links.mjs";
-import { homesGranted, policies } from "../support/policies-of-own-places.mjs";
+import { homesGranted, homesLed, policies } from "../support/policies-of-own-places.mjs";
 import { BUILDS, namesIn, sandboxSiege } from "../support/sandbox-siege.mjs";
 
 /** Calls against an exchanger, over all kinds of them together. */
@@ -194,14 +194,30 @@ export const defences = [
     name: "homes are kept apart from what is granted",
     steps: ["homesGranted"],
     file: "secure-local/src/policy/own-places.ts",
-    find: "if (homes === undefined) return;",
-    replace: "return;",
+    find: "if (homes === undefined) return faults;",
+    replace: "return faults;",
+  },
+  {
+    name: "places of the program's own are judged by what they lead to",
+    steps: ["homesLed"],
+    file: "secure-local/src/capabilities/files/own-files.ts",
+    find: "const faults = ownPlaceFaults(policy, { namesOf: namesOfPlace, more });",
+    replace: "const faults = ownPlaceFaults(policy, { more });",
+  },
+  {
+    name: "a home is judged by what it leads to before each use",
+    steps: ["homesLed"],
+    file: "secure-local/src/capabilities/sandbox-environment.ts",
+    find: "  refuseGranted(policy, folder);\n  try {",
+    replace: "  try {",
+    // What was opened is judged once more.
+    also: [{ find: "refuseGranted(policy, held.path);", replace: "" }],
   },
   {
     name: "a policy that lets a sandbox write where it lies is refused",
     steps: ["policies"],
     file: "secure-local/src/policy/parse-policy.ts",
-    find: "checkOwnPlaces(root, policy, environment);\n  faults",
+    find: "checkOwnPlaces(faults, policy, environment);\n  faults",
     replace: "faults",
   },
 ];
@@ -248,6 +264,7 @@ const STEPS = {
   races,
   policies,
   homesGranted,
+  homesLed,
   rawTexts,
   withGit,
   siege,

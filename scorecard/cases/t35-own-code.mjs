@@ -41,6 +41,12 @@ export const defences = [
     built: true,
   },
   {
+    name: "files that the command line names are the program's own",
+    file: "secure-local/src/cli/settings.ts",
+    find: "[line.tokens, line.shareKey, line.socket]",
+    replace: "[line.tokens]",
+  },
+  {
     name: "kept code is sealed",
     file: launcher,
     find: "return seal(name, code).equals(bytes.subarray(0, SEAL_BYTES)) ? code : undefined;",
@@ -114,11 +120,46 @@ const INSTALLS = {
   "under a name of its own": { real: "tools/guard", start: "tools/guard/dist/mcp-secure-local.cjs" },
 };
 
-export async function run(report) {
+export async function run(report, parts) {
+  await named(report, parts);
   for (const [title, install] of Object.entries(INSTALLS)) await installed(report, title, install);
   await keptCode(report);
   await mounted(report);
   await foundByNpx(report);
+}
+
+/** Files that the command line names, in an allowed folder: plainly, by a link, and behind one. */
+async function named(report, { parsePolicy, FileSystem, ownPlaces }) {
+  report.kind("files of the program's own that the command line names", { found: "attack" });
+  const at = place();
+  const folder = join(at.base, "named");
+  mkdirSync(join(folder, "real"), { recursive: true });
+  symlinkSync("real", join(folder, "led"));
+  for (const option of ["tokens", "shareKey", "socket"])
+    for (const [how, name] of Object.entries({ plainly: "real/it", "below a link": "led/it", "by a link": "it" })) {
+      rmSync(join(folder, "real/it"), { force: true });
+      rmSync(join(folder, "it"), { force: true });
+      writeFileSync(join(folder, "real/it"), SECRET);
+      symlinkSync("real/it", join(folder, "it"));
+      const text = `version: "1.0"\nfilesystem: { allowed_paths: ["${folder}/**"] }\n`;
+      const policy = await parsePolicy(text, { file: "/nowhere/policy.yaml", environment: {} });
+      const own = ownPlaces({ audit: undefined, [option]: join(folder, name) });
+      const files = new FileSystem(() => policy, { own }).files();
+      for (const path of ["real/it", "led/it", "it"]) {
+        await report.attack(`${option} named ${how}, read as ${path}`, async () =>
+          files.read(join(folder, path)).then(
+            () => "it was read",
+            ({ code, message }) => code === "denied" || message,
+          ),
+        );
+        await report.attack(`${option} named ${how}, written as ${path}`, async () =>
+          files.write(join(folder, path), Buffer.from("x")).then(
+            () => "it was written",
+            ({ code, message }) => code === "denied" || /is a link/.test(message) || message,
+          ),
+        );
+      }
+    }
 }
 
 /** What a container or a service mounts into an allowed folder: its own files, seen there a second time. */

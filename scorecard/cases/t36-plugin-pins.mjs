@@ -76,6 +76,13 @@ export const defences = [
     replace: "",
   },
   {
+    name: "other names of a plugin's files are looked for in the whole home",
+    steps: ["otherNames"],
+    file: "secure-local/src/capabilities/files/second-names.ts",
+    find: "if (entry.isDirectory() && this.#mayHold(at)) waiting.push(at);",
+    replace: "",
+  },
+  {
     name: "a copy has one name",
     steps: ["otherNames"],
     file: "secure-local/src/plugins/plugin-cache.ts",
@@ -457,6 +464,19 @@ const UNREAD = [
   ...["work/.env", "work/server.key", "work/config/secrets.yml", ".env", "own/tokens.json", "own/deep/er/token"],
   ...["log/audit.jsonl", "conf/policy.yaml"],
 ];
+/** Anywhere else at home, at any depth. */
+const DEEP = ["", "projects/", "projects/web/", ".x/y/", "a/b/c/d/e/f/g/"].flatMap((folder) =>
+  [".env", ".ssh/work", ".aws/work", "server.key", "id_rsa", "config/secrets.yml", ".gnupg/a/b/c/d/e"].map(
+    (name) => `zz/${folder}${name}`,
+  ),
+);
+/** What package managers link into projects, by names of any kind. */
+const PACKAGES = [
+  "other/node_modules/.pnpm/p@1/node_modules/p/test/server.key",
+  ".local/share/pnpm/store/v10/files/00/id_rsa",
+  "venv/lib/python3.12/site-packages/p/.env",
+  ".cache/uv/archive-v0/x/p/server.key",
+];
 const PLACES = ["words.txt", "lib/deep/words.txt", "node_modules/x/index.js"];
 
 /** A file of the plugin that is the same file as one of those, in each place of a plugin. */
@@ -490,7 +510,17 @@ async function otherNames(report, base) {
           fs.rmSync(secret);
           return /another name \(hard link\)/.test(got.message ?? "") || String(got);
         });
-    for (const name of ["store/x.js", "work/src/x.js", "work/plugin/lib/other.sh"])
+    report.kind("hard links of secrets anywhere at home in a plugin's folder", { found: "attack" });
+    for (const name of DEEP)
+      for (const place of PLACES)
+        await report.attack(`${name} as ${place}`, async () => {
+          const secret = linked(name, place);
+          const got = await take();
+          if (typeof got === "string") report.sideEffect(`${name} was copied`);
+          fs.rmSync(secret);
+          return /another name \(hard link\)/.test(got.message ?? "") || String(got);
+        });
+    for (const name of ["store/x.js", "work/src/x.js", "work/plugin/lib/other.sh", ...PACKAGES])
       await report.benign(`another name of ${name}`, async () => {
         linked(name, "same.js");
         return typeof (await take()) === "string";

@@ -25,6 +25,25 @@ export const defences = [
     replace: "leads: options.leads && undefined,",
   },
   {
+    name: "a path is compared by the names that mounts give it",
+    file: "secure-local/src/capabilities/files/leads-to.ts",
+    find: "const others = mounts.namesOf(real).names;",
+    replace: "const others = mounts.namesOf(real).names.slice(0, 0);",
+  },
+  {
+    name: "a consent is bound to where a path leads of which nobody is told",
+    file: "secure-local/src/guard/approvals/approvals.ts",
+    find: "boundPlaces(this.paths ?? [], this.#leads);",
+    replace: "ledElsewhere(boundPlaces([], this.#leads).length === 0 ? (this.paths ?? []) : [], this.#leads);",
+  },
+  {
+    name: "what is opened is what was judged, also where that could not be told",
+    file: "secure-local/src/capabilities/files/judged-places.ts",
+    find: 'const real = leadsTo(path, [])?.real ?? boundTo(path) ?? "";',
+    replace:
+      "const real = leadsTo(path, [])?.real;\n    if (real === undefined || boundTo(path) === undefined) continue;",
+  },
+  {
     name: "every path of a command is shown and bound",
     file: "secure-local/src/policy/call-paths.ts",
     find: 'tool === "run_command" ? ofCommand(policy, args) : []',
@@ -68,8 +87,10 @@ export async function run(report, parts) {
     arrange(place);
     await paths(report, parts, place);
     await moving(report, parts, place);
+    await untold(report, parts, place);
     await commandPaths(report, parts, place);
     await links(report, parts, place);
+    await mounted(report, parts, place);
   } finally {
     rmSync(place, { recursive: true, force: true });
   }
@@ -175,6 +196,31 @@ approvals: [{ approve: all, when: ${when}, timeout: 1 }]
 `;
 }
 
+/** A part of what a condition names, mounted where nothing is asked about: as the kernel tells of it. */
+async function mounted(report, { parsePolicy, approvalNeed, leadsToBy, Mounts }, place) {
+  report.kind("a condition on a path, passed by a mount of a folder below it", { found: "attack" });
+  const asked = async (pattern, shown, at, path) => {
+    const lines = ["20 1 8:1 / /", `21 20 8:1 ${shown} ${at}`];
+    const mounts = new Mounts(() => lines.map((line) => `${line} rw - ext4 /dev/x rw\n`).join(""));
+    const text = `version: "1.0"\napprovals: [{ approve: all, when: { path: "${pattern}" } }]\n`;
+    const policy = await parsePolicy(text, { file: "p.yaml" });
+    const call = { tool: "x", destructive: false, arguments: { path }, leads: leadsToBy(mounts) };
+    return approvalNeed(policy, call) !== undefined;
+  };
+  const patterns = [`${place}/protected/**`, `${place}/rule/**`, `${place}/src/chain/**`, "**/protected/**"];
+  for (const pattern of patterns)
+    for (const shown of ["protected", "protected/deep", "protected/deep/er/still"])
+      for (const at of ["alias", "src/alias", "other/deep/alias"])
+        for (const below of ["/a", "/new/file"])
+          await report.attack(`${shown} at ${at}${below} under ${pattern.replace(place, "P")}`, () =>
+            asked(pattern, `${place}/${shown}`, `${place}/${at}`, `${place}/${at}${below}`),
+          );
+  for (const shown of ["other", "src/deep"])
+    await report.benign(`${shown} at alias`, async () => {
+      return !(await asked(patterns[0], `${place}/${shown}`, `${place}/alias`, `${place}/alias/a`));
+    });
+}
+
 async function moving(report, parts, place) {
   report.kind("a link that moves on between question and answer");
   for (const to of ["../protected/deep/a", "../other/a", "../src/free", "nowhere"])
@@ -193,6 +239,66 @@ async function moving(report, parts, place) {
         const got = await peer.request("tools/call", { name: tool, arguments: { path: link } });
         return (server.ran.length === 0 && got.isError === true) || `ran: ${JSON.stringify(server.ran)}`;
       });
+}
+
+/** Of a file with several names, and of links in circles, nobody can tell where they lead. */
+async function untold(report, parts, place) {
+  report.kind("a path of which nobody can tell where it leads, exchanged for another", { found: "attack" });
+  const link = join(place, "src/untold");
+  const lead = (to) => {
+    rmSync(link, { force: true });
+    symlinkSync(to, link);
+  };
+  writeFileSync(join(place, "other/many"), "as it was");
+  linkSync(join(place, "other/many"), join(place, "other/many-too"));
+  const told = ["../protected/a", "free", "nowhere"];
+  const never = ["../protected/several", "../other/many", "untold"];
+  for (const from of never)
+    for (const to of [...told, ...never].filter((each) => each !== from)) {
+      await report.attack(`while it is asked about: from ${from} to ${to}`, async () => {
+        const server = await parts.approvingServer("  - { approve: all }");
+        lead(from);
+        const peer = await server.connect(parts.person(() => (lead(to), parts.yes())));
+        const got = await peer.request("tools/call", { name: "erase", arguments: { path: link } });
+        return (server.ran.length === 0 && got.isError === true) || `ran: ${JSON.stringify(server.ran)}`;
+      });
+      await report.attack(`after the yes: from ${from} to ${to}`, async () => {
+        lead(from);
+        const read = await readAfter(parts, place, { path: link, exchange: () => lead(to) });
+        if (read !== undefined) report.sideEffect(`${to} was read`);
+        return read === undefined || read;
+      });
+    }
+  await report.benign("a link that stays as it is", async () => {
+    lead("free");
+    return (await readAfter(parts, place, { path: link, exchange: () => {} })) === "as it was";
+  });
+}
+
+/** What a tool reads that was allowed to by a person, when something is exchanged as it begins. */
+async function readAfter({ SecureServer, MemoryAudit, connectInMemory, ...parts }, place, { path, exchange }) {
+  let got;
+  const tool = {
+    name: "use",
+    title: "use",
+    description: "use",
+    input: { type: "object", properties: { path: { type: "string" } } },
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    run: async (args, { files }) => {
+      exchange();
+      got = await files.read(args.path).then(
+        ({ bytes }) => Buffer.from(bytes).toString(),
+        () => undefined,
+      );
+      return "done";
+    },
+  };
+  const text = `version: "1.0"\ntools: { allowed: ["*"] }\nfilesystem: { allowed_paths: ["${place}/**"] }\napprovals: [{ approve: all }]\n`;
+  const policy = await parts.parsePolicy(text, { file: "/nowhere/policy.yaml", environment: {} });
+  const secure = new SecureServer({ policy, audit: new MemoryAudit(), version: "1.0.0", tools: [tool] });
+  const peer = await connectInMemory(secure.server, parts.person(parts.yes));
+  await peer.request("tools/call", { name: "use", arguments: { path } });
+  return got;
 }
 
 /** The ways to write one path among the arguments of a command. */

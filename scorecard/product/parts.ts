@@ -28,6 +28,7 @@ export { cleanLine, cleanText } from "../../packages/secure-local/src/guard/clea
 export { RateLimits } from "../../packages/secure-local/src/guard/rate-limits.js";
 export { builtInPolicy } from "../../packages/secure-local/src/policy/load-policy.js";
 export { runCommandLine } from "../../packages/secure-local/src/cli/run-command-line.js";
+export { ownPlaces } from "../../packages/secure-local/src/cli/settings.js";
 export { SecretFilter } from "../../packages/secure-local/src/capabilities/secret-exchange.js";
 export { rememberSecret } from "../../packages/secure-local/src/audit/secret-shapes.js";
 export { spellingsOf } from "../../packages/secure-local/src/audit/secret-spellings.js";
@@ -63,8 +64,13 @@ export {
 } from "../../packages/secure-local/test/policy/generated-policies.js";
 export { EgressProxy } from "../../packages/secure-local/src/capabilities/egress-proxy.js";
 export { createRun } from "../../packages/secure-local/src/capabilities/policy-run.js";
-export { sandboxEnvironment } from "../../packages/secure-local/src/capabilities/sandbox-environment.js";
-export { ownFiles } from "../../packages/secure-local/src/capabilities/files/own-files.js";
+export {
+  persistentHome,
+  sandboxEnvironment,
+} from "../../packages/secure-local/src/capabilities/sandbox-environment.js";
+export { leadsToBy } from "../../packages/secure-local/src/capabilities/files/leads-to.js";
+export { Mounts } from "../../packages/secure-local/src/capabilities/files/mounted-names.js";
+export { checkPlaces, ownFiles } from "../../packages/secure-local/src/capabilities/files/own-files.js";
 export { findWall } from "../../packages/secure-local/src/sandbox/find-wall.js";
 export { endWalled, startWalled } from "../../packages/secure-local/src/sandbox/start-walled.js";
 export { RunError } from "../../packages/secure-local/src/capabilities/run-error.js";

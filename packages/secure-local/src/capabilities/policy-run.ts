@@ -37,7 +37,8 @@ export function createRun(policy: () => Policy, own: readonly string[] = [], ref
     try {
       return await runOnce(policy(), { name, args, own, refused }, options);
     } catch (error) {
-      if (error instanceof WallError) throw new RunError("no-wall", error.message);
+      if (error instanceof WallError)
+        throw new RunError(error.rule === undefined ? "no-wall" : "denied", error.message, error.rule);
       if (error instanceof FileError) throw new RunError("denied", error.message, error.rule);
       throw error;
     } finally {

@@ -1,13 +1,17 @@
 // Makes the surroundings of a sandboxed program out of the policy it lives under: files, limits, and its way out.
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { closeSync, constants, fstatSync, openSync, readlinkSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { grantOfHome } from "../policy/own-places.js";
 import type { NetworkPolicy, Policy } from "../policy/policy.js";
 import { KEPT_HOME, type Reach, type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
 import { EgressProxy, type EgressProxyOptions } from "./egress-proxy.js";
+import { namesOfPlace } from "./files/leads-to.js";
+import { MOUNTS } from "./files/mounted-names.js";
 import type { OwnFiles } from "./files/own-files.js";
 import { policyEgress } from "./policy-egress.js";
 import { readOnlyReach, sandboxReach } from "./sandbox-reach.js";
@@ -45,17 +49,19 @@ export async function sandboxEnvironment(
   { own, wall, owner, refused, refusedFiles, secrets }: SurroundOptions,
 ): Promise<SandboxEnvironment> {
   const { readOnlyPaths: _paths, homes, git: _git, ...limits } = policy.sandbox;
-  const kept = wall.name !== "none" && homes !== undefined && owner !== undefined;
-  const home = kept ? [await persistentHome(homes, owner)] : [];
   const refusals = refusedFiles && new RefusalTally(refusedFiles);
-  const reach: readonly Reach[] =
-    wall.name === "none"
-      ? []
-      : [
-          ...(await readOnlyReach(policy, wall.name)),
-          ...(await sandboxReach({ policy, own, wall: wall.name, refusals })),
-          ...home,
-        ];
+  const reach: Reach[] = [];
+  try {
+    if (wall.name !== "none") {
+      reach.push(...(await readOnlyReach(policy, wall.name)));
+      reach.push(...(await sandboxReach({ policy, own, wall: wall.name, refusals })));
+      if (homes !== undefined && owner !== undefined) reach.push(await persistentHome(policy, homes, owner));
+    }
+  } catch (error) {
+    for (const { held } of reach) held?.close();
+    refusals?.close();
+    throw error;
+  }
   const proxied = wall.name !== "none" && reachesOut(policy.network);
   const options = { decide: policyEgress(() => policy), secrets, ...(refused === undefined ? {} : { refused }) };
   const proxy = proxied ? await EgressProxy.open(options) : undefined;
@@ -81,18 +87,61 @@ const READABLE = 40;
 const DIGEST = 12;
 
 /**
- * The home of `owner`, made when it is not there; written inside, where it is `HOME`, and seen by nobody else's sandbox.
- * @param owner Names that are equal share a home. @throws WallError where it cannot be made
+ * The home of `owner`, made when it is not there; written inside, where it is `HOME`, and seen by nobody else's sandbox. What a link
+ * or a mount leads to by now is judged before it is made, and what was opened once more: that very folder is what is mounted.
+ * @param owner Names that are equal share a home. @throws WallError where it cannot be made, or nothing would be judged in what is granted
  */
-export async function persistentHome(homes: string, owner: readonly string[]): Promise<Reach> {
+export async function persistentHome(policy: Policy, homes: string, owner: readonly string[]): Promise<Reach> {
   const folder = join(homes, folderName(owner));
+  refuseGranted(policy, folder);
   try {
     makeFolder(folder);
-    return { path: await realpath(folder), at: KEPT_HOME, access: "write" };
+    const held = heldFolder(await realpath(folder));
+    try {
+      refuseGranted(policy, held.path);
+      return { ...held, at: KEPT_HOME, access: "write" };
+    } catch (error) {
+      held.held.close();
+      throw error;
+    }
   } catch (error) {
+    if (error instanceof WallError) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? "unknown";
     throw new WallError(`"${folder}" cannot be made (${code}); change sandbox.homes in the policy.`);
   }
+}
+
+/** @throws WallError for a home that is a part of what is granted, or holds one, by any name: nothing is judged in a home */
+function refuseGranted(policy: Policy, folder: string): void {
+  const found = grantOfHome(policy, folder, namesOfPlace);
+  const place = found?.line === undefined ? "" : ` (line ${found.line} of the policy)`;
+  const granted = found && `${found.text}${place}`;
+  const mounted = MOUNTS.holdsOne(folder) ? "something is mounted in it" : undefined;
+  const why = granted === undefined ? mounted : `it leads into what is granted by ${granted}`;
+  if (why === undefined) return;
+  const advice = "Nothing is judged in a home; put sandbox.homes elsewhere.";
+  throw new WallError(`"${folder}" is no home to be kept: ${why}. ${advice}`, granted ?? "sandbox.homes");
+}
+
+/** By the name that the system has for what was opened. */
+function heldFolder(path: string): { readonly path: string; readonly held: NonNullable<Reach["held"]> } {
+  const fd = openSync(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0));
+  try {
+    const { dev, ino } = fstatSync(fd, { bigint: true });
+    const named = process.platform === "linux" ? readlinkSync(`/proc/self/fd/${fd}`) : path;
+    return { path: named, held: { dev, ino, close: onlyOnce(() => closeSync(fd)) } };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+function onlyOnce(work: () => void): () => void {
+  let done = false;
+  return () => {
+    if (!done) work();
+    done = true;
+  };
 }
 
 function folderName(owner: readonly string[]): string {

@@ -66,7 +66,14 @@ export async function runErrand(line: Pick<CommandLine, "audit">, errand: Errand
     };
     const refusedFiles = (files: string, rule: string): void =>
       recordRefusal(audit, errand, { rule, detail: { files } });
-    const surroundings = await sandboxEnvironment(policy, { own, wall, owner, refused, refusedFiles });
+    const surroundings = await sandboxEnvironment(policy, { own, wall, owner, refused, refusedFiles }).catch(
+      (error) => {
+        const { rule } = error as { readonly rule?: string };
+        if (rule !== undefined)
+          recordRefusal(audit, errand, { rule, detail: { files: `a home in ${policy.sandbox.homes ?? ""}` } });
+        throw error;
+      },
+    );
     return await onRecord(audit, errand, () => run(wall, errand, surroundings));
   } finally {
     await audit.close();

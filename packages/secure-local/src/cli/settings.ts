@@ -88,15 +88,16 @@ export function pluginFolders(environment: Environment = process.env): {
 
 /** Everything this program keeps, which no tool may reach. */
 export function ownPlaces(
-  line: Pick<CommandLine, "audit"> & Partial<Pick<CommandLine, "tokens">>,
+  line: Pick<CommandLine, "audit"> & Partial<Pick<CommandLine, "tokens" | "shareKey" | "socket">>,
   environment: Environment = process.env,
 ): string[] {
   const log = auditFile(line, undefined, environment);
   // The other files of a log begin with its name up to the extension.
   const stem = log.slice(0, log.length - extname(log).length);
   const folders = [configFolder, stateFolder, dataFolder, cacheFolder].map((folder) => folder(environment));
-  const people = line.tokens === undefined ? [] : [resolve(line.tokens)];
-  return [stem, ...people, tokenFile(environment), clientTokensFile(environment), ...folders];
+  // Who has the tokens or the key is another, and who exchanges the socket hears what was meant for this program.
+  const named = [line.tokens, line.shareKey, line.socket].flatMap((path) => (path ? [resolve(path)] : []));
+  return [stem, ...named, tokenFile(environment), clientTokensFile(environment), ...folders];
 }
 
 /** Where running servers are found by `console`; no tool may reach it: it lies in the program's own folder. */

@@ -108,19 +108,7 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     "GET /api/stream": async ({ query, signal }) => ({
       stream: streamOf(state, { version: commands.version, started, cursor: numberIn(query, "cursor"), signal }),
     }),
-    "GET /api/calls": async ({ query }) => ({
-      json: state.calls.list(await wantedIn(state, commands, query), {
-        before: numberIn(query, "before"),
-        limit: PAGE,
-        longest: query.get("order") === "longest",
-      }),
-    }),
-    "GET /api/looked": async ({ query }) => ({ json: state.calls.looked(await wantedIn(state, commands, query)) }),
-    "GET /api/call": async ({ query }) => ({ json: await detailOf(state, commands, Number(query.get("n"))) }),
-    "GET /api/asked": async ({ query }) => {
-      const n = state.calls.callOf(query.get("question") ?? "");
-      return { json: n === undefined ? null : await detailOf(state, commands, n) };
-    },
+    ...callRoutes(state, commands),
     "GET /api/servers": async () => {
       await state.lookAtServers();
       return { json: state.servers };
@@ -152,6 +140,25 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     const route = routes[`${request.method} ${request.path}`];
     if (route === undefined) throw new ConsoleFault(404, "There is no such thing to ask.", "Load the page again.");
     return route(request);
+  };
+}
+
+/** The calls that were made, and each opened. */
+function callRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<Record<string, Route>> {
+  return {
+    "GET /api/calls": async ({ query }) => ({
+      json: state.calls.list(await wantedIn(state, commands, query), {
+        before: numberIn(query, "before"),
+        limit: PAGE,
+        longest: query.get("order") === "longest",
+      }),
+    }),
+    "GET /api/looked": async ({ query }) => ({ json: state.calls.looked(await wantedIn(state, commands, query)) }),
+    "GET /api/call": async ({ query }) => ({ json: await detailOf(state, commands, Number(query.get("n"))) }),
+    "GET /api/asked": async ({ query }) => {
+      const n = state.calls.callOf(query.get("question") ?? "");
+      return { json: n === undefined ? null : await detailOf(state, commands, n) };
+    },
   };
 }
 

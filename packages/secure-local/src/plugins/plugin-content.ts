@@ -66,6 +66,8 @@ export interface Apart {
   readonly own: readonly string[];
   /** Among those: where copies of plugins are. */
   readonly copies: readonly string[];
+  /** How many names are looked at for other names of its files, for tests. */
+  readonly most?: number | undefined;
 }
 
 /**
@@ -109,6 +111,9 @@ function* readContent(path: string, into?: string, apart?: Apart | "copy"): Gene
     );
   }
 }
+
+const COPY =
+  "Put a copy of its own there (cp; pnpm install --config.package-import-method=copy; uv with --link-mode=copy)";
 
 const CHANGED: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EINVAL"]);
 
@@ -195,14 +200,14 @@ class Reader {
       if (file !== undefined) throw new PluginError(`${this.#root}: ${file.path} was given another name.`);
       return;
     }
-    const { own, copies: except } = apart;
-    const found = yield* keptName(this.#several, { folder: this.#root, own, except });
+    const { own, copies: except, most } = apart;
+    const found = yield* keptName(this.#several, { folder: this.#root, own, except, most });
     if (found === undefined) return;
     const why =
       found.of === undefined
-        ? "has several names (hard links), and there are too many protected files to see that it is none of them"
+        ? "has several names (hard links), and there are too many files at home to see that none of those is protected"
         : `is another name (hard link) of ${found.of}, which no plugin may read`;
-    throw new PluginError(`${this.#root}: ${found.path} ${why}. Put a copy of its own there, or take it away.`);
+    throw new PluginError(`${this.#root}: ${found.path} ${why}. ${COPY}, or take it away.`);
   }
 
   *#bytesOf(fd: number, hash: Hash, out: number | undefined): Generator<undefined, void> {

@@ -86,6 +86,15 @@ function decoded(text: string): string {
   }
 }
 
+/** What a consent is bound to of paths that lead elsewhere: where those of which nobody is told where they lead do so all the same. */
+export function boundPlaces(paths: readonly CallPath[], leads: LeadsTo): ReturnType<typeof ledElsewhere> {
+  return ledElsewhere(paths, (path, folders) => {
+    const told = leads(path, folders);
+    // No path begins so.
+    return told ?? { real: `?${leads.bound?.(path) ?? ""}`, names: [] };
+  });
+}
+
 /** Which of the paths lead elsewhere than to themselves, and where; undefined where it cannot be told. */
 export function ledElsewhere(
   paths: readonly CallPath[],

@@ -211,10 +211,11 @@ function words(grammar: ArgumentGrammar): string {
 // Finds out whether a call needs a person's consent, and on which terms. Pure.
 
 /** Where a path leads, and its names below those of `folders` it lies in. Undefined when that cannot be told. */
-export type LeadsTo = (
-  path: string,
-  folders: readonly string[],
-) => { readonly real: string; readonly names: readonly string[] } | undefined;
+export interface LeadsTo {
+  (path: string, folders: readonly string[]): { readonly real: string; readonly names: readonly string[] } | undefined;
+  /** Where a path of which that cannot be told (of a file that has several names) leads all the same; undefined where nothing is known. */
+  readonly bound?: (path: string) => string | undefined;
+}
 
 interface ApprovalCall {
   readonly tool: string;

@@ -18,6 +18,7 @@ export interface Grant {
 export function grantedPolicy(policy: Policy, grant: Grant): Policy {
   return {
     ...policy,
+    whole: policy.whole ?? policy,
     started: startedFiles(policy),
     network: grantedNetwork(policy.network, grant.network),
     filesystem: grantedFiles(policy.filesystem, grant.filesystem),

@@ -1,9 +1,10 @@
-// Where this program keeps what it lives by, and the check that no policy lets a sandbox write there.
+// Where this program keeps what it lives by, and the check that no policy lets a sandbox write there, nor a kept home lie in what is granted.
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { decide } from "./decide.js";
 import type { Policy } from "./policy.js";
-import type { Rule } from "./faults.js";
+import type { Faults, PolicyFault, Rule } from "./faults.js";
+import { PathMatcher } from "./path-matcher.js";
 import type { Section } from "./section.js";
 
 const NAME = "mcp-secure-local";
@@ -57,40 +58,143 @@ interface Place {
 interface Grant {
   readonly rule: Rule;
   readonly holds: (path: string) => Rule | undefined;
+  /** The folders that it names. */
+  readonly folders: readonly string[];
+}
+
+/** Every name by which a path is found, also below `folders`, and the links on the way to it. */
+export type NamesOfPlace = (path: string, folders: readonly string[]) => readonly string[];
+
+interface Surroundings {
+  /** Default: that of the process. */
+  readonly environment?: Environment;
+  /** Default: a path has no name but its own, and nothing is looked at. */
+  readonly namesOf?: NamesOfPlace;
+  /** Further places of the program's own: those that the command line names. */
+  readonly more?: readonly string[];
+}
+
+/** The lines of keys that name places of the program's own, for `ownPlaceFaults`. */
+export function placeLines(root: Section): ReadonlyMap<string, number> {
+  const lineOf = (section: string, key: string): readonly (readonly [string, number])[] => {
+    const tree = root.tree(section);
+    const line = tree?.kind === "map" ? tree.entries.get(key)?.value.place.line : undefined;
+    return line === undefined ? [] : [[`${section}.${key}`, line]];
+  };
+  return new Map([
+    ...lineOf("audit", "log_file"),
+    ...lineOf("audit", "checkpoints"),
+    ...lineOf("sandbox", "homes"),
+    ...lineOf("sandbox", "read_only_paths"),
+  ]);
+}
+
+/** The faults of `ownPlaceFaults` that can be told by names alone. */
+export function checkOwnPlaces(faults: Faults, policy: Policy, environment: Environment): void {
+  for (const { line, column, message } of ownPlaceFaults(policy, { environment }))
+    faults.add({ line, column }, message);
 }
 
 /**
- * What a sandbox may write must not hold what the guard itself goes by, and no grant what another sandbox's home is: each fault stands
- * at the line of the grant and names the line of the other.
+ * What a sandbox may write must not hold what the guard itself goes by, and no grant what another sandbox's home is, nor a home what
+ * is granted: each fault stands at the line of the grant and names the line of the other.
  */
-export function checkOwnPlaces(root: Section, policy: Policy, environment: Environment): void {
+export function ownPlaceFaults(
+  policy: Policy,
+  { environment, namesOf = itself, more = [] }: Surroundings,
+): PolicyFault[] {
+  const faults: PolicyFault[] = [];
   const tell = ({ text, line = 1, column = 1 }: Rule, words: string): void =>
-    root.faults.add({ line, column }, `${text} ${words}`);
+    void faults.push({ file: policy.file ?? "the built-in policy", line, column, message: `${text} ${words}` });
   const writable = writableGrants(policy);
-  const seen = seenEverywhere(root, policy);
-  const places = [...ownPlaces(root, policy, environment), ...seen];
-  const check = ({ holds }: Grant, among: readonly Place[]): void => {
-    const held = among.filter(({ path }) => holds(path) !== undefined);
-    const rule = held[0] && holds(held[0].path);
-    if (rule === undefined) return;
+  const seen = seenEverywhere(policy);
+  const places = [...ownPlaces(policy, environment ?? process.env, more), ...seen];
+  const check = ({ holds, folders }: Grant, among: readonly Place[]): void => {
+    const rules = among.map(({ what, path }) => ({ what, rule: firstOf(namesOf(path, folders), holds) }));
+    const held = rules.filter(({ rule }) => rule !== undefined);
+    const [first] = held;
+    if (first?.rule === undefined) return;
     const all = held.map(({ what }) => what).join(" and ");
     const lies = held.length === 1 ? "lies; put that elsewhere" : "lie; put these elsewhere";
-    tell(rule, `would let a program write where ${all} ${lies}, or grant another folder`);
+    tell(first.rule, `would let a program write where ${all} ${lies}, or grant another folder`);
   };
   for (const grant of writable) check(grant, places);
   for (const grant of filesToWrite(policy)) check(grant, seen);
   const { homes } = policy.sandbox;
-  if (homes === undefined) return;
-  for (const { holds } of [...writable, ...seenGrants(policy)]) {
-    const rule = holds(homes);
-    const where = `where sandbox.homes keeps the homes of sandboxes${lineOf(root, "sandbox", "homes")}`;
-    if (rule !== undefined) tell(rule, `holds the place ${where}, in which nothing is judged; put them elsewhere`);
+  if (homes === undefined) return faults;
+  const where = `sandbox.homes keeps the homes of sandboxes${lineOf(policy, "sandbox.homes")}`;
+  const grants = homeGrants(policy);
+  const names = namesOf(homes, foldersOf(grants));
+  for (const grant of grants) {
+    const rule = grantHolding(grant, names);
+    if (rule !== undefined)
+      tell(rule, `holds the place where ${where}, in which nothing is judged; put them elsewhere`);
+    else if (namesOfGrant(grant, names, namesOf).some((name) => liesInHome(name, names)))
+      tell(grant.rule, `lies in the place where ${where}, in which nothing is judged; put them elsewhere`);
   }
+  return faults;
 }
 
-function ownPlaces(root: Section, { file, audit }: Policy, environment: Environment): Place[] {
-  const log = `the audit log${lineOf(root, "audit", "log_file")}`;
-  const checkpoints = `the file of checkpoints${lineOf(root, "audit", "checkpoints")}`;
+/** The grant by which a folder that is kept as a home is seen elsewhere too, or that names what lies in it. */
+export function grantOfHome(policy: Policy, home: string, namesOf: NamesOfPlace): Rule | undefined {
+  const grants = homeGrants(policy.whole ?? policy);
+  const names = namesOf(home, foldersOf(grants));
+  for (const grant of grants) {
+    const rule = grantHolding(grant, names);
+    if (rule !== undefined) return rule;
+    if (namesOfGrant(grant, names, namesOf).some((name) => isBelow(name, names))) return grant.rule;
+  }
+  return undefined;
+}
+
+function homeGrants(policy: Policy): Grant[] {
+  return [...writableGrants(policy), ...seenGrants(policy)];
+}
+
+function foldersOf(grants: readonly Grant[]): string[] {
+  return [...new Set(grants.flatMap(({ folders }) => folders))];
+}
+
+/** By which a home of these names, or what is made in it, lies in what is granted. */
+function grantHolding({ holds }: Grant, names: readonly string[]): Rule | undefined {
+  return firstOf(
+    names.flatMap((name) => [name, `${name}/home`, `${name}/home/file`]),
+    holds,
+  );
+}
+
+function namesOfGrant({ folders }: Grant, names: readonly string[], namesOf: NamesOfPlace): string[] {
+  return folders.flatMap((folder) => namesOf(folder, names));
+}
+
+/** As `folderName` of kept homes makes them. */
+const HOME = /^[^/]+-[0-9a-f]{12}$/;
+
+/** Whether it lies in one of the homes that are kept in a folder of these names. */
+function liesInHome(path: string, names: readonly string[]): boolean {
+  return names.some((name) => isBelow(path, [name]) && HOME.test(path.slice(name.length).split("/")[1] ?? ""));
+}
+
+function isBelow(path: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => path === folder || path.startsWith(`${folder === "/" ? "" : folder}/`));
+}
+
+function itself(path: string): readonly string[] {
+  return [path];
+}
+
+function firstOf(names: readonly string[], holds: Grant["holds"]): Rule | undefined {
+  for (const name of names) {
+    const rule = holds(name);
+    if (rule !== undefined) return rule;
+  }
+  return undefined;
+}
+
+function ownPlaces(policy: Policy, environment: Environment, more: readonly string[]): Place[] {
+  const { file, audit } = policy;
+  const log = `the audit log${lineOf(policy, "audit.log_file")}`;
+  const checkpoints = `the file of checkpoints${lineOf(policy, "audit.checkpoints")}`;
   const folders: readonly (readonly [string, typeof stateFolder])[] = [
     ["configuration", configFolder],
     ["state", stateFolder],
@@ -107,20 +211,24 @@ function ownPlaces(root: Section, { file, audit }: Policy, environment: Environm
     })),
     { what: `this program's own code (${import.meta.dirname})`, path: import.meta.dirname },
   ];
-  return places.flatMap(({ what, path }) => (path ? [{ what, path }] : []));
+  const named = places.flatMap(({ what, path }) => (path ? [{ what, path }] : []));
+  const isNamed = (path: string): boolean =>
+    named.some((known) => known.path === path || known.path.startsWith(`${path}.`));
+  const others = more.map((path) => resolve(path)).filter((path) => !isNamed(path));
+  return [...named, ...others.map((path) => ({ what: `what this program keeps (${path})`, path }))];
 }
 
 /** A link that a program puts in such a place would be mounted over what every sandbox is made of. */
-function seenEverywhere(root: Section, { sandbox }: Policy): Place[] {
-  return sandbox.readOnlyPaths.map((path) => ({
-    what: `what every sandbox sees${lineOf(root, "sandbox", "read_only_paths")}`,
+function seenEverywhere(policy: Policy): Place[] {
+  return policy.sandbox.readOnlyPaths.map((path) => ({
+    what: `what every sandbox sees${lineOf(policy, "sandbox.read_only_paths")}`,
     path,
   }));
 }
 
-function lineOf(root: Section, section: string, key: string): string {
-  const line = root.section(section).tree(key)?.place.line;
-  return line === undefined ? "" : ` (line ${line}: ${section}.${key})`;
+function lineOf({ lines }: Policy, key: string): string {
+  const line = lines?.get(key);
+  return line === undefined ? "" : ` (line ${line}: ${key})`;
 }
 
 function writableGrants(policy: Policy): Grant[] {
@@ -128,25 +236,28 @@ function writableGrants(policy: Policy): Grant[] {
   return [
     ...[...plugins.load.values(), ...servers.values()].map(({ rule, filesystem }) => ({
       rule,
+      folders: filesystem.allowed.rules.map(({ pattern }) => folderOf(pattern)),
       holds: (path: string) => (filesystem.readOnly === undefined ? filesystem.allowed.find(path) : undefined),
     })),
     ...[...commands.allowed.values()].flatMap(({ rule, workingDirectory: folder }) => {
       if (folder === undefined || !decide(policy, { kind: "file", path: folder, op: "write" }).allowed) return [];
       const named = { ...rule, text: `${rule.text}: working_directory ${folder}` };
       const above = `${folder === "/" ? "" : folder}/`;
-      return [{ rule, holds: (path: string) => (path.startsWith(above) ? named : undefined) }];
+      const holds = (path: string): Rule | undefined => (path.startsWith(above) ? named : undefined);
+      return [{ rule: named, folders: [folder], holds }];
     }),
   ];
 }
 
 /** Commands that are told which files to write: one that is not there yet needs its folder to be written. */
 function filesToWrite(policy: Policy): Grant[] {
+  const folders = policy.filesystem.allowed.rules.map(({ pattern }) => folderOf(pattern));
   return [...policy.commands.allowed.values()].flatMap(({ rule, positions, flags }) => {
     const grammars = [...positions.map(({ grammar }) => grammar), ...flags.map(({ value }) => value)];
     if (!grammars.some((grammar) => grammar?.kind === "path" && grammar.access === "write")) return [];
     const holds = (path: string): Rule | undefined =>
       decide(policy, { kind: "file", path, op: "write" }).allowed ? rule : undefined;
-    return [{ rule, holds }];
+    return [{ rule, folders, holds }];
   });
 }
 
@@ -154,10 +265,18 @@ function filesToWrite(policy: Policy): Grant[] {
 function seenGrants({ filesystem, plugins, servers }: Policy): Grant[] {
   const others = [...plugins.load.values(), ...servers.values()];
   return [filesystem, ...others.map((other) => other.filesystem)].flatMap((granted) =>
-    [...granted.allowed.rules, ...granted.readable.rules].map(({ rule, pattern }) => {
-      const folder = pattern.replace(/\/\*\*(?:\/\*)?$/, "");
-      const within = folder !== pattern && !/[*?]/.test(folder);
-      return { rule, holds: (path: string) => (within && path.startsWith(`${folder}/`) ? rule : undefined) };
-    }),
+    [granted.allowed, granted.readable].flatMap((matcher) =>
+      matcher.rules.map(({ rule, pattern }) => {
+        const one = new PathMatcher([{ rule, pattern }], false);
+        return { rule, folders: [folderOf(pattern)], holds: (path: string) => one.find(path) };
+      }),
+    ),
   );
+}
+
+/** What a pattern names up to its first wildcard. */
+function folderOf(pattern: string): string {
+  const names = pattern.split("/");
+  const wild = names.findIndex((name) => /[*?]/.test(name));
+  return (wild < 0 ? names : names.slice(0, wild)).join("/") || "/";
 }

@@ -50,7 +50,7 @@ import { NAME_PATTERN, OUTPUT_BYTES, readPrompts, readResources, readTools } fro
 import { DEFAULT_PORT, endpoint, readEndpoint, readNetwork } from "./read-network.js";
 import { PRESET_NAMES, PRESETS, type PresetValue } from "./presets.js";
 import { type EndpointRule, HostMatcher, NameMatcher } from "./host-matcher.js";
-import { checkOwnPlaces } from "./own-places.js";
+import { checkOwnPlaces, placeLines } from "./own-places.js";
 import { pathPatternFault } from "./path-matcher.js";
 
 export interface ParseOptions {
@@ -85,7 +85,7 @@ export async function parsePolicy(text: string, options: ParseOptions): Promise<
   checkReferences(root, policy);
   checkServers(faults, policy);
   checkProfiles(faults, policy);
-  checkOwnPlaces(root, policy, environment);
+  checkOwnPlaces(faults, policy, environment);
   faults.throwIfAny();
   return policy;
 }
@@ -131,6 +131,7 @@ async function readPolicy(root: Section, from: Source): Promise<Policy> {
     profile: undefined,
     menu,
     sandbox: readSandbox(root, environment),
+    lines: placeLines(root),
     output,
   };
   root.finish();

@@ -126,6 +126,10 @@ export interface Policy {
   readonly output: OutputPolicy;
   /** Of a part of a policy: what the whole of it starts. */
   readonly started?: readonly StartedFile[];
+  /** Of a part of a policy: the whole of it. */
+  readonly whole?: Policy;
+  /** Where places of the program's own are named: the lines of their keys. */
+  readonly lines?: ReadonlyMap<string, number>;
 }
 
 /** Something that is started as it is by then, without a hash: whoever writes it runs what they like. */

@@ -93,5 +93,5 @@ export function profiledPolicy(policy: Policy, name: string): Policy {
   }
   const wanted = profile.servers;
   const servers = [...policy.servers].filter(([server]) => wanted?.includes(server) ?? true);
-  return { ...policy, profile, servers: new Map(servers) };
+  return { ...policy, whole: policy, profile, servers: new Map(servers) };
 }

@@ -106,6 +106,13 @@ export interface Wall {
 /** Why nothing was started; `message` says what to install or to change. */
 export class WallError extends Error {
   override readonly name = "WallError";
+  /** The rule behind a refusal, for the audit record; undefined where no rule refuses it. */
+  readonly rule: string | undefined;
+
+  constructor(message: string, rule?: string) {
+    super(message);
+    this.rule = rule;
+  }
 }
 
 /** Folder inside in which a sandbox finds what this program hands it. */

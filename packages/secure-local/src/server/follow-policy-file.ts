@@ -1,4 +1,5 @@
 // Reads the policy file again when it changes or the process gets SIGHUP.
+import { checkPlaces } from "../capabilities/files/own-files.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { watchFile } from "./watch-file.js";
@@ -76,6 +77,7 @@ class PolicyReader {
   async #readOnce(file: string, cause: Cause): Promise<void> {
     try {
       const policy = await loadPolicy(file, this.#secure.policy.profile?.name);
+      checkPlaces(policy);
       const same = policy.hash === this.#secure.policy.hash;
       // Touched, not changed: nobody has to hear of it. A signal is always answered.
       if (same && cause === "changed" && this.#refused === "") return;

@@ -5,7 +5,7 @@ import { type Call, type LoggingLevel, type Middleware, Server, type ToolResult 
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { systemClock } from "../capabilities/clock.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
-import { rememberOwnFiles } from "../capabilities/files/own-files.js";
+import { checkPlaces, rememberOwnFiles } from "../capabilities/files/own-files.js";
 import { rememberBases } from "../capabilities/files/bases.js";
 import type { ApprovalChannel } from "../guard/approvals/approvals.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
@@ -240,6 +240,7 @@ export class SecureServer {
 
   /** What is known from the moment of the load on, before anything runs that could exchange a link or a value. */
   #remember(policy: Policy): void {
+    checkPlaces(policy, this.#own);
     rememberSecrets(policy, this.#say);
     rememberBases(policy);
     rememberOwnFiles(policy, this.#own);

@@ -3,7 +3,8 @@ import { link, mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { leadsTo } from "../../src/capabilities/files/leads-to.js";
+import { leadsTo, leadsToBy } from "../../src/capabilities/files/leads-to.js";
+import { Mounts } from "../../src/capabilities/files/mounted-names.js";
 import { approvalNeed } from "../../src/policy/decide-command.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { textOf } from "../guard/guarded-server.js";
@@ -21,6 +22,7 @@ beforeAll(async () => {
     ["../protected/hosts", "src/direct"],
     ["../protected/made-later", "src/dangling"],
     ["protected/deep", "outer"],
+    ["protected", "linked"],
     ["round", "src/round"],
     ["r1", "current"],
     ["../outer/..", "src/up"],
@@ -73,6 +75,46 @@ describe("a path", () => {
     const refused = await erase(swapping, { path: `${place}/src/moving` });
     expect(textOf(refused)).toContain("where its paths lead");
     expect(server.ran).toHaveLength(1);
+  });
+});
+
+describe("a path that is mounted in several places", () => {
+  /** A number below `most`, of a row that is the same in every run. */
+  function numbers(seed: number): (most: number) => number {
+    let state = (seed * 2_654_435_761) % 4_294_967_296;
+    return (most) => (
+      (state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296),
+      Math.floor((state / 4_294_967_296) * most)
+    );
+  }
+
+  /** As the kernel tells them: a part of the disk at a folder of `src`, at any depth of what the condition names. */
+  function mounted(shown: string, at: string): Mounts {
+    const lines = ["20 1 8:1 / /", `21 20 8:1 ${shown} ${at}`];
+    return new Mounts(() => lines.map((line) => `${line} rw shared:1 - ext4 /dev/x rw\n`).join(""));
+  }
+
+  const asksBy = async (mounts: Mounts, pattern: string, path: string): Promise<boolean> => {
+    const text = `version: "1.0"\napprovals: [{ approve: all, when: { path: "${pattern}" } }]\n`;
+    const policy = await parsePolicy(text, { file: "p.yaml" });
+    const call = { tool: "x", destructive: false, arguments: { path }, leads: leadsToBy(mounts) };
+    return approvalNeed(policy, call) !== undefined;
+  };
+
+  it.each(Array.from({ length: 60 }, (_, seed) => [seed]))("is asked about under each name (%d)", async (seed) => {
+    const next = numbers(seed + 1);
+    const shown = ["protected", "protected/deep", "protected/deep/er", ""][next(4)] as string;
+    const at = `${place}/${["src/mounted", "src/deep/alias", "alias"][next(3)]}`;
+    const below = ["/f", "/new/f", ""][next(3)] as string;
+    const through = [`${place}/src/vendor`, `${place}/protected`, `${place}/linked`][next(3)] as string;
+    const patterns = [`${through}/**`, `${place}/protected/**`, "**/protected/**"];
+    const pattern = patterns[next(patterns.length)] as string;
+    // The whole folder is mounted: what lies in `protected` of it is meant, and nothing else.
+    const inside = shown === "" ? `/protected${below}` : below;
+    const mounts = mounted(shown === "" ? place : `${place}/${shown}`, at);
+    expect(await asksBy(mounts, pattern, `${at}${inside}`)).toBe(true);
+    expect(await asksBy(mounts, pattern, `${place}/outside/f`)).toBe(false);
+    if (shown === "") expect(await asksBy(mounts, pattern, `${at}/r1/x`)).toBe(false);
   });
 });
 

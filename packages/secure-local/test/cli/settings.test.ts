@@ -39,6 +39,11 @@ describe("settings", () => {
     expect(cacheFolder({}, "darwin")).toMatch(/Library[\\/]Caches[\\/]mcp-secure-local$/);
   });
 
+  it.each(["tokens", "shareKey", "socket"])("name what the command line names: %s", (option) => {
+    expect(ownPlaces({ audit: undefined, [option]: "/srv/it" }, {})).toContain("/srv/it");
+    expect(ownPlaces({ audit: undefined }, {})).not.toContain("/srv/it");
+  });
+
   it("know the state folder of each system", () => {
     expect(stateFolder({}, "linux")).toMatch(/\.local[\\/]state[\\/]mcp-secure-local$/);
     expect(stateFolder({ XDG_STATE_HOME: "not/absolute" }, "linux")).not.toContain("not/absolute");

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { PluginCache } from "../../src/plugins/plugin-cache.js";
-import { hashPlugin } from "../../src/plugins/plugin-content.js";
+import { hashPlugin, takeContent } from "../../src/plugins/plugin-content.js";
 
 let base = "";
 let cache: PluginCache;
@@ -69,6 +69,11 @@ describe("a file in a plugin's folder", () => {
     "home/.bash_history",
     "home/work/.env",
     "home/work/config/secrets.yml",
+    "home/projects/web/.env",
+    "home/zz/.ssh/work",
+    "home/zz/a/b/c/d/e/f/g/h/.ssh/deep/er/work",
+    "home/projects/web/.aws/work",
+    "home/work/beside/server.key",
     "own/tokens/a",
     "own/b",
     "conf/policy.yaml",
@@ -86,6 +91,61 @@ describe("a file in a plugin's folder", () => {
     symlinkSync("store/rc", join(base, "home/.npmrc"));
     linked("home/store/rc");
     expect(await taken()).toContain("is another name (hard link)");
+  });
+
+  it.each(Array.from({ length: 40 }, (_, seed) => [seed]))("is refused at any depth of the home (%d)", async (seed) => {
+    const next = (most: number, turn: number): number => ((seed + 1) * 7_919 + turn * 104_729) % most;
+    const folders = Array.from({ length: next(9, 1) }, (_, at) => ["a", "b.c", "work", ".x", "ä"][next(5, at + 2)]);
+    const name = [".env", ".ssh/k", ".netrc", "id_rsa", "x.pem", "config/secrets.yml", ".aws/w/x", ".env.local"][
+      next(8, 20)
+    ];
+    const secret = ["home", ...folders, name].join("/");
+    put(secret);
+    linked(secret, ["data/x", "node_modules/p/i.js", "x"][next(3, 21)]);
+    expect(await taken()).toContain("is another name (hard link) of");
+  });
+
+  it("is refused where it is another name of what a link deep in the home leads to", async () => {
+    put("home/a/shared/settings");
+    mkdirSync(join(base, "home/a/b/web"), { recursive: true });
+    symlinkSync("../../shared/settings", join(base, "home/a/b/web/.env"));
+    linked("home/a/shared/settings");
+    expect(await taken()).toContain("is another name (hard link)");
+  });
+
+  it("is refused where it is another name of a secret that a link at home leads to", async () => {
+    put("data/projects/web/.env");
+    symlinkSync("../data/projects", join(base, "home/projects"));
+    symlinkSync("/", join(base, "home/all"));
+    linked("data/projects/web/.env");
+    expect(await taken()).toContain("is another name (hard link)");
+  });
+
+  it("is taken where its other names are those of packages, whatever they are called", async () => {
+    const packaged = [
+      "home/other/node_modules/.pnpm/p@1/node_modules/p/test/server.key",
+      "home/.local/share/pnpm/store/v10/files/00/.env",
+      "home/.pnpm-store/v3/files/.env",
+      "home/.cache/uv/archive-v0/x/server.key",
+      "home/v/lib/python3.12/site-packages/p/id_rsa",
+    ];
+    for (const [at, name] of packaged.entries()) {
+      put(name);
+      linked(name, `node_modules/p/${at}`);
+    }
+    put("home/work/plugin/keys/server.key");
+    linkSync(join(base, "home/work/plugin/keys/server.key"), join(base, "home/other/plain"));
+    expect(await taken()).toContain("copies");
+  });
+
+  it("is refused with the way to allow it where there is too much to look through", async () => {
+    put("home/x/plain");
+    for (let file = 0; file < 50; file += 1) put(`home/many/${file}`);
+    linked("home/x/plain");
+    const apart = { own: [], copies: [], most: 30 };
+    const plugin = join(base, "home/work/plugin");
+    await expect(takeContent(plugin, { apart })).rejects.toThrow(/too many files at home .*package-import-method=copy/);
+    await expect(takeContent(plugin, { apart: { ...apart, most: 500_000 } })).resolves.toBeDefined();
   });
 
   it("is refused as the whole plugin, too", async () => {

@@ -16,6 +16,7 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { persistentHome } from "../../src/capabilities/sandbox-environment.js";
+import { builtInPolicy } from "../../src/policy/load-policy.js";
 import { KEPT_HOME } from "../../src/sandbox/wall.js";
 import { CACHE } from "../cli/command.js";
 import { hasWall } from "./walls.js";
@@ -23,6 +24,7 @@ import { hasWall } from "./walls.js";
 const BUNDLE = fileURLToPath(new URL("../../dist/mcp-secure-local.cjs", import.meta.url));
 const folder = mkdtempSync(join(homedir(), ".homes-test-"));
 const homes = join(folder, "homes");
+const POLICY = builtInPolicy();
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Fills the cache the first time, makes an environment of hard links, and becomes the interpreter, as uvx does. */
@@ -91,20 +93,20 @@ describe.skipIf(!ready())("a launcher of packages", () => {
 describe("a home", () => {
   test("is its owner's alone, whatever the owner is called", async () => {
     const owners = [["a", "b"], ["a b"], ["a/../b"], ["../x"], [".."], ["-rf"], ["\u0000\n"], ["x".repeat(500)], [""]];
-    const made = await Promise.all(owners.map((owner) => persistentHome(homes, owner)));
+    const made = await Promise.all(owners.map((owner) => persistentHome(POLICY, homes, owner)));
     expect(new Set(made.map(({ path }) => path)).size).toBe(owners.length);
     for (const { path } of made) {
       expect(join(path, "..")).toBe(homes);
       expect(statSync(path).mode & 0o777).toBe(0o700);
     }
-    expect((await persistentHome(homes, ["a", "b"])).path).toBe(made[0]?.path);
+    expect((await persistentHome(POLICY, homes, ["a", "b"])).path).toBe(made[0]?.path);
   });
 
   test("that cannot be made is told with the key to change", async () => {
     mkdirSync(folder, { recursive: true });
     const file = join(folder, "a file");
     writeFileSync(file, "");
-    await expect(persistentHome(file, ["x"])).rejects.toThrow("change sandbox.homes in the policy");
+    await expect(persistentHome(POLICY, file, ["x"])).rejects.toThrow("change sandbox.homes in the policy");
     expect(readFileSync(file, "utf8")).toBe("");
   });
 });

@@ -21,7 +21,7 @@ import { decide, type FileOperation } from "../../policy/decide.js";
 import type { Rule } from "../../policy/faults.js";
 import { join, liesIn, namesOf } from "./plain-path.js";
 import { FolderSurvey } from "./folder-survey.js";
-import { Mounts } from "./mounted-names.js";
+import { type Mounts, MOUNTS } from "./mounted-names.js";
 import { homePlace, ProtectedLinks } from "./protected-links.js";
 import { type Listing, LISTING, storedPath } from "./stored-names.js";
 import { SecondViews } from "./second-views.js";
@@ -350,7 +350,7 @@ interface SeenSystem {
   readonly listing: Listing;
 }
 
-const SYSTEM: SeenSystem = { mounts: new Mounts(), listing: LISTING };
+const SYSTEM: SeenSystem = { mounts: MOUNTS, listing: LISTING };
 
 /** Packages are brought by programs, and no person keeps settings there. */
 const PACKAGES = /\/node_modules$/;

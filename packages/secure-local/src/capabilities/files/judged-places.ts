@@ -2,7 +2,7 @@
 //
 // Rules about arguments (consent, denied URIs) are compared before anything is opened. What is opened is compared with what they saw.
 import { AsyncLocalStorage } from "node:async_hooks";
-import { leadsTo } from "./leads-to.js";
+import { boundTo, leadsTo } from "./leads-to.js";
 import { join, liesIn, namesOf, plainPath } from "./plain-path.js";
 import { parentOf } from "./root-folders.js";
 
@@ -19,9 +19,9 @@ export function placesIn(paths: readonly { readonly path: string }[]): Places | 
   const places = new Map<string, { real: string; made: string | undefined }>();
   for (const { path: given } of paths) {
     const path = plain(given);
-    const real = path && leadsTo(path, [])?.real;
-    // Where it cannot be told, whoever judges it does so for a path that cannot be told.
-    if (path === undefined || real === undefined) continue;
+    if (path === undefined) continue;
+    // Where it cannot be told, whoever judges it does so for a path that cannot be told, and nothing that can be is opened by it.
+    const real = leadsTo(path, [])?.real ?? boundTo(path) ?? "";
     const above = leadsTo(parentOf(path), [])?.real;
     places.set(path, { real, made: above && join(above, namesOf(path).at(-1) ?? "") });
   }

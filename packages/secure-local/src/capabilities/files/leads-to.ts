@@ -5,6 +5,7 @@
 import { type BigIntStats, lstatSync, readlinkSync, statSync } from "node:fs";
 import type { LeadsTo } from "../../policy/decide-command.js";
 import { asked, type BytePath, bytesOfPath, looksLike, textOfPath } from "./byte-path.js";
+import { type Mounts, MOUNTS } from "./mounted-names.js";
 import { join, liesIn, namesOf } from "./plain-path.js";
 import { parentOf, pathOf, realPrefixNow } from "./root-folders.js";
 
@@ -17,18 +18,50 @@ const MOST_CHARACTERS = (MOST_LINKS + 1) * 4_096;
 const BIG = { bigint: true, throwIfNoEntry: false } as const;
 
 /** What does not exist leads to where it would be made. Undefined for what cannot be told or named, and for a file that has several names. */
-export const leadsTo: LeadsTo = (path, folders) => {
-  try {
-    const way = walk(path);
-    if (way === undefined) return undefined;
-    const last = way.stats.get(way.real);
-    const real = textOfPath(way.real);
-    if (real === undefined || (last?.isFile() === true && last.nlink > 1n)) return undefined;
-    return { real, names: [real, ...folders.flatMap((folder) => namesUnder(folder, way))] };
-  } catch {
-    return undefined;
-  }
-};
+export const leadsTo: LeadsTo = Object.assign(leadsToBy(MOUNTS), { bound: boundTo });
+
+/** `mounts`: others, for tests. */
+export function leadsToBy(mounts: Mounts): LeadsTo {
+  return (path, folders) => {
+    try {
+      const way = walk(path);
+      if (way === undefined) return undefined;
+      const last = way.stats.get(way.real);
+      const real = textOfPath(way.real);
+      if (real === undefined || (last?.isFile() === true && last.nlink > 1n)) return undefined;
+      return { real, names: namesByMounts({ real, way }, folders, mounts) };
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+/** Undefined for what cannot be walked to its end, or leads to what no text names. */
+export function boundTo(path: string): string | undefined {
+  const { real, isWhole } = wayTo(path);
+  return isWhole ? real : undefined;
+}
+
+/** Under which names the same thing is found: its own, those that other mounts give it, and for each those below the folders of rules. */
+function namesByMounts(
+  { real, way }: { readonly real: string; readonly way: Way },
+  folders: readonly string[],
+  mounts: Mounts,
+): string[] {
+  const others = mounts.namesOf(real).names;
+  const ways = [way, ...others.flatMap((name) => (folders.length === 0 ? [] : (walk(name) ?? [])))];
+  return [real, ...others, ...folders.flatMap((folder) => ways.flatMap((each) => namesUnder(folder, each)))];
+}
+
+/** Every name by which a place of the program's own is found, and the links on the way there: whoever exchanges one leads it elsewhere. */
+export function namesOfPlace(path: string, folders: readonly string[]): readonly string[] {
+  const links = wayTo(path).links.flatMap((link) =>
+    (leadsTo(parentOf(link), folders)?.names ?? [parentOf(link)]).map((above) =>
+      join(above, namesOf(link).at(-1) ?? ""),
+    ),
+  );
+  return [...new Set([path, ...(leadsTo(path, folders)?.names ?? [wayTo(path).real]), ...links])];
+}
 
 /** Where a path leads, and the links on the way there. */
 export interface WayTo {

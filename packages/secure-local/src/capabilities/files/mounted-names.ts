@@ -81,6 +81,13 @@ export class Mounts {
     return known;
   }
 
+  /** Whether anything is mounted somewhere in a folder, or over it. */
+  holdsOne(folder: string): boolean {
+    if (performance.now() - this.#since >= KEPT_MS) this.#renew();
+    const bytes = bytesOfPath(folder);
+    return [...this.#byDevice.values()].some((mounts) => mounts.some(({ at }) => liesIn(at, bytes)));
+  }
+
   /** Which names there may be short for others; undefined on file systems that have none. */
   shortNames(path: string): ShortNames | undefined {
     if (performance.now() - this.#since >= KEPT_MS) this.#renew();
@@ -141,6 +148,9 @@ export class Mounts {
     this.#byDevice = grouped(mounts, ({ device }) => device);
   }
 }
+
+/** Those of this machine: for whoever compares a path with rules, so that all of them know it by the same names. */
+export const MOUNTS: Mounts = new Mounts();
 
 function readTable(): string {
   try {

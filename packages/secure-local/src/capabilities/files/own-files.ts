@@ -5,7 +5,9 @@ import { dirname, join, resolve } from "node:path";
 import { foldCase } from "../../policy/fold-case.js";
 import { secretFiles } from "../../policy/granted-policy.js";
 import type { Policy } from "../../policy/policy.js";
-import { wayTo } from "./leads-to.js";
+import { PolicyError } from "../../policy/faults.js";
+import { ownPlaceFaults } from "../../policy/own-places.js";
+import { namesOfPlace, wayTo } from "./leads-to.js";
 
 declare const LOOKED_UP: unique symbol;
 /** The program's own files, what lies in them, and what is named like them beside them. Only `ownFiles` makes them: paths as written lack links, and the policy's. */
@@ -30,6 +32,15 @@ export function writtenPlaces(own: OwnFiles): readonly string[] {
 const FOUND = new Map<string, Set<string>>();
 /** A link that moves on with each rotation of a secret leaves one behind. */
 const MOST_FOUND = 64;
+
+/**
+ * Compares, by all names that links and mounts give them, what the program lives by with what sandboxes of the policy write, and kept
+ * homes with what is granted. @throws PolicyError where one lies in the other
+ */
+export function checkPlaces(policy: Policy, more: readonly string[] = []): void {
+  const faults = ownPlaceFaults(policy, { namesOf: namesOfPlace, more });
+  if (faults.length > 0) throw new PolicyError(faults);
+}
 
 /** To be called when a policy is loaded, before anything is started that could exchange a link. */
 export function rememberOwnFiles({ file, audit, secrets, filesystem }: Policy, more: readonly string[]): string[] {

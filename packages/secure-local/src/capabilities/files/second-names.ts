@@ -1,19 +1,22 @@
 // Looks whether files that have several names (hard links) have one of them among those that no tool reads.
 //
-// No system tells the names of a file. So those that are kept from being read are looked through, where programs look for them: for all
-// files that have several names at once, and again only when one of them was given another.
-import { type BigIntStats, readdirSync, statSync } from "node:fs";
+// No system tells the names of a file. So those that are kept from being read are looked through, where programs look for them and in
+// all of the home: for all files that have several names at once, and again only when one of them was given another.
+import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { asked, type BytePath, bytesOfPath, looksLike } from "./byte-path.js";
-import { join } from "./plain-path.js";
+import { join, liesIn } from "./plain-path.js";
 import { homePlace } from "./protected-links.js";
 import { leadsOn, mayCount, protectionOf } from "./protection-of.js";
 import { parentOf } from "./root-folders.js";
 
 /** As deep as protected names begin. */
 const DEEPEST = 5;
-/** Names looked at: those of the profiles of browsers and of a large repository. */
-const MOST_NAMES = 200_000;
+/** Names looked at: those of a home with many large repositories, packages not among them. */
+const MOST_NAMES = 1_000_000;
+/** What package managers link into projects, and where they keep it: no person's secrets lie there, though files are called like some. */
+const PACKAGES =
+  /\/(?:node_modules|(?:site|dist)-packages|\.pnpm-store|pnpm\/store|\.bun\/install\/cache|\.yarn\/berry|(?:\.cache|Caches)\/uv)$/;
 /** Files remembered: a plugin whose packages are links into a store has some thousands. */
 const MOST_KNOWN = 100_000;
 /** Within this time another name may have been given without its moment being told from the one before. */
@@ -39,8 +42,10 @@ export class SeveralNames {
 
 /** Where names are looked for. */
 export interface LookedThrough {
-  /** Above it, and at home. */
+  /** Above it, and at home, but not in it. */
   readonly folder: string;
+  /** How many names are looked at, for tests. */
+  readonly most?: number | undefined;
   /** Files and folders of the program's own, with all that lies in them. */
   readonly own: readonly string[];
   /** Folders among those in which nothing is looked for: what lies there was taken from others. */
@@ -82,10 +87,17 @@ class Search {
   readonly #places: LookedThrough;
   readonly #folders: Folder[] = [];
   readonly #seen = new Set<string>();
-  #left = MOST_NAMES;
+  /** A file has names on its own disk alone. */
+  readonly #devices: ReadonlySet<bigint>;
+  #left: number;
 
-  constructor(wanted: ReadonlyMap<string, { readonly path: string }>, places: LookedThrough) {
+  constructor(
+    wanted: ReadonlyMap<string, { readonly path: string; readonly stats: BigIntStats }>,
+    places: LookedThrough,
+  ) {
     this.#wanted = wanted;
+    this.#devices = new Set([...wanted.values()].map(({ stats }) => stats.dev));
+    this.#left = places.most ?? MOST_NAMES;
     this.#places = places;
   }
 
@@ -100,14 +112,23 @@ class Search {
       if (above === parentOf(above)) break;
     }
     this.#folders.push({ path: bytesOfPath(homePlace()), depth: 0, isKept: false });
-    for (const each of this.#folders) {
-      const found = this.#in(each);
+    // First where they mostly are.
+    return (yield* this.#inFolders()) ?? (yield* this.#inHome(bytesOfPath(homePlace()))) ?? (yield* this.#inFolders());
+  }
+
+  /** Those that are to be looked through by now, and what is found in them. */
+  *#inFolders(): Generator<undefined, OtherName | undefined> {
+    for (let each = this.#folders.shift(); each !== undefined; each = this.#folders.shift()) {
+      const found = this.#in(each) ?? this.#tooMany();
       if (found !== undefined) return found;
-      // Whoever has so many names may have one more: it could be any of them.
-      if (this.#left < 0) return { path: [...this.#wanted.values()][0]?.path ?? folder, of: undefined };
       yield;
     }
     return undefined;
+  }
+
+  /** Whoever has so many names may have one more: it could be any of them. */
+  #tooMany(): OtherName | undefined {
+    return this.#left < 0 ? { path: [...this.#wanted.values()][0]?.path ?? "", of: undefined } : undefined;
   }
 
   /** The other files of a log begin with its name. */
@@ -120,18 +141,59 @@ class Search {
     return undefined;
   }
 
-  #in({ path, depth, isKept }: Folder): OtherName | undefined {
-    for (const name of this.#namesIn(path)) {
-      if (!isKept && !mayCount(looksLike(name))) continue;
-      const at = join(path, name);
-      const protection = isKept ? undefined : protectionOf(looksLike(at));
-      if (protection?.class === "kernel") continue;
-      const counts = isKept || protection?.from === "read and write";
-      if (!counts && (depth >= DEEPEST || (protection === undefined && !leadsOn(looksLike(name))))) continue;
-      const found = this.#look(at, depth + 1, counts);
+  #in(folder: Folder): OtherName | undefined {
+    for (const name of this.#namesIn(folder.path)) {
+      const found = this.#lookAt(name, folder);
       if (found !== undefined) return found;
     }
     return undefined;
+  }
+
+  #lookAt(name: BytePath, { path, depth, isKept }: Folder): OtherName | undefined {
+    if (!isKept && !mayCount(looksLike(name))) return undefined;
+    const at = join(path, name);
+    const protection = isKept ? undefined : protectionOf(looksLike(at));
+    if (protection?.class === "kernel") return undefined;
+    const counts = isKept || protection?.from === "read and write";
+    if (!counts && (depth >= DEEPEST || (protection === undefined && !leadsOn(looksLike(name))))) return undefined;
+    return this.#look(at, depth + 1, counts);
+  }
+
+  /** Each folder of it at any depth, and what links directly in it lead to elsewhere (`~/projects`, on another disk). */
+  *#inHome(home: BytePath): Generator<undefined, OtherName | undefined> {
+    const waiting = [home];
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      const folder = { path, depth: DEEPEST, isKept: false };
+      for (const entry of entriesIn(path)) {
+        this.#left -= 1;
+        const found = this.#lookAt(entry.name, folder) ?? this.#tooMany();
+        if (found !== undefined) return found;
+        const at = join(path, entry.name);
+        if (entry.isDirectory() && this.#mayHold(at)) waiting.push(at);
+        const elsewhere = path === home && entry.isSymbolicLink() ? this.#elsewhere(at, home) : undefined;
+        if (elsewhere !== undefined) waiting.push(elsewhere);
+      }
+      yield;
+    }
+    return undefined;
+  }
+
+  /** The folder that a link leads to; undefined where that is no other one than the home is, lies in, or holds. */
+  #elsewhere(link: BytePath, home: BytePath): BytePath | undefined {
+    try {
+      const [real, around] = [link, home].map((each) => realpathSync.native(asked(each), { encoding: "latin1" }));
+      if (real === undefined || around === undefined || liesIn(real, around) || liesIn(around, real)) return undefined;
+      return statsOf(real)?.isDirectory() === true && this.#mayHold(real) ? real : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #mayHold(folder: BytePath): boolean {
+    const name = looksLike(folder);
+    if (PACKAGES.test(name) || name === this.#places.folder || this.#places.except.includes(name)) return false;
+    const stats = statsOf(folder);
+    return stats !== undefined && this.#devices.has(stats.dev);
   }
 
   /** Takes it for one of those that are wanted, or for a folder to be looked through. Links are followed. */
@@ -159,6 +221,15 @@ class Search {
     } catch {
       return [];
     }
+  }
+}
+
+/** None of what is no folder, or nobody may list. */
+function entriesIn(folder: BytePath): Dirent[] {
+  try {
+    return readdirSync(asked(folder), { encoding: "latin1", withFileTypes: true });
+  } catch {
+    return [];
   }
 }
 

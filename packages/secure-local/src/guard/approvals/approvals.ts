@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { exactly } from "@secure-local/mcp/jsonrpc";
 import { AskError, type Context, McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import { type ApprovalNeed, approvalNeed, type LeadsTo } from "../../policy/decide-command.js";
-import { ledElsewhere, MOST_PATHS, pathsOfCall } from "../../policy/call-paths.js";
+import { boundPlaces, ledElsewhere, MOST_PATHS, pathsOfCall } from "../../policy/call-paths.js";
 import type { Policy, Remember } from "../../policy/policy.js";
 import type { Rule } from "../../policy/faults.js";
 import type { Deadline } from "../deadline.js";
@@ -341,7 +341,7 @@ class Case {
     this.#leads = leads;
     this.paths = pathsOfCall(guarded.terms.policy, call);
     const led = this.#led();
-    this.consent = { digest: digestOf(call, guarded, led), rules: rulesOf(need, call.taint, guarded) };
+    this.consent = { digest: digestOf(call, guarded, this.#bound()), rules: rulesOf(need, call.taint, guarded) };
     this.remember = this.paths !== undefined && canRemember(need.remember, guarded, led) ? need.remember : NOT_AT_ALL;
     const shown = {
       tool: call.tool,
@@ -368,11 +368,15 @@ class Case {
 
   /** Whether it is still the call that was asked about, and its paths lead to the same places. */
   isUnchanged(): boolean {
-    return digestOf(this.call, this.guarded, this.#led()) === this.consent.digest;
+    return digestOf(this.call, this.guarded, this.#bound()) === this.consent.digest;
   }
 
   #led(): BoundCall["led"] {
     return this.#leads === undefined ? [] : ledElsewhere(this.paths ?? [], this.#leads);
+  }
+
+  #bound(): BoundCall["led"] {
+    return this.#leads === undefined ? [] : boundPlaces(this.paths ?? [], this.#leads);
   }
 
   /** What the record says beside what every record of a call says. */
