@@ -201,8 +201,8 @@ export const defences = [
     name: "places of the program's own are judged by what they lead to",
     steps: ["homesLed"],
     file: "secure-local/src/capabilities/files/own-files.ts",
-    find: "const faults = ownPlaceFaults(policy, { namesOf: namesOfPlace, more });",
-    replace: "const faults = ownPlaceFaults(policy, { more });",
+    find: "const faults = ownPlaceFaults(policy, { namesOf: namesOfPlace });",
+    replace: "const faults = ownPlaceFaults(policy, {});",
   },
   {
     name: "a home is judged by what it leads to before each use",

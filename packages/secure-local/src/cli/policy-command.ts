@@ -4,7 +4,7 @@ import { basename, dirname, resolve } from "node:path";
 import { homedir } from "node:os";
 import { loadPolicy } from "../policy/load-policy.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
-import { ownPlaces, policyFile, reviewedTools, usualPolicyFile } from "./settings.js";
+import { policyFile, reviewedTools, usualPolicyFile } from "./settings.js";
 import {
   type Ask,
   askInTerminal,
@@ -80,7 +80,7 @@ export async function policyCheck(line: CommandLine, named: string | undefined):
   const file = named ?? policyFile(line);
   const policy = await loadPolicy(file);
   const { checkPlaces } = await import("../capabilities/files/own-files.js");
-  checkPlaces(policy, ownPlaces(line));
+  checkPlaces(policy);
   const { approvedNames } = await import("./server-state.js");
   const surroundings = { kindOf: kindOfPath, approved: await approvedNames(policy) };
   const remarks = reviewPolicy(policy, reviewedTools(policy), surroundings);

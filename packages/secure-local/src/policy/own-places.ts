@@ -70,8 +70,6 @@ interface Surroundings {
   readonly environment?: Environment;
   /** Default: a path has no name but its own, and nothing is looked at. */
   readonly namesOf?: NamesOfPlace;
-  /** Further places of the program's own: those that the command line names. */
-  readonly more?: readonly string[];
 }
 
 /** The lines of keys that name places of the program's own, for `ownPlaceFaults`. */
@@ -99,16 +97,13 @@ export function checkOwnPlaces(faults: Faults, policy: Policy, environment: Envi
  * What a sandbox may write must not hold what the guard itself goes by, and no grant what another sandbox's home is, nor a home what
  * is granted: each fault stands at the line of the grant and names the line of the other.
  */
-export function ownPlaceFaults(
-  policy: Policy,
-  { environment, namesOf = itself, more = [] }: Surroundings,
-): PolicyFault[] {
+export function ownPlaceFaults(policy: Policy, { environment, namesOf = itself }: Surroundings): PolicyFault[] {
   const faults: PolicyFault[] = [];
   const tell = ({ text, line = 1, column = 1 }: Rule, words: string): void =>
     void faults.push({ file: policy.file ?? "the built-in policy", line, column, message: `${text} ${words}` });
   const writable = writableGrants(policy);
   const seen = seenEverywhere(policy);
-  const places = [...ownPlaces(policy, environment ?? process.env, more), ...seen];
+  const places = [...ownPlaces(policy, environment ?? process.env), ...seen];
   const check = ({ holds, folders }: Grant, among: readonly Place[]): void => {
     const rules = among.map(({ what, path }) => ({ what, rule: firstOf(namesOf(path, folders), holds) }));
     const held = rules.filter(({ rule }) => rule !== undefined);
@@ -191,7 +186,7 @@ function firstOf(names: readonly string[], holds: Grant["holds"]): Rule | undefi
   return undefined;
 }
 
-function ownPlaces(policy: Policy, environment: Environment, more: readonly string[]): Place[] {
+function ownPlaces(policy: Policy, environment: Environment): Place[] {
   const { file, audit } = policy;
   const log = `the audit log${lineOf(policy, "audit.log_file")}`;
   const checkpoints = `the file of checkpoints${lineOf(policy, "audit.checkpoints")}`;
@@ -211,11 +206,7 @@ function ownPlaces(policy: Policy, environment: Environment, more: readonly stri
     })),
     { what: `this program's own code (${import.meta.dirname})`, path: import.meta.dirname },
   ];
-  const named = places.flatMap(({ what, path }) => (path ? [{ what, path }] : []));
-  const isNamed = (path: string): boolean =>
-    named.some((known) => known.path === path || known.path.startsWith(`${path}.`));
-  const others = more.map((path) => resolve(path)).filter((path) => !isNamed(path));
-  return [...named, ...others.map((path) => ({ what: `what this program keeps (${path})`, path }))];
+  return places.flatMap(({ what, path }) => (path ? [{ what, path }] : []));
 }
 
 /** A link that a program puts in such a place would be mounted over what every sandbox is made of. */

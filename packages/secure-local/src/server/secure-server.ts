@@ -240,7 +240,7 @@ export class SecureServer {
 
   /** What is known from the moment of the load on, before anything runs that could exchange a link or a value. */
   #remember(policy: Policy): void {
-    checkPlaces(policy, this.#own);
+    checkPlaces(policy);
     rememberSecrets(policy, this.#say);
     rememberBases(policy);
     rememberOwnFiles(policy, this.#own);

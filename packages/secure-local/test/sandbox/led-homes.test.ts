@@ -165,16 +165,4 @@ describe("what the program lives by", () => {
       }
     }
   });
-
-  it("and the command line names, too", async () => {
-    const policy = await parsePolicy(`version: "1.0"\n${GRANTS[2]?.(`${base}/proj`)}\n`, {
-      file: "/nowhere/policy.yaml",
-      environment: {},
-    });
-    symlinkSync("proj/cache", join(base, "keys"));
-    expect(() => checkPlaces(policy, [join(base, "keys/tokens.json")])).toThrow(
-      /what this program keeps \(.*keys\/tokens/,
-    );
-    expect(() => checkPlaces(policy, [join(base, "beside/tokens.json")])).not.toThrow();
-  });
 });

@@ -37,8 +37,8 @@ const MOST_FOUND = 64;
  * Compares, by all names that links and mounts give them, what the program lives by with what sandboxes of the policy write, and kept
  * homes with what is granted. @throws PolicyError where one lies in the other
  */
-export function checkPlaces(policy: Policy, more: readonly string[] = []): void {
-  const faults = ownPlaceFaults(policy, { namesOf: namesOfPlace, more });
+export function checkPlaces(policy: Policy): void {
+  const faults = ownPlaceFaults(policy, { namesOf: namesOfPlace });
   if (faults.length > 0) throw new PolicyError(faults);
 }
 
