@@ -136,14 +136,25 @@ function reachedBy(log: string, last: RecordLink | undefined): RecordLink {
 
 /** The folder, by the name the system has for it. */
 function folderFor(log: string, to: string): string {
-  makeFolder(resolve(to));
-  const folder = fs.realpathSync(to);
+  const folder = madeFolder(resolve(to));
   const wrong = (what: string): AuditError => new AuditError("io", folder, `${what}; name another folder.`);
   if (folder === fs.realpathSync(dirname(log))) throw wrong("the log itself lies there");
   if (fs.existsSync(join(folder, basename(log)))) throw wrong("there is a log of that name there");
   const [theirs, ours] = [linesOf(join(folder, basename(log))), linesOf(log)];
   if (theirs.some((line) => !ours.includes(line))) throw wrong("the archive of another log is there");
   return folder;
+}
+
+/** Makes the folder, but not those above it: a path that is misspelt, or a disk that is not mounted, would take the log away. */
+function madeFolder(path: string): string {
+  const [there, above] = [path, dirname(path)].map((each) => fs.statSync(each, { throwIfNoEntry: false }));
+  if (there !== undefined && !there.isDirectory()) throw new AuditError("io", path, "this is a file; name a folder.");
+  if (above?.isDirectory() !== true) {
+    const advice = "check the spelling, and that its disk is mounted, or make it";
+    throw new AuditError("io", path, `there is no folder ${dirname(path)}; ${advice}.`);
+  }
+  makeFolder(path);
+  return fs.realpathSync(path);
 }
 
 /** Copies a file durably, under its name when it is whole and as it was verified. One that is there already has to be the same. */

@@ -363,7 +363,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
   {
     name: "servers stop",
     usage: "NAME",
-    about: "End the processes of a server, and let no call start it until it is restarted",
+    about: "End a server in the processes that run now, until it is restarted; enabled: false keeps it off for good",
     options: [POLICY, "--json"],
     examples: [["servers stop notes", ""]],
   },

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import type { HttpServing } from "@secure-local/mcp/http";
 import type { Server } from "@secure-local/mcp/server";
 import { makeFolder } from "../audit/make-folder.js";
+import type { Rule } from "../policy/faults.js";
 import { NameMatcher } from "../policy/host-matcher.js";
 import type { Policy } from "../policy/policy.js";
 import { profiledPolicy } from "../policy/read-profiles.js";
@@ -53,10 +54,17 @@ export class ProfileServers implements FollowsPolicy {
   reload(policy: Policy): void {
     this.#whole.reload(policy);
     if (policy.profile !== undefined) return;
-    for (const [name, secure] of this.#profiles)
-      secure.reload(policy.profiles.has(name) ? profiledPolicy(policy, name) : nothingOf(policy, secure.policy));
+    for (const [name, secure] of this.#profiles) this.#reloadProfile(name, secure, policy);
     const fresh = [...policy.profiles.keys()].filter((name) => !this.#profiles.has(name));
     if (fresh.length > 0) this.#say(`profiles.${fresh.join(", profiles.")}: served after the next start of serve`);
+  }
+
+  #reloadProfile(name: string, secure: SecureServer, policy: Policy): void {
+    const wasGone = secure.policy.profile?.gone === true;
+    const isGone = !policy.profiles.has(name);
+    secure.reload(isGone ? nothingOf(policy, secure.policy) : profiledPolicy(policy, name));
+    if (isGone && !wasGone)
+      this.#say(`profiles.${name}: not in the policy any more; /mcp/${name} refuses everything until it is back`);
   }
 
   reloadFailed(reason: string): void {
@@ -91,12 +99,15 @@ export class ProfileServers implements FollowsPolicy {
   }
 }
 
+/** Its line is another one's by now. */
+const NOT_THERE: Rule = Object.freeze({ text: "built-in rule: a profile that is gone allows nothing" });
+
 /** What a profile that the policy has no more still allows. */
 function nothingOf(policy: Policy, { profile }: Policy): Policy {
   const none = new NameMatcher([]);
   return {
     ...policy,
-    profile: profile && { ...profile, servers: [], allowedTools: none },
+    profile: profile && { ...profile, rule: NOT_THERE, gone: true, servers: [], allowedTools: none },
     servers: new Map(),
     tools: { ...policy.tools, allowed: none },
     prompts: { ...policy.prompts, allowed: none },

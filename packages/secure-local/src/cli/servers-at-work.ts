@@ -106,7 +106,7 @@ export async function restartOne(line: CommandLine): Promise<number> {
   return ExitCode.Ok;
 }
 
-/** Until it is started again, by `servers restart` or in the console. */
+/** Until it is started again, by `servers restart` or in the console; what begins later knows nothing of it. */
 export async function stopOne(line: CommandLine): Promise<number> {
   const { policy, file } = await policyOf(line);
   const { name } = namedServer(policy, line.words, "stop");
@@ -114,11 +114,15 @@ export async function stopOne(line: CommandLine): Promise<number> {
   const pids = await controlServer(controlFolder(), { ask: "stop", policy: file, server: name });
   const again = `mcp-secure-local servers restart ${name}`;
   if (line.json) printJson({ stopped: pids });
-  else if (pids.length === 0) print(`Nothing runs by ${file}, so ${name} has nothing to stop.`);
-  else
+  else {
+    const [process, run] = pids.length === 1 ? ["process", "runs"] : ["processes", "run"];
     print(
-      `${name} is stopped in ${pids.length === 1 ? "process" : "processes"} ${pids.join(", ")}; start it again: ${again}`,
+      pids.length === 0
+        ? `Nothing runs by ${file}, so ${name} has nothing to stop; what begins later starts it.`
+        : `${name} is stopped in ${process} ${pids.join(", ")}, which ${run} now; what begins later starts it. Start it again: ${again}`,
     );
+    print(`To keep it off for good, write enabled: false into servers.${name} of ${file}.`);
+  }
   return ExitCode.Ok;
 }
 

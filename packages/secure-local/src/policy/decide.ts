@@ -8,6 +8,7 @@ import {
   type NamesPolicy,
   type NetworkPolicy,
   type Policy,
+  type ProfilePolicy,
   type ServerGrant,
 } from "./policy.js";
 import { segments } from "./path-matcher.js";
@@ -48,6 +49,7 @@ const TOO_MANY_MEMBERS: Rule = Object.freeze({ text: "built-in rule: few members
 const DOT_SEGMENT = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:$|[/\\?#]|%2f|%5c)/i;
 
 export function decide(policy: Policy, request: PolicyRequest): Decision {
+  if (policy.profile?.gone === true) return refusal(policy.profile.rule, goneWords(policy.profile));
   switch (request.kind) {
     case "tool":
       return decideTool(policy, request.name);
@@ -64,6 +66,12 @@ export function decide(policy: Policy, request: PolicyRequest): Decision {
     case "file":
       return decideFile(policy.filesystem, request.path, request.op);
   }
+}
+
+/** No line of the policy is to blame: what is to be mended is the profile itself, or what the client connects to. */
+export function goneWords({ name }: ProfilePolicy): string {
+  const advice = `put profiles.${name} back, or connect the client to another profile or the whole policy`;
+  return `The profile ${name} is not in the policy any more; ${advice}.`;
 }
 
 /** What the policy allows and its profile leaves out is refused by the profile's own line. */

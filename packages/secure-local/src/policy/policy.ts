@@ -412,6 +412,8 @@ export interface ProfilePolicy {
   readonly allowedTools: NameMatcher | undefined;
   /** `tools.denied`: stronger than `tools.allowed`. */
   readonly deniedTools: NameMatcher;
+  /** Taken out of the policy while it was served: it allows nothing any more. */
+  readonly gone?: true;
 }
 
 /** `menu` (ours): every tool in the list, or two that find and call the others. */

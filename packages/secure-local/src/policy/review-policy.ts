@@ -41,6 +41,7 @@ export function reviewPolicy(
     ...idleLimits(policy),
     ...openDoors(policy),
     ...emptyPaths(policy, kindOf),
+    ...missingParts(policy, kindOf),
     ...writableLaunches(policy, kindOf),
     ...unfetchedHosts(policy),
     ...secretsOfThisMachine(policy),
@@ -245,6 +246,24 @@ function emptyPaths({ filesystem }: Policy, kindOf: (path: string) => PathKind):
     if (kind === "nothing") return [{ rule, message: `there is no ${path} on this machine; check the spelling` }];
     if (kind !== "folder" || path !== pattern.replace(/\/$/, "")) return [];
     return [{ rule, message: `this names the folder only, and no file in it; write ${path}/** for all of it` }];
+  });
+}
+
+/** What a command, server or database cannot do without. */
+function missingParts({ commands, servers, databases }: Policy, kindOf: (path: string) => PathKind): Remark[] {
+  const programs = [...commands.allowed.values()];
+  const parts = [
+    ...programs.map(({ name, rule, executable }) => ({ name, rule, key: "executable", path: executable })),
+    ...[...programs, ...servers.values()].map(({ name, rule, workingDirectory }) => ({
+      ...{ name, rule, key: "working_directory", path: workingDirectory },
+    })),
+    ...[...databases.values()].map(({ name, rule, store }) => ({
+      ...{ name, rule, key: "file", path: store.kind === "sqlite" ? store.file : undefined },
+    })),
+  ];
+  return parts.flatMap(({ name, rule, key, path }) => {
+    if (path === undefined || kindOf(path) !== "nothing") return [];
+    return [{ rule, message: `the ${key} of "${name}", ${path}, is not on this machine; check the spelling` }];
   });
 }
 

@@ -1,7 +1,15 @@
 // Composes the product: the library's server, the guard around every request, and what the policy allows.
 import type { Client, ClientOptions } from "@secure-local/mcp/client";
 import type { RelayedCall, RelayedRead } from "@secure-local/mcp/gateway";
-import { type Call, type LoggingLevel, type Middleware, Server, type ToolResult } from "@secure-local/mcp/server";
+import { ErrorCode } from "@secure-local/mcp/jsonrpc";
+import {
+  type Call,
+  type LoggingLevel,
+  type Middleware,
+  RpcError,
+  Server,
+  type ToolResult,
+} from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { systemClock } from "../capabilities/clock.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
@@ -15,7 +23,7 @@ import type { TaintBook } from "../guard/taints.js";
 import type { Telemetry } from "../observe/open-telemetry.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { SubjectKind } from "../guard/compiled-policy.js";
-import { decide } from "../policy/decide.js";
+import { decide, goneWords } from "../policy/decide.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { hasControlGroups } from "../sandbox/control-group.js";
 import { type AnyTool, catalogueOf, type CatalogueOptions, Menu, unmetNeed } from "./catalogue.js";
@@ -150,6 +158,7 @@ export class SecureServer {
 
   /** What every request passes: the servers of the policy, telemetry, load shedding, the guard. */
   #useMiddleware({ policy, telemetry, admit }: SecureServerOptions): void {
+    if (policy.profile !== undefined) this.server.use(namesGoneProfile(() => this.policy));
     this.server.use(this.#menu.middleware);
     if (policy.servers.size > 0) {
       // Nothing is started for that; whoever asks before it is done waits the moment.
@@ -430,6 +439,26 @@ export class SecureServer {
     if (typeof errorId === "string") this.#guard.noteFault(errorId, details?.["error"]);
     if (level === "error") this.#say(cleanLine(message));
   }
+}
+
+/**
+ * For a profile that was taken out of the policy while it is served: with it go its servers, and all that they offer. Around everything
+ * else, since the guard says of these that they are unknown.
+ */
+function namesGoneProfile(current: () => Policy): Middleware {
+  return async (_call, next) => {
+    try {
+      return await next();
+    } catch (error) {
+      const { profile } = current();
+      if (profile?.gone !== true || !isUnknown(error)) throw error;
+      throw new RpcError(error.code, goneWords(profile));
+    }
+  };
+}
+
+function isUnknown(error: unknown): error is RpcError {
+  return error instanceof RpcError && error.code === ErrorCode.InvalidParams;
 }
 
 /** Puts the profile into every record of the server that serves it. */

@@ -3,7 +3,7 @@ import type { RelayedQuestion, RelayedWords, RelayFailure } from "@secure-local/
 import { ExactNumber, exactly, type JsonObject } from "@secure-local/mcp/jsonrpc";
 import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import { foldLetters } from "@secure-local/inspection/names";
-import type { ServerGrant } from "../policy/policy.js";
+import type { Policy, ServerGrant } from "../policy/policy.js";
 import { filesHint } from "./files-hint.js";
 import { networkHint } from "./network-hint.js";
 import { isPage, type LinkRules, safeLinks } from "./server-links.js";
@@ -42,13 +42,17 @@ export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links 
         said,
       }),
     answer: (answer, { kind, shown }) =>
-      hinted(grant, mapped(safeLinks(answer, links(), kind === "resource" ? shown : undefined), attributed)),
+      hinted(
+        grant,
+        mapped(safeLinks(answer, links(), kind === "resource" ? shown : undefined), attributed),
+        links().policy,
+      ),
     error: ({ code, message, data }, call, asked) => {
       const text = `${name}: ${said(message)}`;
       if (code === McpErrorCode.UrlElicitationRequired)
         return pagesAsked(grant, { message: text, data, call, asked }, { record, mayOpen, said });
       const told = data === undefined ? undefined : { server: name, data };
-      const hint = sandboxHint(grant, message);
+      const hint = sandboxHint(grant, message, links().policy);
       const below = hint === undefined ? "" : `\n${hint}`;
       return new RpcError(code, text + below, told);
     },
@@ -64,19 +68,19 @@ export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links 
 }
 
 /** What stands in the way of a server is its sandbox more often than its words say. */
-function sandboxHint(grant: ServerGrant, said: string): string | undefined {
-  return networkHint(grant, said) ?? filesHint(grant, said);
+function sandboxHint(grant: ServerGrant, said: string, { sandbox }: Policy): string | undefined {
+  return networkHint(grant, said) ?? filesHint(grant, said, sandbox.mode);
 }
 
 /** An answer that is an error, with what to do about it as a text of its own. */
-function hinted(grant: ServerGrant, answer: JsonObject): JsonObject {
+function hinted(grant: ServerGrant, answer: JsonObject, policy: Policy): JsonObject {
   const { isError, content } = answer;
   if (isError !== true || !Array.isArray(content)) return answer;
   const said = content.flatMap((block) => {
     const text: unknown = typeof block === "object" && block !== null ? Reflect.get(block, "text") : undefined;
     return typeof text === "string" ? [text] : [];
   });
-  const hint = sandboxHint(grant, said.join("\n"));
+  const hint = sandboxHint(grant, said.join("\n"), policy);
   return hint === undefined ? answer : { ...answer, content: [...content, { type: "text", text: hint }] };
 }
 

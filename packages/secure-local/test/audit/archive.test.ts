@@ -299,6 +299,18 @@ it("a log that was archived says which key is missing, and one that has all its 
   expect(await verifyAudit(its.log, without)).toMatchObject({ ok: true, records: COUNT });
 });
 
+it("is archived to no file, and to no folder of a path that is not there", async () => {
+  const its = await scene();
+  writeFileSync(its.to, "");
+  await expect(archived(its)).rejects.toThrow(`${its.to}: this is a file; name a folder.`);
+  const to = join(dirname(its.to), "unmounted", "archive");
+  await expect(archived({ ...its, to })).rejects.toThrow(
+    /there is no folder .*unmounted; check the spelling.*, or make it/,
+  );
+  expect(existsSync(dirname(to))).toBe(false);
+  expect(archivesOf(its.log).length).toBeGreaterThan(0);
+});
+
 it("audit archive moves what verifies, says where to, and leaves alone what does not", async () => {
   const home = temporaryFolder();
   const log = join(home, "state/mcp-secure-local/audit.log");

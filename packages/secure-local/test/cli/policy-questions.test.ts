@@ -145,6 +145,29 @@ describe("a policy that can be used but is not meant", () => {
   ])("%s", async (body, message) => expect((await remarks(body)).join("\n")).toContain(message));
 
   it.each([
+    ["commands: { allowed: [{ name: g, executable: /usr/bin/gitt }] }", 'the executable of "g", /usr/bin/gitt, is not'],
+    [
+      "commands: { allowed: [{ name: g, executable: /there, working_directory: /srv/projct }] }",
+      'the working_directory of "g", /srv/projct, is not',
+    ],
+    [
+      "servers: { s: { command: [/there], working_directory: /srv/projct } }",
+      'the working_directory of "s", /srv/projct, is not',
+    ],
+    ["databases: { d: { file: /srv/d.sqlite } }", 'the file of "d", /srv/d.sqlite, is not'],
+  ])("names what is not there: %s", async (body, message) => {
+    const kindOf = (path: string) => (path === "/there" ? "file" : "nothing");
+    const found = reviewPolicy(await parse(body), [], { kindOf }).map((each) => each.message);
+    expect(found).toContainEqual(expect.stringContaining(`${message} on this machine; check the spelling`));
+    expect(found.join("\n")).not.toContain("/there,");
+    expect(
+      reviewPolicy(await parse(body), [])
+        .map((each) => each.message)
+        .join("\n"),
+    ).not.toContain(message);
+  });
+
+  it.each([
     [
       "tools: { denied: [raed_file] }",
       'there is no tool "raed_file", so this stands against nothing; did you mean "read_file"?',

@@ -27,6 +27,42 @@ it.each([
   expect(filesHint(await grantOf({ url: "https://a.example" }), said)).toBeUndefined();
 });
 
+const READING = { command: ["/opt/memory"], filesystem: { readable_paths: ["/srv/notes/**"] } };
+const ONE_FILE = { command: ["/opt/memory"], filesystem: { allowed_paths: [PATH] } };
+it.each([
+  [NONE, `ENOENT: no such file or directory, open '${PATH}.c7.tmp'`],
+  [NONE, `EACCES: permission denied, open '${PATH}'`],
+  [NONE, `[Errno 2] No such file or directory: '${PATH}'`],
+  [NONE, `[Errno 13] Permission denied: '${PATH}'`],
+  [NONE, `open ${PATH}: no such file or directory`],
+  [SOME, `ENOENT: no such file or directory, open '${PATH}'`],
+  [ONE_FILE, `ENOENT: no such file or directory, open '${PATH}.c7.tmp'`],
+  [ONE_FILE, `ENOENT: no such file or directory, open '${PATH}'`],
+  [READING, "EACCES: permission denied, open '/srv/notes/a'"],
+])("names the key where a folder was not granted: %j %s", async (entry, said) => {
+  const path = /\/(?:home|srv)[^': ]+/.exec(said)![0];
+  expect(filesHint(await grantOf(entry), said)).toContain(
+    `If it is to write there, its owner adds the folder of ${path} to ${KEY}.`,
+  );
+});
+
+it.each([
+  [SOME, "ENOENT: no such file or directory, open '/srv/notes/missing'"],
+  [SOME, "EACCES: permission denied, open '/srv/notes/closed'"],
+  [READING, "ENOENT: no such file or directory, open '/srv/notes/missing'"],
+  [NONE, "ENOENT: no such file or directory, open '/usr/lib/missing'"],
+  [NONE, "ENOENT: no such file or directory, open '/tmp/missing'"],
+  [NONE, "ENOENT: no such file or directory, open 'missing'"],
+  [NONE, "spawn git ENOENT"],
+])("says nothing of what is not there, or closed, for another reason: %j %s", async (entry, said) => {
+  expect(filesHint(await grantOf(entry), said)).toBeUndefined();
+});
+
+it("does not blame a sandbox where there is none", async () => {
+  const said = `ENOENT: no such file or directory, open '${PATH}'`;
+  expect(filesHint(await grantOf(NONE), said, "none")).toBeUndefined();
+});
+
 it("names the key where no file is named, and says nothing of other words", async () => {
   expect(filesHint(await grantOf(NONE), "Read-only file system (os error 30)")).toContain(
     `the folder that it writes in to ${KEY}`,
@@ -36,7 +72,10 @@ it("names the key where no file is named, and says nothing of other words", asyn
 
 it("stands below an answer that is an error", async () => {
   const unused = { record: () => Promise.resolve(), mayAsk: () => Promise.resolve(), failed: () => undefined };
-  const words = serverWords(await grantOf(NONE), { ...unused, links: () => ({}) as never });
+  const words = serverWords(await grantOf(NONE), {
+    ...unused,
+    links: () => ({ policy: { sandbox: { mode: "required" } } }) as never,
+  });
   const content = [{ type: "text", text: `EROFS: read-only file system, open '${PATH}'` }];
   const answer = words.answer?.({ isError: true, content }, { kind: "tool", shown: "x" } as never);
   expect(answer).toEqual({

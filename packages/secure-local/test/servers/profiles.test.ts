@@ -96,7 +96,17 @@ it("takes from a profile what the policy takes from it while it runs, and all of
   house.write(POLICY.replace(/profiles:[^]*/, ""));
   served.child.kill("SIGHUP");
   await served.complained("is in force");
-  for (const name of ["notes__born", "notes__other", "calculate"]) expect(await ask(name)).not.toContain("did");
+  for (const name of ["notes__born", "notes__other", "calculate"])
+    expect(await ask(name)).toContain("The profile work is not in the policy any more");
+  const told = /profiles\.work: not in the policy any more/g;
+  expect(served.stderr.match(told)).toHaveLength(1);
+  served.child.kill("SIGHUP");
+  await expect.poll(() => served.stderr.match(/is in force/g)).toHaveLength(2);
+  expect(served.stderr.match(told)).toHaveLength(1);
+  house.write(POLICY);
+  served.child.kill("SIGHUP");
+  await expect.poll(() => served.stderr.match(/is in force/g)!.length).toBeGreaterThan(2);
+  expect(await ask("notes__born")).toContain('"text"');
 });
 
 it("gives each profile processes and rate limits of its own, and a new one its path with the next start", async () => {

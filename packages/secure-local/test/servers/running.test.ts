@@ -82,7 +82,11 @@ it("starts a server that a person stopped for no call, until it is started again
   await said(client, "notes__read");
   await stateOf("notes");
   const before = processesOf(notes);
-  expect((await house.run(["servers", "stop", "notes"])).stdout).toContain(String(client.child.pid));
+  const { stdout } = await house.run(["servers", "stop", "notes"]);
+  expect(stdout).toContain(
+    `notes is stopped in process ${client.child.pid}, which runs now; what begins later starts it.`,
+  );
+  expect(stdout).toContain(`write enabled: false into servers.notes of ${house.policy}`);
   await gone(before);
   expect(await said(client, "notes__read")).toMatch(/^Denied\..*a person stopped its server/s);
   expect(processesOf(notes)).toEqual([]);
@@ -93,6 +97,12 @@ it("starts a server that a person stopped for no call, until it is started again
   });
   await house.run(["servers", "restart", "notes"]);
   expect(await said(client, "notes__read")).toBe("did read");
+});
+
+it("says what keeps a server off where nothing runs that could be stopped", async () => {
+  const { stdout } = await house.run(["servers", "stop", "notes"]);
+  expect(stdout).toContain("notes has nothing to stop; what begins later starts it.");
+  expect(stdout).toContain(`write enabled: false into servers.notes of ${house.policy}`);
 });
 
 it("leaves a server alone that dies in each first call, says why and what to do, and keeps what it wrote", async () => {
