@@ -151,7 +151,9 @@ async function shoot(address) {
     if (screen === "audit") await page.getByRole("button", { name: "Verify every record" }).click();
     if (screen === "definitions") await page.getByRole("button", { name: "Start them" }).click();
     await page
-      .locator({ calls: ".steps", audit: ".verified", definitions: ".offering" }[screen] ?? "h2")
+      .locator(
+        { calls: ".steps", audit: 'h2:has-text("when it was verified")', definitions: ".offering" }[screen] ?? "h2",
+      )
       .first()
       .waitFor();
     const file = join(PICTURES, `console-${screen}.png`);
