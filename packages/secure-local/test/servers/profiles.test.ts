@@ -101,12 +101,12 @@ it("takes from a profile what the policy takes from it while it runs, and all of
   const told = /profiles\.work: not in the policy any more/g;
   expect(served.stderr.match(told)).toHaveLength(1);
   served.child.kill("SIGHUP");
-  await expect.poll(() => served.stderr.match(/is in force/g)).toHaveLength(2);
+  // The file may be noticed by itself beside the signal: then it is read once more.
+  await expect.poll(() => served.stderr.match(/is in force/g)?.length).toBeGreaterThanOrEqual(2);
   expect(served.stderr.match(told)).toHaveLength(1);
   house.write(POLICY);
   served.child.kill("SIGHUP");
-  await expect.poll(() => served.stderr.match(/is in force/g)!.length).toBeGreaterThan(2);
-  expect(await ask("notes__born")).toContain('"text"');
+  await expect.poll(() => ask("notes__born"), { timeout: 30_000 }).toContain('"text"');
 });
 
 it("gives each profile processes and rate limits of its own, and a new one its path with the next start", async () => {
