@@ -62,7 +62,7 @@ describe.skipIf(!hasWall())("a tree that is moved", () => {
     clearInterval(timer);
     expect(said).toBe("moved");
     // All of it takes more than half a second.
-    expect(longest).toBeLessThan(250);
+    expect(longest).toBeLessThan(1_000);
   });
 
   test.each(shapes)("and is too large is not judged at all: 10,100 %s", async (_, make) => {
