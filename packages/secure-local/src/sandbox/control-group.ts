@@ -1,13 +1,15 @@
 // Puts all processes of a sandbox into a control group of the kernel, where one may be made: it counts memory that processes share,
 // and the processes of root, which limits of a process do not.
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { WallLimits } from "./wall.js";
 
 const ROOT = "/sys/fs/cgroup";
 const PREFIX = "mcp-secure-local-";
-const NAME = /^mcp-secure-local-(\d+)-\d+$/;
+/** The process that made it, and what nobody else gives: in another container there may be a process of the same number. */
+const NAME = /^mcp-secure-local-(\d+)-[0-9a-f]+$/;
 const MIB = 1024 * 1024;
 /** Of all processes together, for each megabyte that one may use: what builds beside each other need, and files in memory. */
 export const SHARED_SHARE = 4;
@@ -30,7 +32,9 @@ export interface ControlGroup {
 }
 
 let known: readonly Hierarchy[] | undefined;
-let groups = 0;
+let hasMade = false;
+
+const newName = (): string => `${PREFIX}${process.pid}-${randomBytes(6).toString("hex")}`;
 
 /** Whether sandboxes are limited as a whole here: both their memory and their processes, or nothing. */
 export function hasControlGroups(): boolean {
@@ -41,7 +45,11 @@ export function hasControlGroups(): boolean {
 export function controlGroup(limits: WallLimits): ControlGroup | undefined {
   const key = `${limits.processes} ${limits.memoryMb}`;
   const at = idle.findIndex((each) => each.key === key);
-  const folders = at >= 0 ? idle.splice(at, 1)[0]!.folders : made(limits);
+  const kept = at >= 0 ? idle.splice(at, 1)[0]!.folders : undefined;
+  // Another process may have taken ours for gone, and it with it: from a container it sees other processes.
+  const isThere = kept?.every(isEmpty) === true;
+  if (kept !== undefined && !isThere) removeAll(kept, 1);
+  const folders = isThere ? kept : made(limits);
   if (folders === undefined) return undefined;
   const hold = (pid: number): void => {
     for (const folder of folders) putInto(folder, pid);
@@ -74,8 +82,9 @@ function isEmpty(folder: string): boolean {
 function made({ processes, memoryMb }: WallLimits): readonly string[] | undefined {
   const all = hierarchies();
   if (all.length === 0) return undefined;
-  if (groups === 0) process.once("exit", () => idle.forEach(({ folders }) => removeAll(folders, 1)));
-  const name = `${PREFIX}${process.pid}-${(groups += 1)}`;
+  if (!hasMade) process.once("exit", () => idle.forEach(({ folders }) => removeAll(folders, 1)));
+  hasMade = true;
+  const name = newName();
   const folders = [...new Set(all.map(({ folder }) => join(folder, name)))];
   const memory = String(memoryMb * SHARED_SHARE * MIB);
   try {
@@ -135,7 +144,7 @@ function find(): readonly Hierarchy[] {
 
 function isUsable({ folder, limit }: Hierarchy): boolean {
   sweep(folder);
-  const probe = join(folder, `${PREFIX}${process.pid}-0`);
+  const probe = join(folder, newName());
   try {
     mkdirSync(probe);
     if (!existsSync(join(probe, limit))) return false;

@@ -1,5 +1,5 @@
 // Limits of a sandbox as a whole, where the kernel lets this user make a control group; elsewhere none is made.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -63,6 +63,46 @@ test.skipIf(process.platform !== "linux")(
     expect(hasControlGroups()).toBe(ofFirst || ofSecond);
   },
 );
+
+test.skipIf(!hasControlGroups())("is made anew where one that was kept for who comes next has been removed", () => {
+  const limits = { ...LIMITS, processes: LIMITS.processes + 1 };
+  const before = new Set(groupsLeft());
+  controlGroup(limits)?.remove();
+  const kept = groupsLeft().filter((folder) => !before.has(folder));
+  expect(kept).not.toEqual([]);
+  // As a process does that takes the one that made it for gone: it sees other processes than we do.
+  for (const folder of kept) rmdirSync(folder);
+  const group = controlGroup(limits);
+  const child = spawn("sleep", ["60"]);
+  try {
+    group?.hold(child.pid ?? 0);
+    expect(readFileSync(`/proc/${child.pid}/cgroup`, "utf8")).toContain(`mcp-secure-local-${process.pid}-`);
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
+
+test.skipIf(!hasControlGroups())("takes none that another has made under a name that it could have given", () => {
+  const limits = { ...LIMITS, processes: LIMITS.processes + 2 };
+  const before = new Set(groupsLeft());
+  const first = controlGroup(limits);
+  const places = new Set(groupsLeft().flatMap((folder) => (before.has(folder) ? [] : [dirname(folder)])));
+  // As a process of the same number does in another container, or a second copy of the program in this one.
+  const names = Array.from({ length: 64 }, (_, number) => `mcp-secure-local-${process.pid}-${number + 1}`);
+  const foreign = [...places]
+    .flatMap((place) => names.map((name) => join(place, name)))
+    .filter((folder) => !existsSync(folder));
+  for (const folder of foreign) mkdirSync(folder);
+  try {
+    const second = controlGroup(limits);
+    expect(second).toBeDefined();
+    expect(foreign.filter((folder) => !existsSync(folder))).toEqual([]);
+    second?.remove();
+    first?.remove();
+  } finally {
+    for (const folder of foreign) if (existsSync(folder)) rmdirSync(folder);
+  }
+});
 
 test.skipIf(!hasControlGroups())(
   "has the limits of the policy, with room for the two processes of the wall itself",
