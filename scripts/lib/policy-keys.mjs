@@ -197,9 +197,9 @@ export const SECTIONS = {
   },
   approvals: {
     about:
-      "Which calls a person has to agree to. Every rule that fits counts: the shortest timeout, the narrowest memory, only those who may answer for all of them. No answer is a refusal.",
+      "Which calls a person has to agree to. Every rule that fits counts: the shortest timeout, the narrowest memory (a rule without `remember` remembers nothing), only those who may answer for all of them. No answer is a refusal.",
     example:
-      'approvals:\n  - approve: destructive\n  - approve: tainted\n  - approve: [write_file, "git_*"]\n    when: { path: "/etc/**", mode: "over*", force: true }\n    timeout: 60\n    remember: 10\n    answer_by: [client, terminal]',
+      'approvals:\n  - approve: destructive\n    remember: session\n  - approve: tainted\n  - approve: [write_file, "git_*"]\n    when: { path: "/etc/**", mode: "over*", force: true }\n    timeout: 60\n    remember: 10\n    answer_by: [client, terminal]',
     keys: {},
   },
   "approvals[]": {

@@ -189,8 +189,9 @@ export async function policyContext(policy: Policy, line: CommandLine): Promise<
 
 /** The built-in tools, and what the policy lacks for each. */
 export function reviewedTools(policy: Policy): KnownTool[] {
-  return [...knownCatalogue(policy).tools.values()].map(({ name, needs, input }) => ({
+  return [...knownCatalogue(policy).tools.values()].map(({ name, needs, input, annotations }) => ({
     name,
+    destructive: annotations.destructiveHint && !annotations.readOnlyHint,
     lack: unmetNeed(policy, needs),
     arguments: Object.keys((input["properties"] as object | undefined) ?? {}),
   }));

@@ -266,6 +266,11 @@ export function approvalNeed(policy: Policy, call: ApprovalCall): ApprovalNeed |
   };
 }
 
+/** Whether a rule's consent ends sooner than another's. */
+export function remembersLess({ remember }: ApprovalRule, than: ApprovalRule): boolean {
+  return span(remember) < span(than.remember);
+}
+
 function span(remember: Remember): number {
   if (remember.kind === "minutes") return remember.minutes;
   return remember.kind === "none" ? 0 : Infinity;

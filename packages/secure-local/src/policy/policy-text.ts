@@ -120,7 +120,7 @@ function approvals({ ask, writable }: PolicyChoices): string[] {
   return [
     comment,
     "approvals:",
-    "  - { approve: destructive }",
-    "  - { approve: [write_file, edit_file], remember: session }",
+    "  # remember: you may say that the very same call is not asked about again in that session.",
+    "  - { approve: destructive, remember: session }",
   ];
 }

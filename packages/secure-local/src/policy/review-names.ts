@@ -16,6 +16,8 @@ export interface KnownTool {
   readonly lack?: string | undefined;
   /** Names of its arguments; absent where nobody knows them. */
   readonly arguments?: readonly string[] | undefined;
+  /** Whether it may destroy. Default: nobody knows. */
+  readonly destructive?: boolean;
 }
 
 /** A tool or prompt of a server or plugin, as it was approved. */

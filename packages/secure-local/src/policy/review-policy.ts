@@ -1,5 +1,6 @@
 // Finds what is probably not meant in a policy that can be used: it allows nothing, or rules never count.
 import { decide, isMetadataHost } from "./decide.js";
+import { remembersLess } from "./decide-command.js";
 import type { EndpointRule } from "./host-matcher.js";
 import { didYouMean } from "./section.js";
 import { type ApprovedNames, type KnownTool, misnamed, type Remark, serverOf } from "./review-names.js";
@@ -38,6 +39,7 @@ export function reviewPolicy(
     ...hiddenHistories(policy),
     ...misnamed(policy, known, approved),
     ...openConditions(policy, known),
+    ...idleMemories(policy.approvals, known),
     ...idleLimits(policy),
     ...openDoors(policy),
     ...emptyPaths(policy, kindOf),
@@ -205,6 +207,28 @@ function openConditionsOf(
       rule,
       message: `no tool it names has an argument "${argument}", so nobody is asked${didYouMean(argument, names)}`,
     }));
+}
+
+/** Of all rules that fit a call the narrowest memory counts: another rule may leave nothing of what this one remembers. */
+function idleMemories(rules: readonly ApprovalRule[], known: readonly KnownTool[]): Remark[] {
+  return rules.flatMap((each) => {
+    const by = rules.find(
+      (other) => other.when.length === 0 && remembersLess(other, each) && fitsAllOf(other, each, known),
+    );
+    if (by === undefined) return [];
+    const message = `what "remember" says here never counts: ${at(by.rule)} fits the same calls and remembers less; write "remember" there as well`;
+    return [{ rule: each.rule, message }];
+  });
+}
+
+function fitsAllOf({ approve: wide }: ApprovalRule, { approve }: ApprovalRule, known: readonly KnownTool[]): boolean {
+  if (wide === "all" || wide === approve) return true;
+  if (typeof approve === "string" || wide === "tainted") return false;
+  return approve.rules.every(({ pattern }) => {
+    if (wide === "destructive") return known.some(({ name, destructive }) => name === pattern && destructive === true);
+    const [prefix, stem] = [pattern.endsWith("*"), pattern.replace(/\*$/, "")];
+    return wide.rules.some((other) => covers(other.pattern, stem, prefix));
+  });
 }
 
 /** Limits of tools that the policy does not allow. */

@@ -356,7 +356,7 @@ describe("policy init", () => {
     expect(
       ["edit_file", "web_fetch", "web_search"].map((name) => decide(policy, { kind: "tool", name }).allowed),
     ).toEqual([true, true, false]);
-    expect(policy.approvals).toHaveLength(2);
+    expect(policy.approvals).toHaveLength(1);
   });
 
   it("asks again where an answer cannot be used, and allows no file to be changed unless told", async () => {
