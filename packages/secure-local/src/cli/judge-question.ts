@@ -54,15 +54,44 @@ function askedAs(
 ): Omit<Parameters<typeof approvalNeed>[1], "leads"> | undefined {
   if (question.kind === "resource") return judgedUri(question.name);
   if (question.kind === "prompt") return judgedPrompt(question.name, question.arguments, policy);
-  if (question.kind !== "tool") return undefined;
-  const destructive = around.effects(question.name)?.destructive ?? true;
-  const { open, defaults } = around.inputs?.(question.name) ?? {};
-  return { tool: question.name, destructive, arguments: { ...defaults, ...question.arguments }, open };
+  const call = question.kind === "tool" ? question : toolFor(question);
+  if (call === undefined || (question.kind !== "tool" && !decide(policy, { kind: "tool", name: call.name }).allowed))
+    return undefined;
+  const destructive = around.effects(call.name)?.destructive ?? true;
+  const { open, defaults } = around.inputs?.(call.name) ?? {};
+  return { tool: call.name, destructive, arguments: { ...defaults, ...call.arguments }, open };
 }
 
-/** A host that is allowed is of use to nobody while no tool that fetches is. */
+type ToolCall = Pick<PolicyQuestion & { readonly kind: "tool" }, "name" | "arguments">;
+
+/** The call by which a client comes to such a thing; undefined where there is no tool for it. */
+function toolFor(question: PolicyQuestion): ToolCall | undefined {
+  switch (question.kind) {
+    case "command":
+      return { name: "run_command", arguments: { command: question.name, arguments: question.arguments } };
+    case "fetch":
+      return { name: "web_fetch", arguments: { url: question.url } };
+    case "file": {
+      const name = FILE_TOOLS[question.op];
+      return name === undefined ? undefined : { name, arguments: { path: question.path } };
+    }
+    default:
+      return undefined;
+  }
+}
+
+const FILE_TOOLS: Readonly<Partial<Record<FileOperation, string>>> = {
+  read: "read_file",
+  list: "list_directory",
+  write: "write_file",
+};
+
+/** A host or a command that is allowed is of use to nobody while no tool that reaches it is. */
 function notesOn(policy: Policy, question: PolicyQuestion): string[] {
-  if (question.kind !== "fetch" || policy.plugins.load.size > 0) return [];
+  if (policy.plugins.load.size > 0) return [];
+  if (question.kind === "command" && !decide(policy, { kind: "tool", name: "run_command" }).allowed)
+    return ["no tool that the policy allows runs commands; add run_command to tools.allowed for that"];
+  if (question.kind !== "fetch") return [];
   if (decide(policy, { kind: "tool", name: "web_fetch" }).allowed) return [];
   const searches = decide(policy, { kind: "tool", name: "web_search" }).allowed;
   const only = searches ? "web_search asks its search engine alone, and " : "";

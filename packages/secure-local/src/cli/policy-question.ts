@@ -12,6 +12,8 @@ export type PolicyQuestion =
   | { readonly kind: "command"; readonly name: string; readonly arguments: readonly string[] };
 
 const OPERATIONS: ReadonlySet<string> = new Set(["read", "write", "list", "delete"]);
+/** Each of them is about something; a tool of such a name is asked about as `tool NAME`. */
+const TAKES_ONE: ReadonlySet<string> = new Set([...OPERATIONS, "fetch", "prompt", "resource", "run"]);
 const TOOL: ReadonlySet<string> = new Set(["tool", "call"]);
 const USAGE =
   'name a call, as in web_search \'{"query":"x"}\', fetch URL, read PATH, write PATH, run COMMAND ARGUMENT…, prompt NAME [ARGUMENTS] or resource URI';
@@ -22,7 +24,8 @@ const USAGE =
  */
 export function readQuestion(words: readonly string[]): PolicyQuestion {
   const [first, second, ...rest] = words;
-  if (first === undefined || (first === "run" && second === undefined)) throw new UsageError(USAGE);
+  if (first === undefined || (second === undefined && (TOOL.has(first) || TAKES_ONE.has(first))))
+    throw new UsageError(USAGE);
   if (TOOL.has(first) && second !== undefined) return toolQuestion(second, rest);
   if (second === undefined || second.trimStart().startsWith("{")) return toolQuestion(first, words.slice(1));
   if (first === "run") return { kind: "command", name: second, arguments: rest };

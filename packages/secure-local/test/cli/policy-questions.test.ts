@@ -59,8 +59,8 @@ describe("what is said of a call", () => {
       unknown: () => undefined,
       judge: (path, op) => rules.judge(path, op),
     };
-    const { verdict, steps, need } = judgeQuestion(policy, readQuestionText(text), around);
-    return { verdict, rule: need?.rules[0]?.text ?? steps.at(-1)!.decision.rule.text, steps: steps.length };
+    const { verdict, steps, need, notes } = judgeQuestion(policy, readQuestionText(text), around);
+    return { verdict, rule: need?.rules[0]?.text ?? steps.at(-1)!.decision.rule.text, steps: steps.length, notes };
   };
   const body = `network: { allowed_endpoints: [{ host: a.example }, { host: b.example, ports: [80] }], dns_allowlist: [a.example, c.example], allowed_ranges: ["10.0.0.0/8"] }
 filesystem: { readable_paths: ["/r/**"], allowed_paths: ["/w/**"], denied_paths: [/w/deep] }
@@ -103,6 +103,41 @@ approvals: [{ approve: [write_file], when: { path: "/w/keep/**" } }]
   ])("%s: %s by %s", async (text, wanted, rule) => {
     expect(await verdict(body, text)).toMatchObject({ verdict: wanted, rule });
   });
+
+  it.each([
+    ["run git log", 'run_command {"command": "git", "arguments": ["log"]}', "run_command"],
+    ["write /w/a", 'write_file {"path": "/w/a"}', "write_file"],
+    ["read /r/a", 'read_file {"path": "/r/a"}', "read_file"],
+    ["fetch https://a.example/x", 'web_fetch {"url": "https://a.example/x"}', "web_fetch"],
+  ])("%s: a person is asked as for %s", async (thing, call, tool) => {
+    const open = `network: { allowed_endpoints: [{ host: a.example }], dns_allowlist: [a.example] }
+filesystem: { readable_paths: ["/r/**"], allowed_paths: ["/w/**"] }
+commands: { allowed: [{ name: git, executable: /usr/bin/git, arguments: [{ fixed: log }] }] }
+`;
+    const rule = tool === "write_file" || tool === "run_command" ? "destructive" : tool;
+    for (const approve of [rule, "all", `[${tool}]`, "[other]"]) {
+      const asks = `${open}tools: { allowed: [${tool}] }\napprovals: [{ approve: ${approve === tool ? `[${tool}]` : approve} }]\n`;
+      const said = await verdict(asks, thing);
+      expect(said).toMatchObject({ verdict: (await verdict(asks, call)).verdict });
+      expect(said.verdict).toBe(approve === "[other]" ? "allowed" : "approval");
+      // Nobody is asked about what no tool does.
+      const idle = `${open}tools: { allowed: [other] }\napprovals: [{ approve: ${approve === tool ? `[${tool}]` : approve} }]\n`;
+      expect((await verdict(idle, thing)).verdict).toBe("allowed");
+    }
+  });
+
+  it("a command that no tool runs is said to be so", async () => {
+    const commands = "commands: { allowed: [{ name: git, executable: /usr/bin/git, arguments: [{ fixed: log }] }] }\n";
+    const notes = async (tool: string) =>
+      (await verdict(`${commands}tools: { allowed: [${tool}] }\n`, "run git log")).notes;
+    expect(await notes("calculate")).toEqual([expect.stringContaining("add run_command to tools.allowed")]);
+    expect(await notes("run_command")).toEqual([]);
+  });
+
+  it.each(["read", "write", "list", "delete", "fetch", "run", "prompt", "resource", "tool", "call"])(
+    "%s alone is no question",
+    (word) => expect(() => readQuestion([word])).toThrow("name a call"),
+  );
 
   it.skipIf(process.platform === "win32")("follows links as they are now", async () => {
     const folder = temporaryFolder();
