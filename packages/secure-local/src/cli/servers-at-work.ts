@@ -11,6 +11,7 @@ import type { ServerHealth } from "../server/server-health.js";
 import { serverLaunch } from "../server/server-launch.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { changeableIn } from "./failure.js";
+import type { Controlled } from "../control/control-client.js";
 import { lateAudit } from "./open-audit.js";
 import { controlFolder, pluginFolders, policyFile } from "./settings.js";
 import { complain, ExitCode, print, printJson, tell } from "./terminal.js";
@@ -93,37 +94,54 @@ function shownLaunch({ launch }: ServerGrant): string {
 
 /** In everything that runs by this policy. */
 export async function restartOne(line: CommandLine): Promise<number> {
-  const { policy, file } = await policyOf(line);
-  const { name } = namedServer(policy, line.words, "restart");
-  const { controlServer } = await import("../control/control-client.js");
-  const pids = await controlServer(controlFolder(), { ask: "restart", policy: file, server: name });
-  if (line.json) printJson({ restarted: pids });
-  else if (pids.length === 0) print(`Nothing runs by ${file}, so ${name} has nothing to restart.`);
-  else
-    print(
-      `${name} is ended in ${pids.length === 1 ? "process" : "processes"} ${pids.join(", ")}; the next call starts it.`,
-    );
-  return ExitCode.Ok;
+  const { name, file, done, unanswered } = await controlled(line, "restart");
+  if (line.json) printJson({ restarted: done, unanswered });
+  else if (done.length > 0) print(`${name} is ended in ${processes(done)}; the next call starts it.`);
+  else if (unanswered.length === 0) print(`Nothing runs by ${file}, so ${name} has nothing to restart.`);
+  return toldOfSilence(line, unanswered);
 }
 
 /** Until it is started again, by `servers restart` or in the console; what begins later knows nothing of it. */
 export async function stopOne(line: CommandLine): Promise<number> {
-  const { policy, file } = await policyOf(line);
-  const { name } = namedServer(policy, line.words, "stop");
-  const { controlServer } = await import("../control/control-client.js");
-  const pids = await controlServer(controlFolder(), { ask: "stop", policy: file, server: name });
+  const { name, file, done, unanswered } = await controlled(line, "stop");
   const again = `mcp-secure-local servers restart ${name}`;
-  if (line.json) printJson({ stopped: pids });
+  if (line.json) printJson({ stopped: done, unanswered });
   else {
-    const [process, run] = pids.length === 1 ? ["process", "runs"] : ["processes", "run"];
-    print(
-      pids.length === 0
-        ? `Nothing runs by ${file}, so ${name} has nothing to stop; what begins later starts it.`
-        : `${name} is stopped in ${process} ${pids.join(", ")}, which ${run} now; what begins later starts it. Start it again: ${again}`,
-    );
+    const run = done.length === 1 ? "runs" : "run";
+    if (done.length > 0)
+      print(
+        `${name} is stopped in ${processes(done)}, which ${run} now; what begins later starts it. Start it again: ${again}`,
+      );
+    else if (unanswered.length === 0)
+      print(`Nothing runs by ${file}, so ${name} has nothing to stop; what begins later starts it.`);
     print(`To keep it off for good, write enabled: false into servers.${name} of ${file}.`);
   }
-  return ExitCode.Ok;
+  return toldOfSilence(line, unanswered);
+}
+
+async function controlled(
+  line: CommandLine,
+  ask: "restart" | "stop",
+): Promise<Controlled & { readonly name: string; readonly file: string }> {
+  const { policy, file } = await policyOf(line);
+  const { name } = namedServer(policy, line.words, ask);
+  const { controlServer } = await import("../control/control-client.js");
+  return { name, file, ...(await controlServer(controlFolder(), { ask, policy: file, server: name })) };
+}
+
+function processes(pids: readonly number[]): string {
+  return `${pids.length === 1 ? "process" : "processes"} ${pids.join(", ")}`;
+}
+
+/** Whoever gives no answer may do what was asked yet. */
+function toldOfSilence({ json }: CommandLine, unanswered: readonly number[]): number {
+  if (unanswered.length === 0) return ExitCode.Ok;
+  const many = unanswered.length > 1;
+  if (!json)
+    print(
+      `No answer came from ${processes(unanswered)}: ${many ? "they may" : "it may"} be busy and do it yet. Look with: mcp-secure-local servers list`,
+    );
+  return ExitCode.Failed;
 }
 
 /** Lines of a log that are shown: a screen or two. */

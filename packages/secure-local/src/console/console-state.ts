@@ -168,7 +168,7 @@ export class ConsoleState {
 
   /** Has the processes of a policy start one of its servers anew, or end it. @returns their ids */
   async control(asked: Parameters<typeof controlServer>[1]): Promise<readonly number[]> {
-    const done = await controlServer(this.#options.controlFolder, asked);
+    const { done } = await controlServer(this.#options.controlFolder, asked);
     await this.lookAtServers();
     return done;
   }

@@ -10,8 +10,10 @@ import { controlLine, type ControlAnswers, type ControlRequest } from "./control
 export const SOCKET_SUFFIX: string = ".run";
 /** Characters of an answer: the reviews of a hundred plugins. */
 const MAX_ANSWER = 16 * 1024 * 1024;
-/** Milliseconds a server has for its answer: it is on this machine, and may be busy with a call. */
-const PATIENCE_MS = 2_000;
+/** Milliseconds a server has for its answer: it is on this machine, and may be busy for some seconds while it starts others. */
+const PATIENCE_MS = 10_000;
+/** The same until a server of its policy has ended: those are given time to end by themselves. */
+const ENDED_MS = 30_000;
 /** Servers asked at once: more than anybody runs. */
 const MAX_SERVERS = 64;
 
@@ -21,22 +23,28 @@ export async function runningServers(folder: string): Promise<RunningServer[]> {
   return states.filter((state) => state !== undefined).sort((a, b) => a.since - b.since || a.pid - b.pid);
 }
 
-/**
- * Has every server of this person that runs by a policy start one of its servers anew, or end it.
- * @returns the ids of the processes that did
- */
+/** The ids of the processes that did what was asked, and of those that gave no answer: they may do it yet. */
+export interface Controlled {
+  readonly done: readonly number[];
+  readonly unanswered: readonly number[];
+}
+
+/** Has every server of this person that runs by a policy start one of its servers anew, or end it. */
 export async function controlServer(
   folder: string,
   { ask, policy, server }: { readonly ask: "restart" | "stop"; readonly policy: string; readonly server: string },
-): Promise<number[]> {
-  const done: number[] = [];
-  for (const name of socketsIn(folder)) {
+): Promise<Controlled> {
+  const each = socketsIn(folder).map(async (name): Promise<Partial<Record<keyof Controlled, number>>> => {
     const path = join(folder, name);
     const state = await stateAt(path);
-    if (state?.policy.file === undefined || resolve(state.policy.file) !== resolve(policy)) continue;
-    if ((await asked<typeof ask>(path, { ask, server })) === true) done.push(state.pid);
-  }
-  return done;
+    if (state === undefined) return fs.existsSync(path) ? { unanswered: Number.parseInt(name, 10) } : {};
+    if (state.policy.file === undefined || resolve(state.policy.file) !== resolve(policy)) return {};
+    const answer = await asked<typeof ask>(path, { ask, server }, ENDED_MS);
+    if (answer === undefined) return { unanswered: state.pid };
+    return answer ? { done: state.pid } : {};
+  });
+  const all = await Promise.all(each);
+  return { done: all.flatMap(({ done = [] }) => done), unanswered: all.flatMap(({ unanswered = [] }) => unanswered) };
 }
 
 /** The names of control sockets, of at most 64 servers. */
@@ -67,12 +75,13 @@ async function stateAt(path: string): Promise<RunningServer | undefined> {
 function asked<A extends keyof ControlAnswers>(
   path: string,
   question: Extract<ControlRequest, { ask: A }>,
+  patienceMs = PATIENCE_MS,
 ): Promise<ControlAnswers[A] | undefined> {
   return new Promise((done) => {
     const server = connect(path, () => server.write(controlLine(question)));
     let text = "";
     server.setEncoding("utf8");
-    server.setTimeout(PATIENCE_MS, () => server.destroy());
+    server.setTimeout(patienceMs, () => server.destroy());
     server.on("data", (piece: string) => {
       text += piece;
       if (text.length > MAX_ANSWER) server.destroy();
