@@ -72,15 +72,22 @@ function sandboxHint(grant: ServerGrant, said: string, { sandbox }: Policy): str
   return networkHint(grant, said) ?? filesHint(grant, said, sandbox.mode);
 }
 
-/** An answer that is an error, with what to do about it as a text of its own. */
+/** Many servers report what went wrong as a plain answer, in a sentence that begins so. */
+const REPORTS = /^\W*(?:[\w.]*(?:error|exception|failure)|failed|could not|couldn't|cannot|can't|unable)\b/i;
+/** Characters of such a report; what is longer holds more than that. */
+const LONGEST_REPORT = 1_000;
+
+/** An answer that is an error, or reports one, with what to do about it as a text of its own. */
 function hinted(grant: ServerGrant, answer: JsonObject, policy: Policy): JsonObject {
   const { isError, content } = answer;
-  if (isError !== true || !Array.isArray(content)) return answer;
+  if (!Array.isArray(content)) return answer;
   const said = content.flatMap((block) => {
     const text: unknown = typeof block === "object" && block !== null ? Reflect.get(block, "text") : undefined;
     return typeof text === "string" ? [text] : [];
   });
-  const hint = sandboxHint(grant, said.join("\n"), policy);
+  const text = said.join("\n");
+  if (isError !== true && !(text.length <= LONGEST_REPORT && REPORTS.test(text))) return answer;
+  const hint = sandboxHint(grant, text, policy);
   return hint === undefined ? answer : { ...answer, content: [...content, { type: "text", text: hint }] };
 }
 

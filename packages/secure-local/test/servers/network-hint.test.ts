@@ -62,7 +62,7 @@ describe("what a server says that reaches nobody", () => {
 describe("the hint stands", () => {
   const unused = { record: () => Promise.resolve(), mayAsk: () => Promise.resolve(), failed: () => undefined };
 
-  it("below an error, below an answer that is one, and in why a server does not come up", async () => {
+  it("below an error, below an answer that is one or reports one, and in why a server does not come up", async () => {
     const grant = await grantOf(NONE);
     const words = serverWords(grant, {
       ...unused,
@@ -76,7 +76,14 @@ describe("the hint stands", () => {
       isError: true,
       content: [...content, { type: "text", text: expect.stringContaining(HINT) }],
     });
-    expect(words.answer?.({ content }, shown)).toEqual({ content });
+    expect(words.answer?.({ content }, shown)).toEqual({
+      content: [...content, { type: "text", text: expect.stringContaining(HINT) }],
+    });
+    // Of what was found, and not what happened, nothing is told.
+    for (const text of ["3 issues: fetch failed, …", `Error: fetch failed${" as said".repeat(200)}`])
+      expect(words.answer?.({ content: [{ type: "text", text }] }, shown)).toEqual({
+        content: [{ type: "text", text }],
+      });
     expect(whyNot(new Error("it exited: fetch failed"), grant)).toContain(HINT);
   });
 
