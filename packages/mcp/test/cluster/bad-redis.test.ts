@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { IoRedisLike } from "../../src/redis/door.js";
-import { redisCluster, type RedisClusterOptions } from "../../src/redis/redis-stores.js";
+import { redisCluster, redisStores, type RedisClusterOptions } from "../../src/redis/redis-stores.js";
 import { serveHttp } from "../../src/serve/http.js";
 import { testServer } from "../http/http-fixture.js";
 import { KEY } from "./cluster-fixture.js";
@@ -20,6 +20,11 @@ async function refusal(target: string | IoRedisLike, options: Partial<RedisClust
     expect(message).not.toContain("\n");
     return message;
   }
+}
+
+/** What a machine that does much else does to a process: nothing of it runs for longer than Redis is waited for. */
+function heldUp(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_100);
 }
 
 /** A client that answers INFO with these facts. */
@@ -77,6 +82,18 @@ describe("a Redis that says of itself", () => {
 });
 
 describe.runIf(hasRedis)("a Redis server", () => {
+  it("is not taken for away by a process that was held up itself, at its start or later", async () => {
+    const { url } = await startRedis();
+    const stores = redisStores(url, { key: KEY });
+    const opening = stores.open("one", { keys: ["k"] });
+    heldUp();
+    await opening;
+    onTestFinished(() => stores.close());
+    const asked = stores.sessions.get("none");
+    heldUp();
+    expect(await asked).toBeUndefined();
+  });
+
   it("that has no rights for us", async () => {
     const redis = await startRedis();
     redis.cli("acl", "setuser", "few", "on", ">pw", "~*", "+@connection", "+info", "+get", "+eval", "+time");
