@@ -1,21 +1,34 @@
 // `npm run bench -- scale`: what sharing over Redis costs, and what it keeps. Counts are exact; times are ratios within this run.
-import { fork } from "node:child_process";
-import { readdirSync } from "node:fs";
-import { execFileSync, spawn } from "node:child_process";
-import { randomBytes, randomInt } from "node:crypto";
-import { once } from "node:events";
-import { Agent, request } from "node:http";
-import { connect as dial, createServer } from "node:net";
-import { fileURLToPath } from "node:url";
+import { randomInt } from "node:crypto";
 import { keysOf } from "../packages/mcp/dist/cluster/member.js";
 import { RedisStores } from "../packages/mcp/dist/redis/redis-stores.js";
+import { CHURN_MINUTES, churn } from "./scale/churn.mjs";
+import {
+  agent,
+  at,
+  children,
+  cpuOf,
+  ECHO,
+  effectsOf,
+  KEY,
+  LANES,
+  measured,
+  META,
+  openSession,
+  pick,
+  post,
+  redisClock,
+  redisTrip,
+  row,
+  send,
+  startMembers,
+  startRedis,
+  STATELESS,
+  stop,
+  warmOf,
+} from "./scale/fleet.mjs";
+import { killed } from "./scale/kills.mjs";
 import { beatCosts, between, predicted, seeded } from "./scale/simulation.mjs";
-
-const KEY = randomBytes(32).toString("base64");
-const MEMBER = fileURLToPath(new URL("scale/member.mjs", import.meta.url));
-const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-const STATELESS = "2026-07-28";
-const children = new Set();
 
 /** Returns the exit code: 0, or 1 where something was lost, doubled or let through. */
 export async function main(argv) {
@@ -187,54 +200,6 @@ async function memory({ redis }) {
   ];
 }
 
-async function killed({ redis, kills, faults }) {
-  let errors = 0;
-  let done = 0;
-  let inFlight = 0;
-  let longest = 0;
-  for (let kill = 0; kill < kills; kill++) {
-    const members = await startMembers(3, redis.url, "");
-    const ids = [];
-    for (let n = 0; n < 12; n++) ids.push(await openSession(pick(members).port));
-    const alive = [...members];
-    const load = { over: false };
-    const lanes = ids.map(async (session, lane) => {
-      for (let n = 0; !load.over; n++) {
-        const headers = { "mcp-session-id": session, "mcp-protocol-version": "2025-11-25" };
-        const begun = performance.now();
-        try {
-          const { error } = await post(pick(alive).port, { jsonrpc: "2.0", id: lane * 1e6 + n, ...ECHO }, headers);
-          if (error === undefined) done++;
-          else errors++;
-        } catch {
-          errors++;
-        }
-        longest = Math.max(longest, performance.now() - begun);
-      }
-    });
-    await pause(300);
-    const [victim] = alive.splice(0, 1);
-    inFlight += ids.length;
-    victim.child.kill("SIGKILL");
-    await pause(5_000);
-    load.over = true;
-    await Promise.all(lanes);
-    for (const id of ids) {
-      const headers = { "mcp-session-id": id, "mcp-protocol-version": "2025-11-25" };
-      const { error } = await post(pick(alive).port, { jsonrpc: "2.0", id: 1, ...ECHO }, headers).catch((e) => ({
-        error: e,
-      }));
-      if (error !== undefined) faults.push(`C5: a session did not go on: ${JSON.stringify(error)}`);
-    }
-    await stop(alive);
-  }
-  if (errors > inFlight) faults.push(`C5: ${errors} errors, at most ${inFlight} calls were in flight`);
-  return [
-    `C5 kill -9 of one of 3 under load, ${kills} times: ${done} calls answered, ${errors} errors ` +
-      `(at most ${inFlight}, one a session in flight), longest ${Math.round(longest)} ms (lease 3000)`,
-  ];
-}
-
 async function streams({ redis, faults }) {
   const members = await startMembers(3, redis.url, "");
   const trip = await redisTrip(redis);
@@ -270,46 +235,6 @@ async function streams({ redis, faults }) {
 function eventsIn(text) {
   const blocks = text.split("\n\n").filter((block) => block.includes("id: "));
   return blocks.map((block) => ({ id: /^id: (.*)$/m.exec(block)[1], data: /^data: (.*)$/m.exec(block)?.[1] ?? "" }));
-}
-
-/** Minutes by default; `--minutes 30` for the figure. */
-const CHURN_MINUTES = 2;
-
-async function churn({ redis, minutes, faults }) {
-  const members = await startMembers(3, redis.url, "");
-  const ids = [];
-  await inLanes(10_000, async () => ids.push(await openSession(pick(members).port)));
-  const sample = async () => ({
-    rss: (await told(members)).reduce((sum, each) => sum + each.memory, 0) / 2 ** 20,
-    files: members.reduce((sum, { child }) => sum + readdirSync(`/proc/${child.pid}/fd`).length, 0),
-    keys: Number(redis.cli("dbsize")),
-  });
-  const until = performance.now() + minutes * 60_000;
-  const samples = [];
-  let failed = 0;
-  for (let n = 0; performance.now() < until; n++) {
-    await inLanes(500, async () => {
-      const at = randomInt(ids.length);
-      const headers = { "mcp-session-id": ids[at], "mcp-protocol-version": "2025-11-25" };
-      if (randomInt(20) > 0) {
-        const { error } = await post(pick(members).port, { jsonrpc: "2.0", id: n, ...ECHO }, headers);
-        if (error !== undefined && error.code !== -32600) failed++;
-        return;
-      }
-      const [gone] = ids.splice(at, 1, await openSession(pick(members).port));
-      await send(pick(members).port, undefined, { ...headers, "mcp-session-id": gone }, "DELETE");
-    });
-    samples.push(await sample());
-  }
-  await stop(members);
-  if (failed > 0) faults.push(`C9: ${failed} calls failed`);
-  // The first third is when engines and guests settle.
-  const [early, late] = [samples[Math.floor(samples.length / 3)], samples.at(-1)];
-  const grown = (part) => `${early[part].toFixed(0)} to ${late[part].toFixed(0)}`;
-  return [
-    `C9 10000 sessions, 3 processes, ${minutes} minutes with churn: ${grown("rss")} MB, ${grown("files")} descriptors, ` +
-      `${grown("keys")} keys, ${failed} calls failed`,
-  ];
 }
 
 async function growth({ redis, calls }) {
@@ -367,144 +292,3 @@ const CASES = {
   ...{ C1: stateless, C2: sessions, C3: streams, C4: questions, C5: killed, C7: limits },
   ...{ C8: memory, C9: churn, C10: growth },
 };
-
-const META = {
-  "io.modelcontextprotocol/protocolVersion": STATELESS,
-  "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
-  "io.modelcontextprotocol/clientCapabilities": { elicitation: {} },
-};
-const ECHO = { method: "tools/call", params: { name: "echo", arguments: { text: "hello" } } };
-/** Calls before what is measured, for each process: an engine that is not warm yet costs several times as much. */
-const WARM = 500;
-const warmOf = (members) => WARM * members.length;
-const LANES = 16;
-
-async function measured(members, calls, send) {
-  await inLanes(warmOf(members), (n) => send(n));
-  const before = await cpuOf(members);
-  const times = [];
-  await inLanes(calls, async (n) => {
-    const begun = performance.now();
-    const { error } = await send(warmOf(members) + n);
-    if (error !== undefined) throw new Error(JSON.stringify(error));
-    times.push(performance.now() - begun);
-  });
-  return { cpu: (await cpuOf(members)) - before, times };
-}
-
-async function inLanes(count, work) {
-  let next = 0;
-  const lane = async () => {
-    while (next < count) await work(next++);
-  };
-  await Promise.all(Array.from({ length: LANES }, lane));
-}
-
-function row(what, calls, cpu, times, more) {
-  const rate = Math.round(calls / cpu);
-  return `${what}: ${rate} calls a CPU second, p50 ${at(times, 0.5).toFixed(2)} ms, p99 ${at(times, 0.99).toFixed(2)} ms ${more}`;
-}
-
-function at(times, share) {
-  const sorted = [...times].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
-}
-
-const pick = (list) => list[randomInt(list.length)];
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-async function startMembers(count, redis, limited) {
-  const prefix = `b${randomBytes(4).toString("hex")}`;
-  const starting = Array.from({ length: count }, async (_, n) => {
-    const child = fork(MEMBER, [redis, prefix, `m${n}`, KEY, limited]);
-    children.add(child);
-    const [{ port }] = await once(child, "message");
-    return { child, port };
-  });
-  return Promise.all(starting);
-}
-
-async function told(members) {
-  return Promise.all(
-    members.map(async ({ child }) => {
-      child.send("tell");
-      return (await once(child, "message"))[0];
-    }),
-  );
-}
-
-const cpuOf = async (members) => (await told(members)).reduce((sum, { cpu }) => sum + (cpu.user + cpu.system) / 1e6, 0);
-const effectsOf = async (members) => (await told(members)).reduce((sum, { effects }) => sum + effects, 0);
-
-async function stop(members) {
-  await Promise.all(
-    members.map(async ({ child }) => {
-      child.kill("SIGKILL");
-      await once(child, "exit");
-      children.delete(child);
-    }),
-  );
-}
-
-async function openSession(port) {
-  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "bench", version: "1" } };
-  const { headers } = await send(port, { jsonrpc: "2.0", id: 0, method: "initialize", params }, {});
-  return headers["mcp-session-id"];
-}
-
-const post = async (port, body, headers) => JSON.parse((await send(port, body, headers)).text);
-
-function send(port, body, headers, method = "POST") {
-  return new Promise((resolve, reject) => {
-    const all = { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers };
-    const asked = request({ port, host: "127.0.0.1", path: "/mcp", method, agent, headers: all }, (reply) => {
-      let text = "";
-      reply.setEncoding("utf8");
-      reply.on("data", (chunk) => (text += chunk));
-      reply.on("end", () => resolve({ text, headers: reply.headers }));
-      reply.on("error", reject);
-    });
-    asked.on("error", reject);
-    asked.end(body === undefined ? undefined : JSON.stringify(body));
-  });
-}
-
-async function startRedis() {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address();
-  server.close();
-  const child = spawn("redis-server", ["--port", String(port), "--bind", "127.0.0.1", "--save", ""], {
-    stdio: "ignore",
-  });
-  children.add(child);
-  for (;;) {
-    const socket = dial(port, "127.0.0.1");
-    const there = await new Promise((resolve) =>
-      socket.on("connect", () => resolve(true)).on("error", () => resolve(false)),
-    );
-    socket.destroy();
-    if (there) break;
-    await pause(20);
-  }
-  const cli = (...args) => execFileSync("redis-cli", ["-p", String(port), ...args], { encoding: "utf8" }).trim();
-  return { url: `redis://127.0.0.1:${port}`, cli };
-}
-
-async function redisClock(stores) {
-  const { nodes } = await stores.beat("clock", "tcp://127.0.0.1:1");
-  return [performance.now(), nodes];
-}
-
-async function redisTrip({ url }) {
-  const stores = new RedisStores(url, { keys: keysOf(KEY), prefix: "trip" });
-  await stores.open("trip", { keys: ["k"] });
-  const times = [];
-  for (let n = 0; n < 500; n++) {
-    const begun = performance.now();
-    await stores.sessions.get("none");
-    times.push(performance.now() - begun);
-  }
-  await stores.close();
-  return at(times, 0.5);
-}

@@ -37,6 +37,11 @@ const GATEWAY_TARGETS = ["stdio", "http"].map((upstream) => ({
   args: [file("gateway.mjs"), upstream],
   leavesOut: () => false,
 }));
+const BALANCED_TARGETS = [3, 10].map((count) => ({
+  name: `balanced-${count}`,
+  args: [file("balanced.mjs"), String(count)],
+  leavesOut: () => false,
+}));
 
 /**
  * Runs the leg, every target and set at the same time, each against a process of its own. Resolves to one result for each
@@ -49,6 +54,13 @@ export function serverLeg(only) {
 /** The same with the fixture behind the gateway. */
 export function gatewayLeg(only) {
   return runAll(GATEWAY_TARGETS, only);
+}
+
+/** The same with the fixture in several processes behind a balancer. One after the other: they are many processes. */
+export async function balancedLeg(only) {
+  const results = [];
+  for (const target of BALANCED_TARGETS) results.push(...(await runAll([target], only)));
+  return results;
 }
 
 async function runAll(targets, only) {

@@ -112,7 +112,7 @@ export class ServerConversation implements ConnectionHandler {
       case "notifications/progress":
         return void this.connection.progress(params["progressToken"], params);
       case "notifications/roots/list_changed":
-        if (this.#session !== undefined) this.#session.roots = undefined;
+        this.forgetRoots();
         return this.#core.notified(message, carrier);
       default:
         this.#core.notified(message, carrier);
@@ -142,6 +142,11 @@ export class ServerConversation implements ConnectionHandler {
 
   closed(): void {
     this.#onClosed?.();
+  }
+
+  /** The client has other roots now. */
+  forgetRoots(): void {
+    if (this.#session !== undefined) this.#session.roots = undefined;
   }
 
   /** Asks the client of a session whether it is there; false when no answer came in time. Never rejects. */

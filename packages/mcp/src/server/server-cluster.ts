@@ -12,9 +12,9 @@ export type News = CoreNews | SessionNews;
 export type SessionNews =
   /** The facts of a session are others now, or it has ended. */
   | { readonly kind: "session"; readonly session: string; readonly ended: boolean }
-  /** The client of a session has given up a request, which any process may serve. */
+  /** The client of a session has given up a request, which any process may serve, or has other roots, which any may remember. */
   | {
-      readonly kind: "notifications/cancelled";
+      readonly kind: "notifications/cancelled" | "$/cancelRequest" | "notifications/roots/list_changed";
       readonly session: string;
       readonly principal?: string | undefined;
       readonly params: JsonObject;

@@ -1,5 +1,5 @@
 // Several members of one server behind a balancer that knows nothing, for tests.
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { type Agent, createServer, request as httpRequest, type Server as HttpServer } from "node:http";
 import { Agent as HttpAgent } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -31,11 +31,18 @@ export interface ClusterOptions extends ServeHttpOptions {
   readonly server?: (member: number) => Server;
   /** How each shares. Default: in memory. */
   readonly shareOf?: (member: number) => Share;
+  /** Requests go to members at random. Default: to each in turn. */
+  readonly random?: boolean;
+  /** Is given what ends each part. Default: it ends with the test. */
+  readonly later?: Later;
 }
+
+/** Takes what is to be done at the end. */
+export type Later = (ending: () => unknown) => void;
 
 /** Starts members and the balancer in front of them; all end with the test. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const { count = 3, server = () => testServer({ report: () => undefined }), shareOf = inMemory(), ...rest } = options;
+  const { count = 3, server = plainServer, shareOf = inMemory(), random, later = onTestFinished, ...rest } = options;
   const servers: Server[] = [];
   const members: HttpServing[] = [];
   for (let member = 0; member < count; member++) {
@@ -47,13 +54,16 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       limits: { drainMs: 50 },
       share: shareOf(member),
     });
-    onTestFinished(() => serving.close());
+    later(() => serving.close());
     servers.push(one);
     members.push(serving);
   }
-  const balancer = await startBalancer(members.map(({ url }) => Number(new URL(url).port)));
+  const ports = members.map(({ url }) => Number(new URL(url).port));
+  const balancer = await startBalancer(ports, { random: random === true, later });
   return { ...balancer, servers, members };
 }
+
+const plainServer = (): Server => testServer({ report: () => undefined });
 
 /** Members of this process, which share in memory. */
 export function inMemory(options: Partial<ShareOptions> = {}): (member: number) => Share {
@@ -61,19 +71,22 @@ export function inMemory(options: Partial<ShareOptions> = {}): (member: number) 
   return (member) => shareOver(stores, { key: KEY, node: `m${member}`, ...options });
 }
 
-/** A round robin over ports: every request, also of one connection, goes to the next one. */
-export async function startBalancer(ports: readonly number[]): Promise<Pick<Cluster, "url" | "routed" | "to">> {
+/** A round robin over ports, or any of them at random: every request by itself, also of one connection. */
+export async function startBalancer(
+  ports: readonly number[],
+  { random = false, later = onTestFinished }: { readonly random?: boolean; readonly later?: Later } = {},
+): Promise<Pick<Cluster, "url" | "routed" | "to">> {
   let next = 0;
   let plan: readonly number[] = ports.map((_, at) => at);
   const routed: number[] = [];
   const agent = new HttpAgent({ keepAlive: true });
   const server = createServer((request, response) => {
-    const member = plan[next++ % plan.length] as number;
+    const member = plan[random ? randomInt(plan.length) : next++ % plan.length] as number;
     routed.push(member);
     pass(request, response, { port: ports[member] as number, agent });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => end(server, agent));
+  later(() => end(server, agent));
   const { port } = server.address() as AddressInfo;
   const to = (...members: number[]): void => {
     plan = members;

@@ -1,5 +1,6 @@
 // Sessions of one process that others serve from their facts: what runs where, what finds its way back, and what ends with the session.
 import { describe, expect, it, onTestFinished } from "vitest";
+import { connect } from "../../src/serve/connect.js";
 import { call, gate, JSON_TYPES, messages, OpenStream, post, session, testServer } from "../http/http-fixture.js";
 import { startCluster } from "./cluster-fixture.js";
 
@@ -76,6 +77,30 @@ describe("a session of another process", () => {
     cluster.to(2);
     await one.post({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } });
     expect(await ended.opened).toBe("given up at 1");
+  });
+
+  it("has its roots asked for anew wherever they were remembered, once the client has others", async () => {
+    const server = () => {
+      const made = testServer({ report: () => undefined });
+      made.tool("folders", { run: async (_, ctx) => (await ctx.roots()).map(({ uri }) => uri).join() });
+      return made;
+    };
+    const cluster = await startCluster({ server });
+    cluster.to(0);
+    const client = await connect(cluster.url, {
+      revision: "2025-11-25",
+      verdicts: false,
+      roots: [{ uri: "file:///a" }],
+    });
+    onTestFinished(() => client.close());
+    const folders = async (member: number): Promise<string> => {
+      cluster.to(member);
+      return ((await client.call("folders")).content[0] as { text: string }).text;
+    };
+    for (const member of [0, 1, 2]) expect(await folders(member)).toBe("file:///a");
+    cluster.to(2);
+    client.setRoots([{ uri: "file:///b" }]);
+    for (const member of [0, 1, 2]) await expect.poll(() => folders(member)).toBe("file:///b");
   });
 
   it("keeps to the log level that it sets at its own process", async () => {

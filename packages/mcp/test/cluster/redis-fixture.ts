@@ -31,12 +31,20 @@ export interface StartedRedis {
 }
 
 /** Starts a server of its own on a port of the system's choice; ends with the test. */
-export async function startRedis(...settings: string[]): Promise<StartedRedis> {
+export function startRedis(...settings: string[]): Promise<StartedRedis> {
+  return startRedisFor(onTestFinished, ...settings);
+}
+
+/** The same, ended by what is given to `later`. */
+export async function startRedisFor(
+  later: (ending: () => unknown) => void,
+  ...settings: string[]
+): Promise<StartedRedis> {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "redis-"));
   const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "no"];
   const child = spawn("redis-server", [...args, ...settings], { stdio: "ignore" });
-  onTestFinished(async () => {
+  later(async () => {
     child.kill("SIGCONT");
     await killed(child);
     rmSync(folder, { recursive: true, force: true });

@@ -3,21 +3,20 @@ import { fileURLToPath } from "node:url";
 import { serveStdio } from "@secure-local/mcp/stdio";
 import { everythingServer } from "../../../../examples/everything/server.mjs";
 
-export function contractServer() {
+/** `counts`: of calls that hang, where several processes serve as one. */
+export function contractServer(counts = { started: 0, aborted: 0 }) {
   const server = everythingServer({ report: () => undefined });
-  let started = 0;
-  let aborted = 0;
   server.tool("hang", {
     run: (_args, ctx) =>
       new Promise((_resolve, reject) => {
-        started++;
+        counts.started++;
         ctx.signal.addEventListener("abort", () => {
-          aborted++;
+          counts.aborted++;
           reject(ctx.signal.reason);
         });
       }),
   });
-  server.tool("hung", { run: () => ({ started, aborted }) });
+  server.tool("hung", { run: () => ({ ...counts }) });
   server.tool("later", {
     input: {
       type: "object",

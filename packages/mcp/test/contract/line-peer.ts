@@ -12,7 +12,7 @@ export interface Wire {
   readonly closed: Promise<unknown>;
 }
 
-export type Revision = "2025-11-25" | "2026-07-28";
+export type Revision = "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28";
 
 export class LinePeer {
   readonly messages: Message[] = [];

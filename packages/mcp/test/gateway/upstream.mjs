@@ -8,9 +8,19 @@ const PAGE = 4;
 const NAME = { name: { type: "string" } };
 const SAMPLE = { messages: [{ role: "user", content: { type: "text", text: "Capital of France?" } }], maxTokens: 10 };
 
-export function newUpstream() {
+/** What the processes of an upstream have in common: how often each tool was called, and the gate of the one that is held. */
+export function upstreamState() {
+  let release;
+  const released = new Promise((resolve) => {
+    release = resolve;
+  });
+  return { counts: {}, release, released };
+}
+
+/** `state`: where several serve as one. */
+export function newUpstream(state = upstreamState()) {
   const server = newServer({ name: "upstream", limits: { pageSize: PAGE } });
-  const counts = {};
+  const { counts, release, released } = state;
   server.use((call, next) => {
     const name = call.method === "tools/call" ? call.params.name : undefined;
     // A retry of the stateless era goes on with the call it belongs to.
@@ -50,10 +60,6 @@ export function newUpstream() {
       await context.progress(1, 2);
       return "long work";
     },
-  });
-  let release;
-  const released = new Promise((resolve) => {
-    release = resolve;
   });
   server.tool("hold", {
     run: (_given, { signal }) =>

@@ -30,7 +30,14 @@ const ANYWHERE: ReadonlySet<unknown> = new Set([
   "completion/complete",
 ]);
 
-const CANCELLED = "notifications/cancelled";
+const ROOTS = "notifications/roots/list_changed";
+
+/** What a client says that concerns whichever processes serve its session. */
+type Said = "notifications/cancelled" | "$/cancelRequest" | typeof ROOTS;
+
+function isSaid(method: unknown): method is Said {
+  return method === "notifications/cancelled" || method === "$/cancelRequest" || method === ROOTS;
+}
 
 interface Guest {
   readonly session: HttpSession;
@@ -91,22 +98,26 @@ export class GuestSessions {
     return session === undefined || session.principal !== principal ? undefined : session;
   }
 
-  /** The client of a session gives a request up, and nobody knows which process serves that. */
-  cancelled(exchange: HttpExchange, session: string, value: unknown): void {
-    if (!isJsonObject(value) || value["method"] !== CANCELLED || !isJsonObject(value["params"])) return;
-    const news = { kind: CANCELLED, session, principal: exchange.principal, params: value["params"] } as const;
+  /** The client of a session gives a request up, or has other roots, and nobody knows which processes that concerns. */
+  said(exchange: HttpExchange, session: string, value: unknown): void {
+    if (!isJsonObject(value) || !isSaid(value["method"])) return;
+    const { method: kind, params = {} } = value;
+    if (!isJsonObject(params)) return;
+    const news = { kind, session, principal: exchange.principal, params };
     this.hear(news);
     this.#cluster.tell(news);
   }
 
   hear(news: News): void {
     if (news.kind === "all") for (const guest of this.#guests.values()) guest.changed = true;
-    if (news.kind !== "session" && news.kind !== CANCELLED) return;
+    if (news.kind !== "session" && !isSaid(news.kind)) return;
     const guest = this.#guests.get(news.session);
     if (guest === undefined) return;
-    if (news.kind === CANCELLED) {
+    if (news.kind !== "session") {
       if (guest.session.principal !== news.principal) return;
-      const message = { jsonrpc: "2.0", method: CANCELLED, params: news.params };
+      // The session's own process hears it too, and alone tells the program.
+      if (news.kind === ROOTS) return guest.conversation.forgetRoots();
+      const message = { jsonrpc: "2.0", method: news.kind, params: news.params };
       guest.conversation.connection.deliver(message, guest.session);
     } else if (news.ended) {
       this.#guests.delete(news.session);

@@ -118,7 +118,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     if (cluster === undefined || exchange.relayed === true) return this.#take(exchange, value);
     const session = exchange.header("mcp-session-id");
     if (session !== undefined) {
-      this.#guests?.cancelled(exchange, session, value);
+      this.#guests?.said(exchange, session, value);
       const node = answeredNode(value);
       const here = (): void => this.#take(exchange, value);
       if (node === cluster.node) return here();
