@@ -7,7 +7,6 @@ import {
   agent,
   at,
   children,
-  cpuOf,
   ECHO,
   effectsOf,
   KEY,
@@ -27,6 +26,7 @@ import {
   stop,
   warmOf,
 } from "./scale/fleet.mjs";
+import { history } from "./scale/history.mjs";
 import { killed } from "./scale/kills.mjs";
 import { beatCosts, between, predicted, seeded } from "./scale/simulation.mjs";
 
@@ -35,6 +35,8 @@ export async function main(argv) {
   const calls = Number(argv[argv.indexOf("--calls") + 1] || 6_000);
   const minutes = Number(argv[argv.indexOf("--minutes") + 1] || CHURN_MINUTES);
   const kills = Number(argv[argv.indexOf("--kills") + 1] || 5);
+  const operations = Number(argv[argv.indexOf("--operations") + 1] || 20_000);
+  const seconds = Number(argv[argv.indexOf("--seconds") + 1] || 900);
   const only = argv.includes("--only") ? argv[argv.indexOf("--only") + 1].split(",") : Object.keys(CASES);
   const unknown = only.find((name) => !(name in CASES));
   if (unknown !== undefined) {
@@ -45,7 +47,8 @@ export async function main(argv) {
   const redis = await startRedis();
   try {
     for (const name of only)
-      for (const line of await CASES[name]({ redis, calls, kills, minutes, faults })) console.log(line);
+      for (const line of await CASES[name]({ redis, calls, kills, minutes, operations, seconds, faults }))
+        console.log(line);
   } finally {
     for (const child of children) child.kill("SIGKILL");
     agent.destroy();
@@ -290,5 +293,5 @@ async function growth({ redis, calls }) {
 
 const CASES = {
   ...{ C1: stateless, C2: sessions, C3: streams, C4: questions, C5: killed, C7: limits },
-  ...{ C8: memory, C9: churn, C10: growth },
+  ...{ C8: memory, C9: churn, C10: growth, history },
 };

@@ -67,11 +67,14 @@ export async function startMembers(count, redis, limited) {
 /** A prefix nobody else has. */
 export const newPrefix = () => `b${randomBytes(4).toString("hex")}`;
 
-/** Starts one process that shares. `env`: what its part of the bench reads. */
-export async function startMember(redis, prefix, node, { limited = "", env = {} } = {}) {
+/** Starts one process that shares. `env`: what its part of the bench reads; `heard`: told what it says before it is there. */
+export async function startMember(redis, prefix, node, { limited = "", env = {}, heard = () => undefined } = {}) {
   const child = fork(MEMBER, [redis, prefix, node, KEY, limited], { env: { ...process.env, ...env } });
   children.add(child);
-  const [{ port }] = await once(child, "message");
+  const port = await new Promise((resolve, reject) => {
+    child.on("message", (message) => (message.port === undefined ? heard(message) : resolve(message.port)));
+    child.once("exit", (code) => reject(new Error(`${node} ended with ${code}`)));
+  });
   return { child, port, node };
 }
 
@@ -84,7 +87,8 @@ export async function told(members) {
   );
 }
 
-export const cpuOf = async (members) => (await told(members)).reduce((sum, { cpu }) => sum + (cpu.user + cpu.system) / 1e6, 0);
+export const cpuOf = async (members) =>
+  (await told(members)).reduce((sum, { cpu }) => sum + (cpu.user + cpu.system) / 1e6, 0);
 export const effectsOf = async (members) => (await told(members)).reduce((sum, { effects }) => sum + effects, 0);
 
 export async function stop(members) {
@@ -139,7 +143,7 @@ export async function startRedis() {
     await pause(20);
   }
   const cli = (...args) => execFileSync("redis-cli", ["-p", String(port), ...args], { encoding: "utf8" }).trim();
-  return { url: `redis://127.0.0.1:${port}`, cli };
+  return { url: `redis://127.0.0.1:${port}`, cli, child };
 }
 
 export async function redisClock(stores) {

@@ -38,7 +38,7 @@ export interface ClusterOptions extends ServeHttpOptions {
 }
 
 /** Takes what is to be done at the end. */
-export type Later = (ending: () => unknown) => void;
+export type Later = (ending: () => void | Promise<void>) => void;
 
 /** Starts members and the balancer in front of them; all end with the test. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {

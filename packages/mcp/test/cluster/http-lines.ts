@@ -5,7 +5,7 @@ import type { Open } from "../contract/transports.js";
 import { contractServer } from "../contract/contract-server.mjs";
 import { LinePeer, type Revision, type Wire } from "../contract/line-peer.js";
 import type { Message } from "../support/stub-transport.js";
-import { inMemory, KEY, startCluster } from "./cluster-fixture.js";
+import { inMemory, KEY, type Later, startCluster } from "./cluster-fixture.js";
 
 const STATELESS = "2026-07-28";
 const STREAMABLE: readonly Revision[] = ["2025-03-26", "2025-06-18", "2025-11-25", STATELESS];
@@ -36,8 +36,8 @@ function overSse(count: number): Open {
 }
 
 async function start(count: number): Promise<{ readonly url: string; end(): Promise<void> }> {
-  const closing: (() => unknown)[] = [];
-  const later = (ending: () => unknown): void => void closing.push(ending);
+  const closing: Parameters<Later>[0][] = [];
+  const later: Later = (ending) => void closing.push(ending);
   const counts = { started: 0, aborted: 0 };
   // Over Redis where there is one, so that what is shared goes over its wire too; each member with connections of its own.
   const redis = hasRedis ? await startRedisFor(later) : undefined;

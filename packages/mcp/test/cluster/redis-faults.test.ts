@@ -1,5 +1,5 @@
 // A Redis that is slow, full, or hands its keys over while calls run: every call is answered once, and what fails says so.
-import { type AddressInfo, connect as dial, createServer } from "node:net";
+import { type AddressInfo, connect as dial, createServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Client } from "../../src/client/client.js";
 import { redisCluster } from "../../src/redis/redis-stores.js";
@@ -18,7 +18,8 @@ interface Counted {
   client(revision: string): Promise<Client>;
 }
 
-async function counted(url: string): Promise<Counted> {
+async function counted(target: string | ((member: number) => string)): Promise<Counted> {
+  const url = typeof target === "string" ? () => target : target;
   const effects: string[] = [];
   const input = { type: "object", properties: { id: { type: "string" } }, required: ["id"] } as const;
   const server = () => {
@@ -35,7 +36,7 @@ async function counted(url: string): Promise<Counted> {
   };
   const own = prefix();
   const rate = { perSecond: 10_000, burst: 10_000 };
-  const shareOf = (n: number) => redisCluster(url, { key: KEY, prefix: own, node: `m${n}` });
+  const shareOf = (n: number) => redisCluster(url(n), { key: KEY, prefix: own, node: `m${n}` });
   const cluster = await startCluster({ server, shareOf, rate });
   const client = async (revision: string): Promise<Client> => {
     const elicit = () => ({ action: "accept", content: { sure: true } }) as const;
@@ -61,15 +62,31 @@ async function callAll(client: Client, tool: string, ids: readonly string[]): Pr
 
 const ids = (name: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${name}-${n}`);
 
-/** A way to a port that can be made slow. */
-async function slowWay(port: number): Promise<{ readonly port: number; delayMs: number }> {
-  const way = { port: 0, delayMs: 0 };
+interface Way {
+  readonly port: number;
+  delayMs: number;
+  /** Ends its connections, and takes none, until it is mended. */
+  cut(): void;
+  mend(): void;
+}
+
+/** A way to a port that can be made slow, or be cut. */
+async function wayTo(port: number): Promise<Way> {
+  const sockets = new Set<Socket>();
+  let whole = true;
+  const cut = (): void => {
+    whole = false;
+    for (const socket of sockets) socket.destroy();
+  };
+  const way = { port: 0, delayMs: 0, cut, mend: () => void (whole = true) };
   const server = createServer((near) => {
+    if (!whole) return void near.destroy();
     const far = dial(port, "127.0.0.1");
     for (const [from, to] of [
       [near, far],
       [far, near],
     ] as const) {
+      sockets.add(from);
       from.on("data", (chunk: Buffer) => void setTimeout(() => to.write(chunk), way.delayMs));
       from.on("close", () => to.destroy());
       from.on("error", () => to.destroy());
@@ -79,6 +96,12 @@ async function slowWay(port: number): Promise<{ readonly port: number; delayMs: 
   onTestFinished(() => void server.close());
   way.port = (server.address() as AddressInfo).port;
   return way;
+}
+
+/** Processes whose lease has not ended. */
+function leasesOf(redis: StartedRedis): number {
+  const key = redis.cli("--scan", "--pattern", "*:n}:until");
+  return Number(redis.cli("zcount", key, String(Date.now()), "+inf"));
 }
 
 /** Moves every slot in use of the first and the last server to the one between, key by key, as resharding does. */
@@ -109,7 +132,7 @@ describe.runIf(hasRedis)("a Redis", () => {
     LONG,
     async () => {
       const redis = await startRedis();
-      const way = await slowWay(redis.port);
+      const way = await wayTo(redis.port);
       const { client, effects } = await counted(`redis://127.0.0.1:${way.port}`);
       const clients = await Promise.all(REVISIONS.map(client));
       // Half of it on the way there, half on the way back.
@@ -148,6 +171,50 @@ describe.runIf(hasRedis)("a Redis", () => {
       const after = await callAll(stateless as Client, "sure", ids("after", 3));
       expect(after).toHaveLength(3);
       expect(effects.toSorted()).toEqual([...ids("before", 3), ...full, ...parked, ...after].toSorted());
+    },
+  );
+
+  it(
+    "that one process alone cannot reach, which the others can: its calls go on, and none runs twice, then or after",
+    LONG,
+    async () => {
+      const redis = await startRedis();
+      const ways = await Promise.all([0, 1, 2].map(() => wayTo(redis.port)));
+      const { client, effects, cluster } = await counted((n) => `redis://127.0.0.1:${ways[n]?.port}`);
+      const clients = await Promise.all(REVISIONS.map(client));
+      // A session of each process, which each process has met.
+      const sessions: Client[] = [];
+      for (const owner of [0, 1, 2]) {
+        cluster.to(owner);
+        sessions.push(await client("2025-11-25"));
+        cluster.to(0, 1, 2);
+        await callAll(sessions[owner] as Client, "sure", ids(`before${owner}`, 3));
+      }
+      const all = [...clients, ...sessions];
+      const callRound = async (name: string): Promise<readonly string[]> =>
+        (
+          await Promise.all(
+            all.flatMap((each, n) => [
+              callAll(each, "once", ids(`${name}-once${n}`, 4)),
+              callAll(each, "sure", ids(`${name}-sure${n}`, 2)),
+            ]),
+          )
+        ).flat();
+      const answered = [...effects];
+      ways[1]?.cut();
+      // For longer than a lease: by then the directory names it no more.
+      const gone = (): boolean => leasesOf(redis) === 2;
+      answered.push(...(await callRound("cut")));
+      await expect.poll(gone, LONG).toBe(true);
+      answered.push(...(await callRound("lapsed")));
+      ways[1]?.mend();
+      await expect.poll(() => leasesOf(redis), LONG).toBe(3);
+      const after = await callRound("after");
+      expect(after).toHaveLength(30);
+      expect(new Set(effects).size).toBe(effects.length);
+      for (const id of [...answered, ...after]) expect(effects).toContain(id);
+      // What has to be asked of Redis first, such as whose a session is, may be refused meanwhile; most is not.
+      expect(answered.length).toBeGreaterThan(9 + 30);
     },
   );
 

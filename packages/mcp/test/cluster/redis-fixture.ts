@@ -37,7 +37,7 @@ export function startRedis(...settings: string[]): Promise<StartedRedis> {
 
 /** The same, ended by what is given to `later`. */
 export async function startRedisFor(
-  later: (ending: () => unknown) => void,
+  later: (ending: () => void | Promise<void>) => void,
   ...settings: string[]
 ): Promise<StartedRedis> {
   const port = await freePort();

@@ -127,8 +127,8 @@ async function v2(url: URL, revision: string): Promise<Spoken> {
 
 /** What the members of a cluster know of together, by their tests alone. */
 interface Seen {
-  readonly begun: ReturnType<typeof gate>;
-  readonly stopped: ReturnType<typeof gate>;
+  readonly begun: ReturnType<typeof gate<void>>;
+  readonly stopped: ReturnType<typeof gate<void>>;
 }
 
 const QUESTION = { message: "Sure?", schema: { sure: { type: "boolean" } } } as const;
@@ -142,8 +142,8 @@ function rowServer({ begun, stopped }: Seen): Server {
   });
   server.tool("think", {
     async run(_, ctx) {
-      const messages = [{ role: "user", content: { type: "text", text: "Capital of France?" } }] as const;
-      const { content } = await ctx.sample({ messages, maxTokens: 10 });
+      const asked = { role: "user", content: { type: "text", text: "Capital of France?" } } as const;
+      const { content } = await ctx.sample({ messages: [asked], maxTokens: 10 });
       return ([content].flat()[0] as { text: string }).text;
     },
   });
@@ -154,7 +154,7 @@ function rowServer({ begun, stopped }: Seen): Server {
             requests: { sure: { method: "elicitation/create", params: QUESTION_BY_HAND } },
             state: "kept",
           })
-        : `${JSON.stringify(ctx.inputResponses)}`,
+        : JSON.stringify(ctx.inputResponses),
   });
   server.tool("wait", {
     run: (_, ctx) => {
@@ -184,7 +184,7 @@ const QUESTION_BY_HAND = {
 } as const;
 
 async function startRows(count: number): Promise<{ readonly cluster: Cluster; readonly seen: Seen }> {
-  const seen = { begun: gate(), stopped: gate() };
+  const seen = { begun: gate<void>(), stopped: gate<void>() };
   const redis = hasRedis ? await startRedis() : undefined;
   const own = prefix();
   const shareOf =

@@ -110,7 +110,7 @@ export class GuestSessions {
 
   hear(news: News): void {
     if (news.kind === "all") for (const guest of this.#guests.values()) guest.changed = true;
-    if (news.kind !== "session" && !isSaid(news.kind)) return;
+    if (!("session" in news)) return;
     const guest = this.#guests.get(news.session);
     if (guest === undefined) return;
     if (news.kind !== "session") {

@@ -225,7 +225,7 @@ function localEnd(core: ServerCore, site: HttpSite, streamable: StreamableHttp):
     release: (id) => streamable.release(id),
     hear(news) {
       streamable.hear(news);
-      if (news.kind !== "session" && news.kind !== "notifications/cancelled") core.hear(news);
+      if (!("session" in news)) core.hear(news);
     },
     // A process that made the task may be back under its name as one without tasks.
     errand: (errand) => core.tasks?.errand(errand) ?? Promise.reject(noSuchTask()),

@@ -1,0 +1,149 @@
+// Clients that record every call they make, for the history and the kills: sessions and calls without one, questions among them.
+import { randomInt } from "node:crypto";
+import { request } from "node:http";
+import { agent, META, pause, send, STATELESS } from "./fleet.mjs";
+
+/** Milliseconds of the clock that all processes of a machine share. */
+export const now = () => Number(process.hrtime.bigint()) / 1e6;
+
+const REVISIONS = ["2025-06-18", "2025-11-25", STATELESS];
+/** Milliseconds after which a client gives up: far beyond what any fault lasts. */
+const PATIENCE_MS = 30_000;
+/** One call in so many asks something. */
+const ASKS = 8;
+/** Lanes that share one principal, and so meet the limit. */
+const SHARERS = 4;
+
+/** One client, which makes one call after the other. `ports`: those a balancer knows now. */
+export class Lane {
+  constructor(number, fleet, calls) {
+    this.number = number;
+    this.fleet = fleet;
+    this.calls = calls;
+    this.who = number < SHARERS ? "few" : `w${number}`;
+    this.revision = REVISIONS[number % REVISIONS.length];
+    this.session = undefined;
+    this.count = 0;
+    this.current = undefined;
+  }
+
+  /** Makes calls until it is told that it is over. */
+  async run(over) {
+    while (!over()) await this.#one();
+  }
+
+  async #one() {
+    const id = `${this.number}-${this.count++}`;
+    const call = { id, who: this.who, begin: now(), end: 0, outcome: "failed", members: [], why: "" };
+    this.current = call;
+    try {
+      await this.#ready();
+      const tool = randomInt(ASKS) === 0 ? "sure" : "run";
+      this.#judge(
+        call,
+        await (this.revision === STATELESS ? this.#stateless(call, tool) : this.#inSession(call, tool)),
+      );
+    } catch (error) {
+      call.why = String(error);
+    }
+    call.end = now();
+    this.current = undefined;
+    this.calls.push(call);
+    if (call.outcome === "refused") await pause(20);
+  }
+
+  #judge(call, { status, message }) {
+    const text = message?.result?.content?.[0]?.text;
+    if (text !== undefined && message.result.isError !== true) call.outcome = text === call.id ? "answered" : "wrong";
+    else if (status === 429 || status === 503 || status === 404) call.outcome = "refused";
+    if (call.outcome !== "answered") call.why = `${status} ${JSON.stringify(message?.error ?? message?.result)}`;
+    if (status === 404) this.session = undefined;
+  }
+
+  #member(call) {
+    const member = this.fleet.any();
+    call?.members.push(member.node);
+    return member.port;
+  }
+
+  /** Opens its session where it has none. */
+  async #ready() {
+    while (this.revision !== STATELESS && this.session === undefined) {
+      const params = { protocolVersion: this.revision, capabilities: { elicitation: {} }, clientInfo: CLIENT };
+      const body = { jsonrpc: "2.0", id: "open", method: "initialize", params };
+      const reply = await send(this.#member(), body, { "x-who": this.who }).catch(() => undefined);
+      this.session = reply?.headers["mcp-session-id"];
+      if (this.session === undefined) await pause(50);
+    }
+  }
+
+  async #stateless(call, name) {
+    const headers = {
+      "x-who": this.who,
+      "mcp-protocol-version": STATELESS,
+      "mcp-method": "tools/call",
+      "mcp-name": name,
+    };
+    const params = { name, arguments: { id: call.id }, _meta: META };
+    const first = await this.#exchange(call, headers, { jsonrpc: "2.0", id: call.id, method: "tools/call", params });
+    const { inputRequests, requestState } = first.message?.result ?? {};
+    if (inputRequests === undefined) return first;
+    const inputResponses = { [Object.keys(inputRequests)[0]]: ACCEPTED };
+    const again = { ...params, inputResponses, requestState };
+    return this.#exchange(call, headers, { jsonrpc: "2.0", id: `${call.id}a`, method: "tools/call", params: again });
+  }
+
+  #inSession(call, name) {
+    const headers = { "x-who": this.who, "mcp-session-id": this.session, "mcp-protocol-version": this.revision };
+    const body = { jsonrpc: "2.0", id: call.id, method: "tools/call", params: { name, arguments: { id: call.id } } };
+    // What is asked is answered through any process, and may meet the limit: then it is sent again, as nobody has taken it.
+    const answer = async (id) => {
+      const result = { jsonrpc: "2.0", id, result: ACCEPTED };
+      for (;;) {
+        const { status } = await send(this.#member(call), result, headers);
+        if (status !== 429 && status !== 503) return;
+        await pause(50);
+      }
+    };
+    return this.#exchange(call, headers, body, answer);
+  }
+
+  /** Resolves with the status and the answer to a request, once it is there. */
+  #exchange(call, headers, body, answer = async () => undefined) {
+    return new Promise((resolve, reject) => {
+      const all = { ...TYPES, ...headers };
+      const port = this.#member(call);
+      const asked = request({ port, host: "127.0.0.1", path: "/mcp", method: "POST", agent, headers: all }, (reply) => {
+        let rest = "";
+        let last;
+        const hear = (text) => {
+          if (text === "") return;
+          const message = JSON.parse(text);
+          if (message.method === undefined) last = message;
+          else if (message.id !== undefined) answer(message.id).catch(() => undefined);
+        };
+        const streams = String(reply.headers["content-type"]).startsWith("text/event-stream");
+        reply.setEncoding("utf8");
+        reply.on("data", (chunk) => {
+          rest += chunk;
+          if (!streams) return;
+          const lines = rest.split("\n");
+          rest = lines.pop();
+          for (const line of lines) if (line.startsWith("data: ")) hear(line.slice(6));
+        });
+        reply.on("end", () => {
+          if (!streams && rest.startsWith("{")) hear(rest);
+          resolve({ status: reply.statusCode, message: last });
+        });
+        reply.on("error", reject);
+      });
+      asked.setTimeout(PATIENCE_MS, () => asked.destroy(new Error("no answer in time")));
+      asked.on("error", reject);
+      asked.end(JSON.stringify(body));
+    });
+  }
+}
+
+const CLIENT = { name: "bench", version: "1" };
+const ACCEPTED = { action: "accept", content: { sure: true } };
+const TYPES = { "content-type": "application/json", accept: "application/json, text/event-stream" };

@@ -1,0 +1,134 @@
+// Processes under a balancer that can be killed, held, and cut off from each other and from Redis.
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect as dial, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { children, newPrefix, pick, startMember } from "./fleet.mjs";
+
+/** Passes connections on to a port until it is cut. */
+export class Cable {
+  #sockets = new Set();
+  #cut = false;
+  target = 0;
+
+  async open() {
+    this.server = createServer((near) => {
+      if (this.#cut || this.target === 0) return void near.destroy();
+      const far = dial(this.target, "127.0.0.1");
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ]) {
+        this.#sockets.add(one);
+        one.setNoDelay(true);
+        one.on("error", () => undefined);
+        one.on("close", () => {
+          this.#sockets.delete(one);
+          other.destroy();
+        });
+        one.pipe(other);
+      }
+    });
+    await once(this.server.listen(0, "127.0.0.1"), "listening");
+    this.server.unref();
+    this.port = this.server.address().port;
+    return this;
+  }
+
+  cut() {
+    this.#cut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  mend() {
+    this.#cut = false;
+  }
+
+  close() {
+    this.cut();
+    this.server.close();
+  }
+}
+
+/** Milliseconds after which a process that was asked to end is ended. */
+const LATE_MS = 10_000;
+/** So many milliseconds the clocks of processes may be off, either way. */
+const CLOCKS_MS = 45_000;
+
+export class MovingFleet {
+  members = [];
+  #prefix = newPrefix();
+  #folder = mkdtempSync(join(tmpdir(), "history-"));
+  #started = 0;
+  #redis;
+  #options;
+
+  /** `cables`: whether its connections can be cut; `rate`, `plant`, `clocks`: see member.mjs. */
+  constructor(redis, { count, rate, plant, cables = false, clocks = false }) {
+    this.#redis = redis;
+    this.count = count;
+    this.#options = { rate, plant, cables, clocks };
+    this.file = join(this.#folder, "effects");
+    writeFileSync(this.file, "");
+  }
+
+  async start() {
+    while (this.members.length < this.count) await this.add();
+  }
+
+  /** One more process. */
+  async add() {
+    const { rate, plant, cables, clocks } = this.#options;
+    const node = `m${this.#started++}`;
+    const env = { EFFECTS: this.file, ...(plant === undefined ? {} : { PLANT: plant }) };
+    if (clocks) env.CLOCK_MS = String(randomInt(2 * CLOCKS_MS) - CLOCKS_MS);
+    const limited = rate === undefined ? "" : JSON.stringify(rate);
+    if (!cables)
+      return void this.members.push(await startMember(this.#redis.url, this.#prefix, node, { limited, env }));
+    const [relay, store] = [await new Cable().open(), await new Cable().open()];
+    store.target = Number(new URL(this.#redis.url).port);
+    env.RELAY_VIA = String(relay.port);
+    const url = `redis://127.0.0.1:${store.port}`;
+    const heard = ({ relay: port }) => {
+      if (port !== undefined) relay.target = port;
+    };
+    const member = await startMember(url, this.#prefix, node, { limited, env, heard });
+    this.members.push({ ...member, relay, store });
+  }
+
+  /** One that a balancer sends to. */
+  any() {
+    return pick(this.members);
+  }
+
+  /** Ends one at once; the balancer knows it at the same moment. */
+  async kill(member, signal = "SIGKILL") {
+    this.members = this.members.filter((each) => each !== member);
+    const gone = member.child.exitCode === null ? once(member.child, "exit") : undefined;
+    // What connects it to the bench would keep it alive.
+    if (member.child.connected) member.child.disconnect();
+    member.child.kill(signal);
+    const late = setTimeout(() => member.child.kill("SIGKILL"), LATE_MS);
+    await gone;
+    clearTimeout(late);
+    children.delete(member.child);
+    member.relay?.close();
+    member.store?.close();
+  }
+
+  /** What tools wrote down, in the order of writing. */
+  effects() {
+    const lines = readFileSync(this.file, "utf8").split("\n");
+    return lines.filter(Boolean).map((line) => {
+      const space = line.indexOf(" ");
+      return { id: line.slice(0, space), at: Number(line.slice(space + 1)) };
+    });
+  }
+
+  async stop() {
+    for (const member of [...this.members]) await this.kill(member);
+    rmSync(this.#folder, { recursive: true });
+  }
+}
