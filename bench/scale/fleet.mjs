@@ -21,7 +21,7 @@ export const META = {
 };
 export const ECHO = { method: "tools/call", params: { name: "echo", arguments: { text: "hello" } } };
 /** Calls before what is measured, for each process: an engine that is not warm yet costs several times as much. */
-export const WARM = 500;
+export const WARM = 1_500;
 export const warmOf = (members) => WARM * members.length;
 export const LANES = 16;
 

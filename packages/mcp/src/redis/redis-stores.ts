@@ -219,7 +219,7 @@ const BATCH = 200;
 
 type Rules = Parameters<LimitStore["take"]>[0];
 
-/** The events of one turn of the event loop, counted together: many requests arrive at once where it matters what counting costs. */
+/** Events that are counted together: many requests arrive at once where it matters what counting costs. */
 interface TakeBatch {
   readonly keys: Map<string, { readonly place: number; readonly rule: string; readonly args: readonly string[] }>;
   readonly events: string[];
@@ -228,7 +228,9 @@ interface TakeBatch {
 
 class RedisLimits implements LimitStore {
   readonly #place: () => Place;
-  #batch: TakeBatch | undefined;
+  /** Those that were not sent yet; the last one takes more. */
+  readonly #batches: TakeBatch[] = [];
+  #sending = false;
 
   constructor(place: () => Place) {
     this.#place = place;
@@ -238,7 +240,7 @@ class RedisLimits implements LimitStore {
     return new Promise((resolve, reject) => {
       const all = Object.entries(rules).map(([key, rule]) => [key, argsOf(rule)] as const);
       // A key has one rule in a script; who asks with another one, after the rule has changed, is counted by the next.
-      const open = this.#batch;
+      const open = this.#batches.at(-1);
       const fits =
         open !== undefined && open.waiting.length < BATCH && all.every(([key, args]) => fit(open, key, args));
       const batch = fits ? open : this.#begin();
@@ -250,14 +252,24 @@ class RedisLimits implements LimitStore {
 
   #begin(): TakeBatch {
     const batch: TakeBatch = { keys: new Map(), events: [], waiting: [] };
-    this.#batch = batch;
-    setImmediate(() => void this.#send(batch));
+    this.#batches.push(batch);
+    this.#next();
     return batch;
   }
 
-  async #send(batch: TakeBatch): Promise<void> {
-    if (this.#batch === batch) this.#batch = undefined;
-    const { keys, events, waiting } = batch;
+  /** Sends one after the other: what arrives while Redis counts is counted together by the next. */
+  #next(): void {
+    if (this.#sending || this.#batches.length === 0) return;
+    this.#sending = true;
+    setImmediate(() => {
+      void this.#send(this.#batches.shift() as TakeBatch).finally(() => {
+        this.#sending = false;
+        this.#next();
+      });
+    });
+  }
+
+  async #send({ keys, events, waiting }: TakeBatch): Promise<void> {
     try {
       const { door, prefix, vault } = this.#place();
       const names = [...keys.keys()].map((key) => `{${prefix}:l}:${vault.hidden(key)}`);
@@ -265,7 +277,9 @@ class RedisLimits implements LimitStore {
       const waits = (await door.script(TAKE, names, [String(keys.size), ...rules, ...events])) as number[];
       for (const [at, { resolve }] of waiting.entries()) resolve(waits[at] as number);
     } catch (error) {
-      for (const { reject } of waiting) reject(error);
+      // Those behind it would wait as long for the same answer.
+      const behind = this.#batches.splice(0).flatMap((each) => each.waiting);
+      for (const { reject } of [...waiting, ...behind]) reject(error);
     }
   }
 }

@@ -55,6 +55,28 @@ describe.runIf(hasRedis)("the contract of shared stores, in Redis", () => {
     for (const { run } of storesContract()) await run(openerOver(() => url));
   });
 
+  it("counts in one step what arrives while it is asked, each event for itself", async () => {
+    const redis = await startRedis();
+    const one = await openerOver(() => redis.url)("one");
+    const rule = { perSecond: 0.01, burst: 20 };
+    const scripts = (): number =>
+      [...redis.cli("info", "commandstats").matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce(
+        (sum, [, calls]) => sum + Number(calls),
+        0,
+      );
+    const before = scripts();
+    redis.cli("client", "pause", "500", "ALL");
+    const waits: Promise<number>[] = [];
+    for (let n = 0; n < 50; n++) {
+      waits.push(one.limits.take({ caller: rule }));
+      // Each in a turn of the event loop of its own.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect((await Promise.all(waits)).filter((wait) => wait === 0)).toHaveLength(20);
+    // The first one, and all that came after it.
+    expect(scripts() - before).toBeLessThanOrEqual(4);
+  });
+
   it("keeps nothing that can be read without the key, and nothing for ever", async () => {
     const redis = await startRedis();
     const open = openerOver(() => redis.url);
