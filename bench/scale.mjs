@@ -47,7 +47,7 @@ export async function main(argv) {
   const redis = await startRedis();
   try {
     for (const name of only)
-      for (const line of await CASES[name]({ redis, calls, kills, minutes, operations, seconds, faults }))
+      for await (const line of await CASES[name]({ redis, calls, kills, minutes, operations, seconds, faults }))
         console.log(line);
   } finally {
     for (const child of children) child.kill("SIGKILL");
@@ -81,7 +81,7 @@ async function stateless({ redis, calls, faults }) {
   return lines;
 }
 
-async function statelessTurn({ redis, calls, faults, what, limited, where, count = 2 }) {
+async function statelessTurn({ redis, calls, faults, what, limited, where, count = 2, lanes = LANES }) {
   const url = where === "alone" ? "" : redis.url;
   const members = await startMembers(count, url, limited);
   const body = (id) => ({
@@ -90,7 +90,7 @@ async function statelessTurn({ redis, calls, faults, what, limited, where, count
   });
   const headers = { "mcp-protocol-version": STATELESS, "mcp-method": "tools/call", "mcp-name": "echo" };
   const send = (id) => post(pick(members).port, body(id), headers);
-  const { cpu, times } = await measured(members, calls, send);
+  const { cpu, times } = await measured(members, calls, send, lanes);
   const effects = await effectsOf(members);
   if (effects !== calls + warmOf(members))
     faults.push(`${what}: ${effects} effects of ${calls + warmOf(members)} calls`);
@@ -240,55 +240,49 @@ function eventsIn(text) {
   return blocks.map((block) => ({ id: /^id: (.*)$/m.exec(block)[1], data: /^data: (.*)$/m.exec(block)?.[1] ?? "" }));
 }
 
-async function growth({ redis, calls }) {
-  const lines = [];
-  const measuredAt = [];
-  const cpuOfLoad = async (count, url, limited) => {
-    const { cpu, times } = await statelessTurn({
-      redis: { url },
-      calls,
-      faults: [],
-      what: "C10",
-      limited,
-      where: "shared",
-      count,
-    });
-    return { cpu, seconds: times.reduce((sum, each) => sum + each, 0) / 1_000 / LANES };
+/** Processes that are measured beside the model of them. */
+const MOST_REAL = 4;
+
+/** The model's processes cost what one does with its share of the calls, and of those that are under way at once. */
+async function* growth({ redis, calls, faults }) {
+  const turn = async (count, limited, share = 1) => {
+    const about = { count, limited, calls: Math.round(calls / share), lanes: Math.round(LANES / share) };
+    const { cpu, times } = await statelessTurn({ redis, faults, what: "C10", where: "shared", ...about });
+    return { cpu, seconds: times.reduce((sum, each) => sum + each, 0) / 1_000 / about.lanes };
   };
-  const bare = await cpuOfLoad(1, redis.url, "");
-  for (let count = 1; count <= 4; count++)
-    measuredAt.push({ count, ...(await cpuOfLoad(count, redis.url, "limited")) });
+  const bare = await turn(1, "");
   const beats = await beatCosts({ url: redis.url, cli: redis.cli, keys: keysOf(KEY) });
-  const call = bare.cpu / calls;
-  const take = Math.max(0, (measuredAt[0].cpu - bare.cpu) / calls);
-  const costs = { call, beats, take, takeRedis: 30e-6, fetch: 2 * take + 20e-6, relay: 2 * call };
-  for (const { count, cpu, seconds } of measuredAt) {
-    const model = calls * (call + take) + count * seconds * between(beats, count, "own");
-    const error = ((model - cpu) / cpu) * 100;
-    lines.push(
-      `C10 ${count} real: ${Math.round(calls / cpu)} calls a CPU second, model ${Math.round(calls / model)} (${error.toFixed(0)} %)`,
-    );
+  let perCall = 0;
+  let take = 0;
+  for (let count = 1; count <= MOST_REAL; count++) {
+    // By turns, since a crowded machine is slower at one time than at another.
+    const alone = [await turn(1, "limited", count)];
+    const real = await turn(count, "limited");
+    alone.push(await turn(1, "limited", count));
+    const own = (alone[0].cpu + alone[1].cpu) / 2;
+    perCall = own / (calls / count);
+    if (count === 1) take = Math.max(0, (own - bare.cpu) / calls);
+    const model = count * own + count * (real.seconds - alone[0].seconds) * between(beats, count, "own");
+    const error = ((model - real.cpu) / real.cpu) * 100;
+    yield `C10 ${count} real: ${Math.round(calls / real.cpu)} calls a CPU second, model ${Math.round(calls / model)} (${error.toFixed(0)} %)`;
   }
+  const costs = { call: perCall, beats, take: 0, takeRedis: 30e-6, fetch: 2 * take + 20e-6, relay: 2 * perCall };
   for (const [processes, sessions] of [
     [4, 40_000],
     [20, 200_000],
     [100, 1_000_000],
-  ]) {
-    const random = seeded(processes);
-    const {
-      cores,
-      redis: redisCores,
-      commands,
-      fetched,
-      relayed,
-    } = predicted({ processes, sessions, perSession: 1 / 30 }, costs, random);
-    lines.push(
-      `C10 simulated ${processes} processes, ${sessions} sessions, a request each 30 s: ${cores.toFixed(1)} cores ` +
-        `(${((cores / sessions) * 1e6).toFixed(1)} a million sessions), Redis ${redisCores.toFixed(2)} cores and ${Math.round(commands)} commands a second, ` +
-        `${(fetched * 100).toFixed(0)} % fetch facts, ${(relayed * 100).toFixed(1)} % handed on`,
-    );
-  }
-  return lines;
+  ])
+    yield simulated(processes, sessions, costs);
+}
+
+function simulated(processes, sessions, costs) {
+  const found = predicted({ processes, sessions, perSession: 1 / 30 }, costs, seeded(processes));
+  const { cores, redis, commands, fetched, relayed } = found;
+  return (
+    `C10 simulated ${processes} processes, ${sessions} sessions, a request each 30 s: ${cores.toFixed(1)} cores ` +
+    `(${((cores / sessions) * 1e6).toFixed(1)} a million sessions), Redis ${redis.toFixed(2)} cores and ${Math.round(commands)} commands a second, ` +
+    `${(fetched * 100).toFixed(0)} % fetch facts, ${(relayed * 100).toFixed(1)} % handed on`
+  );
 }
 
 const CASES = {

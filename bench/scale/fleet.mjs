@@ -25,25 +25,26 @@ export const WARM = 1_500;
 export const warmOf = (members) => WARM * members.length;
 export const LANES = 16;
 
-export async function measured(members, calls, send) {
-  await inLanes(warmOf(members), (n) => send(n));
+export async function measured(members, calls, send, lanes = LANES) {
+  await inLanes(warmOf(members), (n) => send(n), lanes);
   const before = await cpuOf(members);
   const times = [];
-  await inLanes(calls, async (n) => {
+  const one = async (n) => {
     const begun = performance.now();
     const { error } = await send(warmOf(members) + n);
     if (error !== undefined) throw new Error(JSON.stringify(error));
     times.push(performance.now() - begun);
-  });
+  };
+  await inLanes(calls, one, lanes);
   return { cpu: (await cpuOf(members)) - before, times };
 }
 
-export async function inLanes(count, work) {
+export async function inLanes(count, work, lanes = LANES) {
   let next = 0;
   const lane = async () => {
     while (next < count) await work(next++);
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  await Promise.all(Array.from({ length: lanes }, lane));
 }
 
 export function row(what, calls, cpu, times, more) {

@@ -70,7 +70,7 @@ const FAULTS = {
 };
 const OF_REDIS = new Set(["one cut off from Redis", "Redis held", "Redis slow", "Redis full"]);
 
-export async function history({ redis, operations, seconds, faults }) {
+export async function* history({ redis, operations, seconds, faults }) {
   const { calls, effects, happened, took } = await record({ redis, operations, seconds, cables: true });
   const disturbed = (from, to) =>
     happened.some((each) => OF_REDIS.has(each.what) && each.from < to && each.to + SETTLES_MS > from);
@@ -78,12 +78,11 @@ export async function history({ redis, operations, seconds, faults }) {
   for (const [kind, { count, examples }] of found)
     faults.push(`history: ${kind}, ${count} times: ${examples.join("; ")}`);
   const sum = [...found.values()].reduce((all, { count }) => all + count, 0);
-  const lines = [
+  yield (
     `history: ${calls.length} operations in ${Math.round(took)} s (${tally(calls.map(({ outcome }) => outcome))}), ${effects.length} effects, ` +
-      `${happened.length} faults (${tally(happened.map(({ what }) => what))}): ${sum} violations`,
-  ];
-  for (const [plant, kind] of Object.entries(PLANTS)) lines.push(await planted(redis, plant, kind, faults));
-  return lines;
+      `${happened.length} faults (${tally(happened.map(({ what }) => what))}): ${sum} violations`
+  );
+  for (const [plant, kind] of Object.entries(PLANTS)) yield await planted(redis, plant, kind, faults);
 }
 
 async function planted(redis, plant, kind, faults) {

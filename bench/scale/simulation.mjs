@@ -3,7 +3,8 @@
 //
 // Assumptions: requests come at random times and go to random processes; a process fetches the facts of a session it has not
 // served for two minutes (one command), and hands one request a minute of each session on to its owner; each process gives one
-// sign of life a second, which reads the whole directory; counting costs what it costs here with as many requests in one script.
+// sign of life a second, which reads the whole directory; a call, counting included, costs what it costs a process that has so few
+// at once: the more processes, the fewer are counted in one step.
 import { RedisStores } from "../../packages/mcp/dist/redis/redis-stores.js";
 
 /** Seconds that are simulated, and sessions of which the rest is scaled: the shares settle far below. */

@@ -184,7 +184,7 @@ const QUESTION_BY_HAND = {
 } as const;
 
 async function startRows(count: number): Promise<{ readonly cluster: Cluster; readonly seen: Seen }> {
-  const seen = { begun: gate<void>(), stopped: gate<void>() };
+  const seen: Seen = { begun: gate(), stopped: gate() };
   const redis = hasRedis ? await startRedis() : undefined;
   const own = prefix();
   const shareOf =

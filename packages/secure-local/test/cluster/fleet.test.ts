@@ -111,8 +111,9 @@ describe.runIf(hasRedis)("a process that is killed under load", () => {
       const answered: string[] = [];
       const called: string[] = [];
       let killed = 0;
+      const enough = (): boolean => killed >= 3;
       const lane = async (number: number): Promise<void> => {
-        for (let n = 0; killed < 3 || n < 5; n++) {
+        for (let n = 0; !enough(); n++) {
           const expression = `${number} + ${n} + 0`;
           called.push(expression);
           const at = alive[n % alive.length] as number;
