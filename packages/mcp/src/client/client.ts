@@ -33,7 +33,8 @@ import { Pinger } from "./pinger.js";
 import { Questions } from "./questions.js";
 import { Requests, type SendOptions, Wire, guarded } from "./wire.js";
 import { ResponseCache } from "./response-cache.js";
-import { ToolCache } from "./tool-cache.js";
+import { ToolCache, type TypedResult, typedResult } from "./tool-cache.js";
+import type { StandardSchema } from "../schema/standard-schema.js";
 import { UriTemplate } from "../protocol/uri-template.js";
 
 /**
@@ -145,8 +146,26 @@ export class Client {
     return this.#lists.prompts(options);
   }
 
-  /** Calls a tool. A result with `isError` is a result. Structured content of tools that were listed is checked. */
-  async call(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult> {
+  /**
+   * Calls a tool. A result with `isError` is a result. Structured content of tools that were listed is checked. With `output`, a schema
+   * of zod, valibot or arktype, it is checked by that too and has its type: rejects with INVALID_OUTPUT where it does not fit.
+   */
+  call<S extends StandardSchema>(
+    name: string,
+    args: JsonObject | undefined,
+    options: CallOptions & { readonly output: S },
+  ): Promise<TypedResult<S>>;
+  call(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult>;
+  async call(
+    name: string,
+    args?: JsonObject,
+    options?: CallOptions & { readonly output?: StandardSchema },
+  ): Promise<CallToolResult> {
+    const result = await this.#called(name, args, options);
+    return options?.output === undefined ? result : typedResult(name, result, options.output);
+  }
+
+  async #called(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult> {
     this.#requests.gate("tools", "tools/call");
     // A session that has tasks would refuse a plain call of such a tool.
     const required = this.#toolCache.get(name)?.tool.execution?.taskSupport === "required";
@@ -343,6 +362,8 @@ export class Client {
       this.#requests.pages.completed(params);
     } else if (method === "notifications/tasks" || method === "notifications/tasks/status") {
       this.#tasks.notified(params);
+    } else if (method !== "notifications/progress") {
+      this.#tell((said) => this.#options.onNotification?.(method, said), params);
     }
   }
 

@@ -71,6 +71,10 @@ export interface ClientOptions {
   readonly onNoise?: (line: string) => void;
   /** Told of each change of a list. Declares interest where the era wants that. */
   readonly onListChanged?: (change: Change) => void;
+  /** Told of notifications that are no words of the specification: what the server says with `notify`. */
+  readonly onNotification?: (method: string, params: JsonObject) => void;
+  /** Around every request of the client's caller, the first outermost: to log, to time, to refuse, to change params. */
+  readonly middleware?: readonly ClientMiddleware[];
   /** Told what is wrong without being fatal: invalid tools, stale state, answers that do not fit. */
   readonly onWarning?: (text: string) => void;
   /** Pings an idle session. Default: no pings. */
@@ -91,6 +95,15 @@ export interface ClientOptions {
   /** Aborting it gives up connecting: CANCELLED. */
   readonly signal?: AbortSignal;
 }
+
+/** A request on its way to the server. `params` may be replaced before `next()`. */
+export interface SentRequest {
+  readonly method: string;
+  params: JsonObject | undefined;
+}
+
+/** Goes around requests: resolves with the result that `next()` does, another one, or rejects. `next` may be called again to try again. */
+export type ClientMiddleware = (request: SentRequest, next: () => Promise<JsonObject>) => Promise<JsonObject>;
 
 // What a caller may say about one request.
 
@@ -207,6 +220,7 @@ export interface Settings {
   readonly connectTimeoutMs: number;
   readonly verdicts: VerdictStore | undefined;
   readonly validateOutput: "strict" | "warn" | "off";
+  readonly middleware: readonly ClientMiddleware[];
 }
 
 const SHARED_VERDICTS = new MemoryVerdicts();
@@ -229,6 +243,7 @@ export function settingsOf(options: ClientOptions): Settings {
     connectTimeoutMs,
     verdicts: options.verdicts === false ? undefined : (options.verdicts ?? SHARED_VERDICTS),
     validateOutput: options.validateOutput ?? "strict",
+    middleware: options.middleware ?? [],
   };
 }
 

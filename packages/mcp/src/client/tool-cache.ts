@@ -2,9 +2,11 @@
 import type { HeaderArgument } from "../era/codec.js";
 import { mirrorsOf } from "../era/client-codecs.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import type { Awaitable } from "../jsonrpc/message.js";
+import type { Awaitable, JsonObject } from "../jsonrpc/message.js";
+import { peerWords } from "../jsonrpc/visible-text.js";
 import type { CallToolResult, Tool } from "../protocol/features/tools.js";
 import type { JsonSchemaValidator } from "../schema/json-schema/compile.js";
+import type { InferStandard, StandardSchema } from "../schema/standard-schema.js";
 
 /** One tool. Its output schema is compiled when the first result comes. */
 export interface KnownTool {
@@ -123,6 +125,30 @@ async function compiled({ tool: { name }, outputSchema = {} }: KnownTool): Promi
   } catch (error) {
     return invalid(name, `its outputSchema is of no use: ${(error as Error).message}`);
   }
+}
+
+/** A tool's result whose structured content was checked by the caller's own schema, unless it says that the tool failed. */
+export type TypedResult<S extends StandardSchema> = Omit<CallToolResult, "isError" | "structuredContent"> &
+  (
+    | { readonly isError: true; readonly structuredContent?: unknown }
+    | { readonly isError?: false; readonly structuredContent: InferStandard<S> }
+  );
+
+/** Checks by the caller's schema; what that makes of the structured content takes its place. Throws INVALID_OUTPUT. */
+export async function typedResult(
+  name: string,
+  result: CallToolResult,
+  schema: StandardSchema,
+): Promise<CallToolResult> {
+  if (result.isError === true) return result;
+  const checked = await schema["~standard"].validate(result.structuredContent);
+  if (checked.issues === undefined) return { ...result, structuredContent: checked.value as JsonObject };
+  const faults = checked.issues.slice(0, MOST_FAULTS).map(({ message, path = [] }) => {
+    const place = path.map((part) => `/${String(typeof part === "object" ? part.key : part)}`).join("");
+    return peerWords(place === "" ? message : `${place}: ${message}`);
+  });
+  const text = `The output of the tool ${show(name)} does not fit the schema given with the call: ${faults.join("; ")}.`;
+  throw new LocalError("INVALID_OUTPUT", text);
 }
 
 function invalid(name: string, what: string): LocalError {

@@ -7,7 +7,7 @@ import { type JsonObject, type RequestId, isJsonObject } from "../jsonrpc/messag
 import { restartDelay } from "../jsonrpc/restart-delay.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
-import type { Answers, CallOptions, Dialer, ReconnectOptions, Settings } from "./options.js";
+import type { Answers, CallOptions, Dialer, ReconnectOptions, SentRequest, Settings } from "./options.js";
 import type { Conversation, ConversationEvents, Sending } from "./conversation.js";
 import { Establishing, handshake } from "./negotiate.js";
 import { type Established, supportedVersions } from "./established.js";
@@ -380,7 +380,19 @@ export class Requests {
   }
 
   /** Resolves with the complete neutral result, or one that announces a task. */
-  async run(method: string, params: JsonObject | undefined, options: SendOptions = NO_OPTIONS): Promise<JsonObject> {
+  run(method: string, params: JsonObject | undefined, options: SendOptions = NO_OPTIONS): Promise<JsonObject> {
+    const { middleware } = this.#settings;
+    if (middleware.length === 0) return this.#run(method, params, options);
+    const request: SentRequest = { method, params };
+    const from = (at: number): Promise<JsonObject> => {
+      const one = middleware[at];
+      return one === undefined ? this.#run(method, request.params, options) : one(request, () => from(at + 1));
+    };
+    // What throws before its first await rejects like the rest.
+    return new Promise((resolve) => resolve(from(0)));
+  }
+
+  async #run(method: string, params: JsonObject | undefined, options: SendOptions): Promise<JsonObject> {
     const result = await this.#sent(method, params, options);
     // A session asks by requests of its own; of methods nobody knows this member may mean anything.
     const asks = this.#wire.established.revision.era === "stateless" && result["resultType"] === "input_required";

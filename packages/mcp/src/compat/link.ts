@@ -3,9 +3,9 @@ import type { Call } from "../endpoint/call.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { type JsonObject, notificationText } from "../jsonrpc/message.js";
 import type { Carrier } from "../jsonrpc/transport.js";
-import { REVISIONS } from "../protocol/revisions/all.js";
 import { requireCapability } from "../server/ask.js";
 import { Context } from "../server/context.js";
+import { isOwnMethod } from "../server/live-session.js";
 import { Session } from "../server/session.js";
 
 /** Options of a question, as the SDKs name them. */
@@ -50,26 +50,9 @@ export async function notifyWithin(context: Context, method: string, params: obj
   const call = Context.callOf(context);
   if (call.ended || call.cancellation !== undefined) return;
   const { codec } = call.caller;
-  const projected = isOwn(method) ? params : codec.notification(method, params);
+  const projected = isOwnMethod(method) ? params : codec.notification(method, params);
   if (projected !== undefined) await call.carrier.write(notificationText(method, projected), "notification");
 }
-
-/** Notifications that the specification does not know go as they are. */
-function isOwn(method: string): boolean {
-  return !KNOWN.has(method) && !REVISIONS.some((revision) => revision.methods.has(method));
-}
-
-const KNOWN: ReadonlySet<string> = new Set([
-  "notifications/message",
-  "notifications/progress",
-  "notifications/cancelled",
-  "notifications/resources/updated",
-  "notifications/resources/list_changed",
-  "notifications/tools/list_changed",
-  "notifications/prompts/list_changed",
-  "notifications/elicitation/complete",
-  "notifications/tasks/status",
-]);
 
 /** The sessions of the handshake era that are open; a stateless client has none. */
 export class OpenSessions {
@@ -110,7 +93,7 @@ export class OpenSessions {
   notify(method: string, params: object = {}): void {
     for (const call of this.#live()) {
       const carrier = standing(call);
-      const projected = isOwn(method) ? params : call.caller.codec.notification(method, params);
+      const projected = isOwnMethod(method) ? params : call.caller.codec.notification(method, params);
       if (projected !== undefined) void carrier.write(notificationText(method, projected), "notification");
     }
   }

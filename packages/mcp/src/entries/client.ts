@@ -4,7 +4,8 @@ export type { Change } from "../client/options.js";
 export { Client } from "../client/client.js";
 export type { CompleteOptions, Completion } from "../client/lists.js";
 export { type Attempt, ConnectError } from "../client/established.js";
-export type { ClientOptions, Dialer, ReconnectOptions } from "../client/options.js";
+export type { ClientMiddleware, ClientOptions, Dialer, ReconnectOptions, SentRequest } from "../client/options.js";
+export type { TypedResult } from "../client/tool-cache.js";
 export type { Listing } from "../client/lists.js";
 export type { LogMessage } from "../client/log-ring.js";
 export {

@@ -35,13 +35,21 @@ export { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../server/limits.js";
 export { result, type ToolResult } from "../server/content.js";
 export type { PromptDefinition, PromptReturn } from "../server/prompts.js";
 export type { Registration, Restricted } from "../server/registry.js";
-export type { ReadReturn, ResourceDefinition, ResourceTemplateDefinition, Variables } from "../server/resources.js";
+export type {
+  ListedResource,
+  ReadReturn,
+  ResourceDefinition,
+  ResourceTemplateDefinition,
+  Variables,
+} from "../server/resources.js";
 export { aesSeal, type Seal } from "../server/parking.js";
 export { ToolError } from "../server/content.js";
 export { LeanServer, type ServerOptions } from "../server/lean-server.js";
 export { Server } from "../server/server.js";
 export type { Unlisted, Visibility } from "../server/registry.js";
 export type { EndedSession } from "../server/session.js";
+export type { LiveSession, OnSession } from "../server/live-session.js";
+export { claimsOf, type RequestValue, requestValue } from "../server/request-values.js";
 export { MemoryTaskStore } from "../server/tasks/task-manager.js";
 export type { TaskStoreLimits } from "../server/tasks/task-manager.js";
 export type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";

@@ -7,6 +7,7 @@ export type {
   Answers,
   CallOptions,
   Change,
+  ClientMiddleware,
   ClientOptions,
   Dialer,
   Elicit,
@@ -16,7 +17,9 @@ export type {
   ReconnectOptions,
   Round,
   Sample,
+  SentRequest,
 } from "../client/options.js";
+export type { TypedResult } from "../client/tool-cache.js";
 export type { PingOptions } from "../client/pinger.js";
 export type { CacheOptions, CachedResult, ResultStore } from "../client/response-cache.js";
 export type { Subscription, Watched } from "../client/subscriptions.js";
@@ -211,6 +214,7 @@ export type {
 export type { Registration, Restricted, Unlisted, Visibility } from "../server/registry.js";
 export type { Reporter } from "../server/reporter.js";
 export type {
+  ListedResource,
   ReadReturn,
   ResourceDefinition,
   ResourceTemplateDefinition,
@@ -221,6 +225,9 @@ export type { CustomHandler, LeanServer, ServerOptions } from "../server/lean-se
 export type { Server } from "../server/server.js";
 export type { ServeOptions, Serving } from "../server/conversation.js";
 export type { EndedSession } from "../server/session.js";
+export type { LiveSession, OnSession } from "../server/live-session.js";
+export type { RequestValue } from "../server/request-values.js";
+export type { SchemaAnswer, SchemaForm } from "../server/ask.js";
 export type { TaskStoreLimits } from "../server/tasks/task-manager.js";
 export type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 export type { ToolErrorOptions } from "../server/content.js";

@@ -1,7 +1,7 @@
 // Connects a raw peer to a server in memory, for tests: every message is seen as it stands on the wire.
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
-import type { MessageSink, Transport } from "../jsonrpc/transport.js";
+import type { Identity, MessageSink, Transport } from "../jsonrpc/transport.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import { META } from "../protocol/meta.js";
 import { NEWEST, revision as revisionOf } from "../protocol/revisions/all.js";
@@ -19,6 +19,8 @@ export interface MemoryPeerOptions {
   readonly client?: Implementation;
   /** Who is asking, as a transport that knows its users would say. Default: nobody knows. */
   readonly principal?: string;
+  /** The same with its scopes and claims; instead of `principal`. */
+  readonly identity?: Identity;
   /** Lowest log level to ask for (stateless era; sessions use `logging/setLevel`). */
   readonly logLevel?: string;
   /** False: sends nothing by itself, neither the handshake nor envelopes. Default true. */
@@ -53,7 +55,7 @@ const CLIENT: Implementation = { name: "memory-peer", version: "1.0.0" };
 export async function connectInMemory(server: LeanServer, options: MemoryPeerOptions = {}): Promise<MemoryPeer> {
   const spoken = options.revision === undefined ? NEWEST : revisionOf(options.revision);
   if (spoken === undefined) throw new LocalError("UNKNOWN_REVISION", `There is no revision "${options.revision}"`);
-  const [ours, theirs] = memoryTransports(options.principal);
+  const [ours, theirs] = memoryTransports(options.identity ?? options.principal);
   const serving = serve(server, theirs);
   const peer = new RawPeer(ours, serving, spoken, options);
   if (options.open !== false && spoken.era === "handshake") await peer.open();

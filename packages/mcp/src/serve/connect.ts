@@ -1,7 +1,7 @@
 // Connects a client to a server: over HTTP by URL, in memory, or over a transport of one's own. Runs everywhere.
 import { Client } from "../client/client.js";
 import type { ClientOptions, Dialer } from "../client/options.js";
-import type { HttpAuthorizer, Transport } from "../jsonrpc/transport.js";
+import type { HttpAuthorizer, Identity, Transport } from "../jsonrpc/transport.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { SERVE } from "../jsonrpc/brand.js";
@@ -32,6 +32,11 @@ export interface HttpConnectOptions {
 /** Options of `connect`: those of a client, and how its HTTP requests are made. */
 export interface ConnectOptions extends ClientOptions {
   readonly http?: HttpConnectOptions;
+  /**
+   * Who is asking, for a server in this program: a name, or an identity with scopes and claims, as `authorization` would find it.
+   * Throws BAD_OPTIONS with any other target, where the server finds that out by itself.
+   */
+  readonly identity?: string | (Partial<Identity> & Pick<Identity, "principal">);
 }
 
 /** A URL, a server in this program, a factory of transports (a new one for each call), or a dialer with a fallback. */
@@ -42,12 +47,19 @@ export type ConnectTarget = string | URL | LeanServer | Dialer | (() => Transpor
  * text says what was tried and what came of it; then nothing is left open. Close the client, or declare it `await using`.
  */
 export async function connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
+  const { identity } = options;
+  if (isServer(target)) return Client.connect({ link: () => memoryTransport(target, identity) }, options);
+  if (identity !== undefined) {
+    throw new LocalError(
+      "BAD_OPTIONS",
+      "`identity` is for a server in this program: others find out who is asking by themselves",
+    );
+  }
   return Client.connect(dialerOf(target, options.http ?? {}), options);
 }
 
-function dialerOf(target: ConnectTarget, http: HttpConnectOptions): Dialer {
+function dialerOf(target: Exclude<ConnectTarget, LeanServer>, http: HttpConnectOptions): Dialer {
   if (typeof target === "function") return { link: target };
-  if (isServer(target)) return { link: () => memoryTransport(target) };
   if (typeof target === "string" || target instanceof URL) return httpDialer(target, http);
   if (typeof (target as Partial<Dialer> | undefined)?.link === "function") return target;
   const text =
@@ -72,8 +84,9 @@ export function httpDialer(url: string | URL, options: HttpConnectOptions): Dial
 }
 
 /** A transport to a server in this program. */
-export function memoryTransport(server: LeanServer): Transport {
-  const [ours, theirs] = memoryTransports();
+export function memoryTransport(server: LeanServer, identity?: ConnectOptions["identity"]): Transport {
+  const known = typeof identity === "object" ? { scopes: [], ...identity } : identity;
+  const [ours, theirs] = memoryTransports(known);
   (server as unknown as Served)[SERVE](theirs);
   return ours;
 }

@@ -1,5 +1,5 @@
 // Asking the client in the handshake era: a request on the wire, bounded in time, cancelled with its call.
-import type { Call } from "../endpoint/call.js";
+import type { Call, Caller } from "../endpoint/call.js";
 import { brand } from "../jsonrpc/brand.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
@@ -16,6 +16,7 @@ import type {
   RequestedSchema,
 } from "../protocol/features/elicitation.js";
 import { type FormFields, readAnswer, requestedSchema } from "../protocol/elicitation-form.js";
+import { type InferStandard, isStandardSchema, type StandardSchema } from "../schema/standard-schema.js";
 import {
   checkToolUse,
   type CreateMessageRequestParams,
@@ -49,12 +50,15 @@ export interface Asker {
   ask(method: string, params: object, options?: AskOptions): Promise<JsonObject>;
 }
 
+/** On whose behalf a question is asked, and where. */
+type AskedFor = Pick<Call, "carrier" | "connection" | "caller" | "questionMeta" | "signal">;
+
 /** Asks over the wire, on the carrier of the call that needs the answer. */
 export class WireAsker implements Asker {
-  readonly #call: Call;
+  readonly #call: AskedFor;
   readonly #timeoutMs: number;
 
-  constructor(call: Call, timeoutMs: number) {
+  constructor(call: AskedFor, timeoutMs: number) {
     this.#call = call;
     this.#timeoutMs = timeoutMs;
   }
@@ -130,7 +134,7 @@ export function checkAnswer(key: string, method: string, responses: InputRespons
  * Throws -32021 with `data.requiredCapabilities` where the caller did not declare what a question needs, or where its
  * revision does not have the question; INVALID_URL for a page that is none. The codecs say it to older peers in their own words.
  */
-export function requireCapability(call: Call, method: string, params: unknown): void {
+export function requireCapability(call: { readonly caller: Caller }, method: string, params: unknown): void {
   checkPage(method, params as { readonly mode?: unknown; readonly url?: unknown } | undefined);
   const required = neededFor(method, params as { readonly mode?: unknown; readonly tools?: unknown } | undefined);
   const { codec, capabilities } = call.caller;
@@ -220,6 +224,54 @@ export type FormAnswer<F> =
       readonly content: string extends keyof F ? Record<string, ElicitValue> : FormContent<F>;
     }
   | { readonly action: "decline" | "cancel"; readonly content?: undefined };
+
+/** A form as a schema of a library that exports JSON Schema (zod from 4.2, arktype from 2.1.28): flat, as every form. */
+export interface SchemaForm<S extends StandardSchema> {
+  readonly message: string;
+  readonly schema: S;
+}
+
+/** What the person did with such a form; `content` is what the schema made of it. */
+export type SchemaAnswer<S extends StandardSchema> =
+  | { readonly action: "accept"; readonly content: InferStandard<S> }
+  | { readonly action: "decline" | "cancel"; readonly content?: undefined };
+
+/** Asks for a form or a page, and reads the answer. Throws INVALID_FORM, BAD_ANSWER. */
+export async function elicited(
+  input: ElicitInput<FormFields> | SchemaForm<StandardSchema>,
+  ask: (params: ElicitRequestParams) => Promise<JsonObject>,
+): Promise<unknown> {
+  const schema = "schema" in input && isStandardSchema(input.schema) ? input.schema : undefined;
+  const form = schema === undefined ? input : { message: input.message, schema: formOf(schema) };
+  const params = elicitParams(form as ElicitInput<FormFields>);
+  const answer = readElicitAnswer(params, (await ask(params)) as unknown as ElicitResult);
+  if (schema === undefined || answer.action !== "accept") return answer;
+  const checked = await schema["~standard"].validate(answer.content);
+  if (checked.issues === undefined) return { action: "accept", content: checked.value };
+  const what = checked.issues.map(({ message }) => message).join("; ");
+  throw new AskError("BAD_ANSWER", `The answer does not fit the form: ${peerWords(what)}`);
+}
+
+/** What a schema library exports, without what forms have no words for: its checks of what was filled in stay. */
+function formOf(schema: StandardSchema): RequestedSchema {
+  const { jsonSchema, vendor } = schema["~standard"];
+  if (jsonSchema === undefined) {
+    throw new LocalError(
+      "INVALID_FORM",
+      `A form: this ${vendor} schema cannot export JSON Schema: write the fields in short`,
+    );
+  }
+  const { properties = {}, required = [] } = jsonSchema.input({ target: "draft-2020-12" });
+  const fields = Object.entries(properties as Record<string, JsonObject>).map(([name, field]) => {
+    const { pattern, minimum, maximum, ...rest } = field;
+    const bounds = {
+      ...(minimum === undefined || minimum === Number.MIN_SAFE_INTEGER ? {} : { minimum }),
+      ...(maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? {} : { maximum }),
+    };
+    return [name, { ...rest, ...bounds, ...(pattern === undefined || "format" in rest ? {} : { pattern }) }] as const;
+  });
+  return { type: "object", properties: Object.fromEntries(fields), required } as RequestedSchema;
+}
 
 /** The wire form of a question. Throws INVALID_FORM naming the field no client could show. */
 export function elicitParams<F extends FormFields>(input: ElicitInput<F>): ElicitRequestParams {

@@ -6,7 +6,6 @@ import type { Identity } from "../jsonrpc/transport.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { FormFields } from "../protocol/elicitation-form.js";
-import type { ElicitResult } from "../protocol/features/elicitation.js";
 import type { InputResponses, Root } from "../protocol/features/input-required.js";
 import { type LoggingLevel, levelIndex } from "../protocol/features/logging.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "../protocol/features/sampling.js";
@@ -14,15 +13,18 @@ import {
   type Asker,
   type AskOptions,
   type ElicitInput,
-  elicitParams,
+  elicited,
   type FormAnswer,
-  readElicitAnswer,
   readRoots,
   readSample,
   requireCapability,
   sampleParams,
+  type SchemaAnswer,
+  type SchemaForm,
   WireAsker,
 } from "./ask.js";
+import type { StandardSchema } from "../schema/standard-schema.js";
+import { type LiveSession, type LiveSessions, notifyOwn } from "./live-session.js";
 import { failure, type ToolResult } from "./content.js";
 import type { ServerLimits } from "./limits.js";
 import { CallLogs, Session } from "./session.js";
@@ -33,6 +35,7 @@ export interface AskServices {
   readonly parking: Parking;
   readonly seal: Seal;
   readonly limits: ServerLimits;
+  readonly sessions: LiveSessions;
 }
 
 /** What came back for questions asked by hand. */
@@ -111,6 +114,15 @@ export class Context {
     return this.#call.carrier.header(name.toLowerCase());
   }
 
+  /**
+   * The session of the request, for what goes on between requests. Undefined where there is none: clients of 2026-07-28 open none, nor
+   * does anybody with `sessions: false`.
+   */
+  get session(): LiveSession | undefined {
+    const { caller } = this.#call;
+    return caller instanceof Session ? this.#services.sessions.of(caller) : undefined;
+  }
+
   /** What the client calls itself: for display, never for decisions. */
   get client(): Implementation | undefined {
     return this.#call.caller.client;
@@ -159,12 +171,18 @@ export class Context {
 
   /**
    * Asks the person: by form (`{ message, schema }`) or by a page (`{ message, url }`). Accepted forms are checked and
-   * their defaults filled in. Throws where the client did not declare that it can be asked this way.
+   * their defaults filled in. A form may be a schema of a library too (`z.object({ … })`): its type and its checks are those of the
+   * content. Throws where the client did not declare that it can be asked this way.
    */
-  async elicit<const F extends FormFields>(input: ElicitInput<F>, options?: AskOptions): Promise<FormAnswer<F>> {
-    const params = elicitParams(input);
-    const answer = await this.#ask("elicitation/create", params, options);
-    return readElicitAnswer(params, answer as unknown as ElicitResult) as unknown as FormAnswer<F>;
+  elicit<S extends StandardSchema>(input: SchemaForm<S>, options?: AskOptions): Promise<SchemaAnswer<S>>;
+  elicit<const F extends FormFields>(input: ElicitInput<F>, options?: AskOptions): Promise<FormAnswer<F>>;
+  elicit(input: ElicitInput<FormFields> | SchemaForm<StandardSchema>, options?: AskOptions): Promise<unknown> {
+    return elicited(input, (params) => this.#ask("elicitation/create", params, options));
+  }
+
+  /** Sends a notification of your own on behalf of this request, if it is not over. Rejects with RESERVED for one of the specification's. */
+  async notify(method: string, params: object = {}): Promise<void> {
+    await notifyOwn(this.#call, method, params);
   }
 
   /** Asks the client's model. Throws where the client did not declare sampling (or tools in it, when they are given). */

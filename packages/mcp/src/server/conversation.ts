@@ -114,6 +114,9 @@ export class ServerConversation implements ConnectionHandler {
       case "notifications/roots/list_changed":
         this.forgetRoots();
         return this.#core.notified(message, carrier);
+      case "notifications/initialized":
+        if (this.#session !== undefined) this.#core.sessions.ready(this.#session);
+        return this.#core.notified(message, carrier);
       default:
         this.#core.notified(message, carrier);
     }
@@ -146,7 +149,9 @@ export class ServerConversation implements ConnectionHandler {
 
   /** The client has other roots now. */
   forgetRoots(): void {
-    if (this.#session !== undefined) this.#session.roots = undefined;
+    if (this.#session === undefined) return;
+    this.#session.roots = undefined;
+    for (const told of this.#session.rootsHandlers ?? []) told();
   }
 
   /** Asks the client of a session whether it is there; false when no answer came in time. Never rejects. */
@@ -186,6 +191,7 @@ export class ServerConversation implements ConnectionHandler {
     session.subscription = this.#core.subscribers.addSession(session, this.connection, this.#standing as Carrier);
     for (const uri of uris) this.#core.subscribers.subscribe(session.subscription, uri);
     this.#take(session);
+    this.#core.sessions.ready(session);
   }
 
   /**
@@ -263,7 +269,7 @@ export class ServerConversation implements ConnectionHandler {
     session.previous = undefined;
     if (previous !== undefined) this.#end(previous);
     if (subscription !== undefined) this.#core.subscribers.remove(subscription);
-    this.#core.sessionEnded(session.end());
+    this.#core.sessions.ended(session);
   }
 
   #serveStateless(message: RequestMessage, selected: StatelessSelection, carrier: Carrier): void {

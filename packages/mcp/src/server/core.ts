@@ -14,7 +14,8 @@ import type { Implementation, ServerCapabilities } from "../protocol/capabilitie
 import { type CapabilityOptions, capabilitiesAlone, capabilitiesToward, declaredCapabilities } from "./capabilities.js";
 import type { AskServices } from "./context.js";
 import type { ServerLimits } from "./limits.js";
-import { type EndedSession, type LogMessage, Session } from "./session.js";
+import { LiveSessions } from "./live-session.js";
+import { type LogMessage, Session } from "./session.js";
 import { ClusterSeal, Parking, type Seal } from "./parking.js";
 import type { CoreNews, ServerCluster } from "./server-cluster.js";
 import { type PromptEntry, PromptFiller } from "./prompts.js";
@@ -48,6 +49,7 @@ import {
 } from "../protocol/features/subscriptions.js";
 import { CALL_TOOL, LIST_TOOLS } from "../protocol/features/tools.js";
 import { META } from "../protocol/meta.js";
+import type { PaginatedRequestParams } from "../protocol/method.js";
 import { levelIndex, type LoggingLevel, SET_LEVEL, type SetLevelRequestParams } from "../protocol/features/logging.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
 import { completeArgument } from "./completions.js";
@@ -69,7 +71,7 @@ interface CoreOptions {
   readonly seal: Seal | undefined;
   readonly listTtlMs: number;
   readonly report: Reporter;
-  readonly onSessionEnd: ((ended: EndedSession) => void) | undefined;
+  readonly hooks: ConstructorParameters<typeof LiveSessions>[1];
   readonly visible?: Visibility | undefined;
   readonly unlisted?: Unlisted | undefined;
   readonly replays?: boolean;
@@ -95,11 +97,14 @@ export class ServerCore implements AskServices {
   readonly custom: Map<string, Handler> = new Map();
   readonly notifications: Map<string, (params: unknown, carrier: Carrier) => void> = new Map();
   readonly conversations: Set<LiveConversation> = new Set();
+  readonly sessions: LiveSessions;
   /** Set with the first tool that runs as a task, and for good. */
   hadTasks = false;
   readonly reader: ResourceReader;
   readonly toolCaller: ToolCaller;
   readonly promptFiller: PromptFiller;
+  /** Lists resources where templates list what is in them; undefined where it leaves that to what is registered. */
+  listResources: ((call: CallOf<PaginatedRequestParams>) => Promise<Answer> | undefined) | undefined;
   /** Undefined: no tool runs as a task. */
   tasks: ServerTasks | undefined;
   /** Serves the requests of every conversation. */
@@ -109,7 +114,6 @@ export class ServerCore implements AskServices {
   /** Tools that were reported once for a resource in a result. */
   readonly #renumberedCodes = new Set<number>();
   readonly #embedding = new Set<string>();
-  readonly #onSessionEnd: CoreOptions["onSessionEnd"];
   #capabilities: ServerCapabilities | undefined;
   #cluster: ServerCluster | undefined;
 
@@ -121,7 +125,7 @@ export class ServerCore implements AskServices {
     this.listHints = { ttlMs: options.listTtlMs, cacheScope: "public" };
     this.report = options.report;
     this.#declared = options.capabilities;
-    this.#onSessionEnd = options.onSessionEnd;
+    this.sessions = new LiveSessions(this, options.hooks);
     this.parking = new Parking(options.limits, this.seal, options.replays);
     this.subscribers = new Subscribers((uri) => this.#watch(uri));
     const { visible, unlisted } = options;
@@ -219,7 +223,7 @@ export class ServerCore implements AskServices {
   notified(message: NotificationMessage, carrier: Carrier): void {
     const handler = this.notifications.get(message.method);
     if (handler === undefined) return;
-    this.#guarded(`The handler of ${message.method}`, () => handler(message.params, carrier));
+    this.guarded(`The handler of ${message.method}`, () => handler(message.params, carrier));
   }
 
   /** A resource in a result is one of the server's: clients may want to read or watch it (server/tools, "Embedded Resources"). */
@@ -245,19 +249,15 @@ export class ServerCore implements AskServices {
     this.report("warning", `The error ${code} of ${call.method} was sent as ${sent} with it in data.upstream: ${why}`);
   };
 
-  sessionEnded(ended: EndedSession): void {
-    this.#guarded("onSessionEnd", () => this.#onSessionEnd?.(ended));
-  }
-
   /** A resource that cannot be watched can still be subscribed to: it may be announced by `resourceUpdated`. */
   #watch(uri: string): (() => void) | undefined {
     const what = `Watching ${JSON.stringify(uri)}`;
-    const stop = this.#guarded(what, () => this.reader.watch(uri, () => this.subscribers.resourceUpdated(uri)));
-    return stop && (() => this.#guarded(what, stop));
+    const stop = this.guarded(what, () => this.reader.watch(uri, () => this.subscribers.resourceUpdated(uri)));
+    return stop && (() => this.guarded(what, stop));
   }
 
   /** Runs what an author wrote where nobody waits for an answer: failures, later ones too, are reported. */
-  #guarded<T>(what: string, run: () => T): T | undefined {
+  guarded<T>(what: string, run: () => T): T | undefined {
     const failed = (error: unknown): void => this.report("error", `${what} failed`, { error });
     try {
       const returned = run();
@@ -520,7 +520,7 @@ function serverHandlers(core: ServerCore, lists: ServerLists): Map<string, Handl
     handling(DISCOVER, (call) => discover(core, call)),
     handling(LIST_TOOLS, (call) => lists.tools.page(call)),
     handling(interactive(CALL_TOOL), (call) => core.toolCaller.call(call)),
-    handling(LIST_RESOURCES, (call) => lists.resources.page(call)),
+    handling(LIST_RESOURCES, (call) => core.listResources?.(call) ?? lists.resources.page(call)),
     handling(LIST_RESOURCE_TEMPLATES, (call) => lists.templates.page(call)),
     handling(interactive(READ_RESOURCE), (call) => core.reader.read(call)),
     handling(SUBSCRIBE, (call) => subscribe(core, call)),

@@ -70,14 +70,14 @@ const FORMS: Readonly<Record<Kind, Form>> = {
     renamed: renamedTo("read", [...RUNNERS, "run"]),
   },
   "resource template": {
-    members: [...DESCRIBED, "name", "mimeType", "annotations", "ttlMs", "shared", "watch", "complete", "read"],
+    members: [...DESCRIBED, "name", "mimeType", "annotations", "ttlMs", "shared", "watch", "complete", "list", "read"],
     runs: "read",
     renamed: { ...renamedTo("read", [...RUNNERS, "run"]), ...renamedTo("complete", ["arguments", "completions"]) },
   },
   server: {
     members: [
       ...["name", "version", "title", "description", "websiteUrl", "icons", "instructions", "capabilities", "limits"],
-      ...["seal", "listTtlMs", "visible", "unlisted", "report", "onSessionEnd", "tasks", "questions"],
+      ...["seal", "listTtlMs", "visible", "unlisted", "report", "onSession", "onSessionEnd", "tasks", "questions"],
     ],
     runs: undefined,
     renamed: { ...renamedTo("report", ["logger", "onError", "onerror"]), ...renamedTo("icons", ["icon"]) },

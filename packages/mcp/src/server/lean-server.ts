@@ -19,6 +19,7 @@ import { type Reporter, reporterOf } from "./reporter.js";
 import { ServerCore } from "./core.js";
 import { serveCore, type ServeOptions, type Serving } from "./conversation.js";
 import type { Seal } from "./parking.js";
+import { type LiveSession, type OnSession, requireOwnMethod } from "./live-session.js";
 import type { EndedSession } from "./session.js";
 import type { TaskStore } from "./tasks/task-store.js";
 import { type AnyInput, type SchemaReader, type ToolDefinition, badTool, toolEntry } from "./tools.js";
@@ -57,6 +58,11 @@ export interface ServerOptions {
    * and errors go to standard error, exceptions with their stacks. False: nobody is told.
    */
   readonly report?: Reporter | false;
+  /**
+   * Told of every session of the handshake era once its client is ready: to ask for its roots, or to tell it something between requests.
+   * What it returns is called when the session is over. Clients of 2026-07-28 open no sessions.
+   */
+  readonly onSession?: OnSession;
   /** Told of every session of the handshake era when it is over, whatever ended it: for measuring. */
   readonly onSessionEnd?: (ended: EndedSession) => void;
   /**
@@ -104,6 +110,7 @@ export class LeanServer {
       visible,
       unlisted,
       report,
+      onSession,
       onSessionEnd,
       tasks: _store,
       questions = sharesNoMemory() ? "replay" : "park",
@@ -119,7 +126,7 @@ export class LeanServer {
       seal,
       listTtlMs,
       report: reporterOf(identity.name, report),
-      onSessionEnd,
+      hooks: { onSession, onSessionEnd },
       visible,
       unlisted,
       replays: questions === "replay",
@@ -183,6 +190,17 @@ export class LeanServer {
   /** Sends a log message to every session whose level admits it. Never put secrets or personal data into `data`. */
   log(level: LoggingLevel, data: unknown, logger?: string): void {
     this.#core.log(level, { level, ...(logger === undefined ? {} : { logger }), data });
+  }
+
+  /** The sessions of the handshake era whose clients are ready, of this process, in the order in which they were. */
+  sessions(): readonly LiveSession[] {
+    return this.#core.sessions.all;
+  }
+
+  /** Sends a notification of your own to every session of this process. Throws RESERVED for one of the specification's. */
+  notify(method: string, params: object = {}): void {
+    requireOwnMethod(method);
+    for (const session of this.sessions()) session.notify(method, params);
   }
 
   /** Ends the tasks that run, for when the program stops: each is kept as failed and says why. Resolves once they are. */

@@ -190,10 +190,18 @@ export interface ResourceDefinition extends Described {
 export interface ResourceTemplateDefinition<V extends Variables = Variables> extends Described {
   /** Default: the template. */
   readonly name?: string;
+  /**
+   * Lists what is in the family, asked with every `resources/list`: at most 10,000 are shown. Default: nothing, so that only whoever
+   * knows the template finds them.
+   */
+  list?(ctx: Context): Awaitable<readonly ListedResource[]>;
   /** Completers of the template's variables. */
   readonly complete?: { readonly [Name in keyof V]?: Completer };
   read(uri: string, variables: V, ctx: Context): Awaitable<ReadReturn>;
 }
+
+/** One resource of a template's list. `name` is the URI, and `mimeType` that of the template, unless it says so itself. */
+export type ListedResource = Omit<Resource, "name"> & { readonly name?: string };
 
 export interface ResourceEntry extends Restricted {
   readonly resource: Resource;

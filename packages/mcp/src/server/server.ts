@@ -1,4 +1,8 @@
 // The server an author writes, with all there is: JSON Schema in place, resource templates and tasks.
+import type { Answer, CallOf } from "../endpoint/call.js";
+import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
+import type { Resource } from "../protocol/features/resources.js";
+import type { PaginatedRequestParams } from "../protocol/method.js";
 import { schemaAdvice } from "../schema/json-schema/advice.js";
 import { compileJsonSchema } from "../schema/json-schema/compile.js";
 import { UriTemplate } from "../protocol/uri-template.js";
@@ -6,8 +10,17 @@ import type { JsonSchema } from "../schema/schema.js";
 import { isStandardSchema } from "../schema/standard-schema.js";
 import { zodExport } from "../schema/zod-json.js";
 import { addTool, coreOf, LeanServer, reservedWarning, type ServerOptions, warn, webWarning } from "./lean-server.js";
-import type { Registration } from "./registry.js";
-import { type ResourceTemplateDefinition, templateEntry, type VariablesOf } from "./resources.js";
+import { type AskServices, Context } from "./context.js";
+import { cursorAfter, type ListHints, readCursor } from "./lists.js";
+import type { Registration, Registry } from "./registry.js";
+import {
+  type ListedResource,
+  type ResourceEntry,
+  type ResourceTemplateDefinition,
+  type TemplateEntry,
+  templateEntry,
+  type VariablesOf,
+} from "./resources.js";
 import { ServerTasks } from "./tasks/server-tasks.js";
 import type { AnyInput, SchemaReader, ToolDefinition } from "./tools.js";
 
@@ -24,6 +37,7 @@ export class Server extends LeanServer {
     super(options);
     const core = coreOf(this);
     core.serveTasks(new ServerTasks(core, options.tasks?.store));
+    core.listResources = (call) => (templatesList(core) ? listedPage(core, call) : undefined);
   }
 
   /**
@@ -50,4 +64,62 @@ export class Server extends LeanServer {
       return entry;
     });
   }
+}
+
+// The list of resources where templates say what is in them: what is registered, then what each template lists, page by page.
+
+/** What one template may list: more than anybody looks through, less than what fills the memory. */
+const MOST_LISTED = 10_000;
+
+/** Names the cursors of such lists: they count what was shown, since what templates list has no order of its own. */
+const KIND = "listed resources";
+
+interface Listing extends AskServices {
+  readonly resources: Registry<ResourceEntry>;
+  readonly templates: Registry<TemplateEntry>;
+  readonly limits: AskServices["limits"] & { readonly pageSize: number };
+  readonly listHints: ListHints;
+}
+
+/** Whether any template lists what is in it. */
+function templatesList({ templates }: Pick<Listing, "templates">): boolean {
+  return templates.keys().some((key) => templates.get(key)?.definition.list !== undefined);
+}
+
+/** Serves `resources/list` of a server with such templates. What is registered and listed too is shown once. */
+async function listedPage(core: Listing, call: CallOf<PaginatedRequestParams>): Promise<Answer> {
+  const { resources, templates } = core;
+  const start = positionOf(call.params.cursor);
+  const shown = new Map<string, Resource>();
+  for (const key of resources.listed()) {
+    const entry = resources.get(key);
+    if (entry !== undefined && resources.sees(key, entry, call)) shown.set(key, entry.resource);
+  }
+  for (const key of templates.listed()) {
+    const entry = templates.get(key);
+    if (entry?.definition.list === undefined || !templates.sees(key, entry, call)) continue;
+    const listed = await entry.definition.list(new Context(call, core));
+    for (const each of listed.slice(0, MOST_LISTED))
+      if (!shown.has(each.uri)) shown.set(each.uri, shownResource(each, entry));
+  }
+  const end = start + core.limits.pageSize;
+  return {
+    resources: [...shown.values()].slice(start, end),
+    ...(end < shown.size ? { nextCursor: cursorAfter(KIND, String(end)) } : {}),
+    ttlMs: core.listHints.ttlMs,
+    cacheScope: "private",
+  };
+}
+
+function shownResource(listed: ListedResource, { template }: TemplateEntry): Resource {
+  const { mimeType } = template;
+  return { name: listed.uri, ...(mimeType === undefined ? {} : { mimeType }), ...listed };
+}
+
+function positionOf(cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  const position = Number(readCursor(KIND, cursor) ?? Number.NaN);
+  if (Number.isSafeInteger(position) && position >= 0) return position;
+  const what = "Invalid cursor: use the nextCursor of this list, or none to start again";
+  throw new RpcError(ErrorCode.InvalidParams, what, { path: "/cursor", constraint: "a cursor of this list" });
 }

@@ -32,6 +32,9 @@ export class Session implements Caller {
   /** The client's roots until it says that they changed. */
   roots: Promise<readonly Root[]> | undefined;
 
+  /** Told when the client says that its roots are others. */
+  rootsHandlers: Set<() => void> | undefined;
+
   /** Told when its level or what it is subscribed to is another. */
   changed: (() => void) | undefined;
 

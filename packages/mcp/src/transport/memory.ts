@@ -1,22 +1,31 @@
 // Two transports joined in memory: what one end sends, the other receives, in order and never in the same call.
-import type { Arrival, Carrier, MessageSink, Outgoing, OutgoingKind, Transport } from "../jsonrpc/transport.js";
+import type {
+  Arrival,
+  IdentifiedCarrier,
+  Identity,
+  MessageSink,
+  Outgoing,
+  OutgoingKind,
+  Transport,
+} from "../jsonrpc/transport.js";
 import { DEFAULT_LIMITS } from "../jsonrpc/limits.js";
 
 /**
  * A linked pair. Closing either end closes both, after what was sent before has been delivered. What the second one
- * receives comes from `principal`.
+ * receives comes from `sender`: a name, or all that is known of whoever that is.
  */
-export function memoryTransports(principal?: string): [Transport, Transport] {
+export function memoryTransports(sender?: string | Identity): [Transport, Transport] {
   const left = new MemoryEnd();
-  const right = new MemoryEnd(principal);
+  const right = new MemoryEnd(sender);
   left.join(right);
   right.join(left);
   return [left, right];
 }
 
-class MemoryEnd implements Transport, Carrier {
+class MemoryEnd implements Transport, IdentifiedCarrier {
   readonly kind = "memory";
   readonly principal: string | undefined;
+  readonly identity: Identity | undefined;
   readonly #done: Promise<void>;
   readonly #arrival: Arrival = { reply: this };
   #other: MemoryEnd | undefined;
@@ -29,8 +38,9 @@ class MemoryEnd implements Transport, Carrier {
   #closed = false;
   #onDone!: () => void;
 
-  constructor(principal?: string) {
-    this.principal = principal;
+  constructor(sender?: string | Identity) {
+    this.identity = typeof sender === "object" ? sender : undefined;
+    this.principal = typeof sender === "object" ? sender.principal : sender;
     this.#done = new Promise((resolve) => {
       this.#onDone = resolve;
     });

@@ -36,6 +36,12 @@ export const SHOWN: readonly (readonly [string, string, string, string])[] = [
   ],
   ["ReadyResult", "encoded once", "endpoint/call.test.ts", "is encoded once for each codec"],
   [
+    "ResourceTemplateDefinition",
+    "at most 10,000 are shown",
+    "server/listed-resources.test.ts",
+    "shows at most 10,000 of one template",
+  ],
+  [
     "ServerLimits",
     "never silence",
     "endpoint/dispatch.test.ts",
