@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// Runs other people's servers three times: with the official SDK, unmodified on `@secure-local/mcp/compat`, and as
-// `mcp-secure-local migrate` rewrites them. Compares what the official client is answered: lists, calls and errors. A word
-// as argument runs only servers with it in the name.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+// Runs other people's servers: with the official SDK, unmodified on `@secure-local/mcp/compat`, as `mcp-secure-local migrate`
+// rewrites them, and those with `own` in the list as `migrate --own` does. Compares what the official client is answered:
+// lists, calls and errors. A word as argument runs only servers with it in the name.
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,7 +30,8 @@ function commandOf(row, folder, scratch, how) {
   const ours = how === "alias";
   const fill = (value) => JSON.parse(JSON.stringify(value ?? null).replaceAll("{scratch}", scratch));
   const original = programOf(folder, row.package, row.bin);
-  const program = how === "migrated" ? migratedProgram(row, folder, original) : original;
+  const rewritten = how === "migrated" || how === "own";
+  const program = rewritten ? migratedProgram({ row, folder, program: original, how }) : original;
   return {
     command: process.execPath,
     args: [...(ours ? ["--import", alias] : []), program, ...(fill(row.args) ?? [])],
@@ -41,9 +42,9 @@ function commandOf(row, folder, scratch, how) {
 }
 
 /** The program in a copy of its package whose imports were rewritten. */
-function migratedProgram(row, folder, program) {
+function migratedProgram({ row, folder, program, how }) {
   const modules = join(folder, "node_modules");
-  const copy = join(modules, ".migrated", row.package);
+  const copy = join(modules, `.${how}`, row.package);
   rmSync(copy, { recursive: true, force: true });
   cpSync(join(modules, row.package), copy, { recursive: true, filter: (path) => !path.endsWith("node_modules") });
   const own = join(modules, row.package, "node_modules");
@@ -54,10 +55,21 @@ function migratedProgram(row, folder, program) {
   const inside = program.slice(join(modules, row.package).length + 1);
   const sources = join(copy, inside.includes("/") ? inside.split("/")[0] : ".");
   const command = fileURLToPath(new URL("../packages/secure-local/dist/mcp-secure-local.cjs", import.meta.url));
-  const { stdout, stderr, status } = spawnSync(process.execPath, [command, "migrate", sources], { encoding: "utf8" });
+  const words = ["migrate", ...(how === "own" ? ["--own"] : []), sources];
+  const { stdout, stderr, status } = spawnSync(process.execPath, [command, ...words], { encoding: "utf8" });
   if (verbose) console.log(stdout);
   if (status === 2) throw new Error(stderr);
+  if (how === "own") for (const edit of row.byHand ?? []) editByHand(sources, edit);
   return join(copy, inside);
+}
+
+/** What `migrate --own` leaves to a person, as the person would write it. */
+function editByHand(folder, { file, from, to }) {
+  const path = join(folder, file);
+  const before = readFileSync(path, "utf8");
+  const after = before.replace(new RegExp(from, "s"), () => to);
+  if (after === before) throw new Error(`${file} has no ${from}`);
+  writeFileSync(path, after);
 }
 
 function officialClient() {
@@ -156,7 +168,7 @@ async function compare(row) {
     const before = await run("official");
     const counts = { same: 0, "refused by both": 0, different: 0 };
     const differing = [];
-    for (const how of ["alias", "migrated"]) {
+    for (const how of ["alias", "migrated", ...(row.own ? ["own"] : [])]) {
       const after = await run(how);
       for (const [what, answer] of before) {
         const found = verdict(answer, after.get(what));

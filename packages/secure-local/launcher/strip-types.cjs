@@ -13,6 +13,9 @@ exports.load = async function load(url, context, next) {
   return { format: "module", source: stripped(source, path), shortCircuit: true };
 };
 
+/** The source without its types. */
+exports.stripped = stripped;
+
 function stripped(source, filename) {
   try {
     return transformSync(source, { mode: "strip-only", module: true, filename }).code;

@@ -76,6 +76,8 @@ export interface CommandLine {
   readonly move: boolean;
   /** For `install`: clients reach the server that `serve` runs. */
   readonly attach: boolean;
+  /** For `migrate`: to our own API, not by the imports alone. */
+  readonly own: boolean;
   /** For `bridge -- COMMAND`: one program for all sessions. */
   readonly shared: boolean;
   readonly json: boolean;
@@ -104,6 +106,7 @@ type Switch =
   | "print"
   | "full"
   | "attach"
+  | "own"
   | "move";
 type Value =
   | "policy"
@@ -156,6 +159,7 @@ const SWITCHES: ReadonlyMap<string, Switch> = new Map([
   ["--open", "open"],
   ["--print", "print"],
   ["--attach", "attach"],
+  ["--own", "own"],
   ["--move", "move"],
 ]);
 const VALUES: ReadonlyMap<string, Value> = new Map([
@@ -265,6 +269,7 @@ const OWNERS: readonly (readonly [Key, readonly string[]])[] = [
   ["print", ["install"]],
   ["move", ["install"]],
   ["attach", ["install"]],
+  ["own", ["migrate"]],
   ["digest", ["plugins", "servers"]],
   ["output", ["audit", "policy"]],
   // Without a command, too: that is how clients start this program.

@@ -485,9 +485,10 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
   {
     name: "migrate",
     usage: "DIR",
-    about: "Bring a server of the official SDK over, by the imports of its sources",
+    about: "Bring a server of the official SDK over, by the imports of its sources or to our own API",
     details:
-      "Rewrites what TypeScript and JavaScript below DIR import of the official SDK to @secure-local/mcp/compat, in place. Says with the line what it leaves to you, and then ends with exit code 1. Commit before.",
+      "Rewrites what TypeScript and JavaScript below DIR import of the official SDK to @secure-local/mcp/compat, in place. With --own it rewrites the registrations, handlers and results instead, so that the server needs nothing of the SDK. Says with the line what it leaves to you, and then ends with exit code 1. Commit before.",
+    options: ["--own"],
     examples: [["migrate src", "then: install @secure-local/mcp from its tarball, build, test"]],
   },
   {
@@ -568,6 +569,7 @@ export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
   "--strict": { about: "fail for whatever is found; of replay: take requests in the recorded order only" },
   "--ignore": { value: "CHECK", about: "leave a check out (may be repeated)" },
   "--move": { about: "bring the servers that the client has under the policy, and take them out of its file" },
+  "--own": { about: "rewrite to our own API, not the imports alone" },
   "--print": { about: "print what belongs into the client's file, and write nothing" },
   "--shared": { about: "one program for all sessions" },
   "--json": { about: "print JSON; a failure is one JSON object on standard error" },

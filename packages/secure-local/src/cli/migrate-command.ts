@@ -1,17 +1,12 @@
-// `mcp-secure-local migrate DIR`: brings a server of the official SDK over to our library by its imports.
+// `mcp-secure-local migrate DIR`: brings a server of the official SDK over to our library, by its imports or to our own API.
 
 import { lstat, readFile, readdir } from "node:fs/promises";
 import { extname, join, relative } from "node:path";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
+import { type Leftover, lineNumberAt } from "./migrate/source-tree.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { ExitCode, print, printJson, showProgress } from "./terminal.js";
 import { writeInPlace } from "./write-new-file.js";
-
-/** What stands in one source where something could not be rewritten. */
-export interface Leftover {
-  readonly line: number;
-  readonly what: string;
-}
 
 export interface Migrated {
   readonly text: string;
@@ -77,7 +72,7 @@ export function migrateSource(source: string): Migrated {
       return `${quote}${place}${quote}`;
     }
     const why = STAYS.find(([pattern]) => pattern.test(module))?.[1] ?? "this module has no counterpart";
-    leftovers.push({ line: lineAt(source, at), what: `@modelcontextprotocol/${module}: ${why}` });
+    leftovers.push({ line: lineNumberAt(source, at), what: `@modelcontextprotocol/${module}: ${why}` });
     return whole;
   });
   return { text, rewritten, leftovers: leftovers.sort((a, b) => a.line - b.line) };
@@ -90,14 +85,10 @@ function unknownNames(source: string): Leftover[] {
       const name = part.trim().split(/\s+as\s+/)[0] ?? "";
       if (name.startsWith("type ") || NAMES.has(name) || name.endsWith("Schema") || !UNKNOWN_VALUES.test(name))
         continue;
-      found.push({ line: lineAt(source, match.index), what: `${name}: ${PACKAGE} has no such name` });
+      found.push({ line: lineNumberAt(source, match.index), what: `${name}: ${PACKAGE} has no such name` });
     }
   }
   return found;
-}
-
-function lineAt(source: string, at: number): number {
-  return source.slice(0, at).split("\n").length;
 }
 
 const SOURCES: ReadonlySet<string> = new Set([".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs"]);
@@ -117,30 +108,33 @@ interface FileReport {
 }
 
 /** Exit code 1 where something is left for a person. */
-export async function migrateCommand({ words, json }: CommandLine): Promise<number> {
+export async function migrateCommand({ words, json, own }: CommandLine): Promise<number> {
   const [folder, more] = words;
   if (folder === undefined) throw new UsageError("migrate takes a folder, as in mcp-secure-local migrate src");
   if (more !== undefined) throw new UsageError(`migrate takes one folder, and "${more}" is one too many`);
   const sources = await sourcesOf(folder);
   const reports: FileReport[] = [];
+  const rewrite = own ? (await import("./migrate/own-api.js")).toOwnApi : migrateSource;
   for (const [at, path] of sources.entries()) {
     if (at % SHOWN_EVERY === 0) showProgress(`rewriting ${at + 1} of ${sources.length} sources`);
     const before = await readFile(path, "utf8");
-    const { text, rewritten, leftovers } = migrateSource(before);
+    const { text, rewritten, leftovers } = rewrite(before, path);
     if (text !== before) writeInPlace(path, text);
     if (rewritten > 0 || leftovers.length > 0) reports.push({ file: relative(folder, path), rewritten, leftovers });
   }
   if (json) printJson(reports);
-  else tell(reports);
+  else tell(reports, own);
   return reports.some(({ leftovers }) => leftovers.length > 0) ? ExitCode.Failed : ExitCode.Ok;
 }
 
-function tell(reports: readonly FileReport[]): void {
+function tell(reports: readonly FileReport[], own: boolean): void {
+  const what = own ? "place" : "import";
   if (reports.length === 0) return print("No source here imports the official SDK.");
   for (const { file, rewritten, leftovers } of reports) {
-    print(`${escapeUnseen(file)}: ${rewritten} ${rewritten === 1 ? "import" : "imports"} rewritten`);
-    for (const { line, what } of leftovers) print(`  line ${line} is left to you: ${escapeUnseen(what)}`);
+    print(`${escapeUnseen(file)}: ${rewritten} ${what}${rewritten === 1 ? "" : "s"} rewritten`);
+    for (const each of leftovers) print(`  line ${each.line} is left to you: ${escapeUnseen(each.what)}`);
   }
+  if (own) print("Models read only a ToolError's message now; any other error goes to standard error with its stack.");
   print("Now: npm install ./secure-local-mcp-VERSION.tgz, then build and run your tests.");
 }
 

@@ -1,0 +1,210 @@
+// The imports of a source that is brought over to our own API: what it needs of our library, and what it still names of the SDK.
+import type { AnyNode } from "acorn";
+import { type Source, walk } from "./source-tree.js";
+
+/** Where our library has what a rewritten source calls. */
+const OURS: Readonly<Record<string, string>> = {
+  Server: "@secure-local/mcp/server",
+  ToolError: "@secure-local/mcp/server",
+  result: "@secure-local/mcp/server",
+  text: "@secure-local/mcp/server",
+  serveStdio: "@secure-local/mcp/stdio",
+  z: "zod",
+};
+
+/** Names that a source is likely to have for things of its own, and what ours are called then. */
+const ALIASES: Readonly<Record<string, string>> = { result: "toolResult", text: "textBlock", Server: "OwnServer" };
+
+/** Types of the wire that have the same name here. */
+const TYPES: ReadonlySet<string> = new Set([
+  ...["CallToolResult", "GetPromptResult", "ReadResourceResult", "CreateMessageResult", "ElicitResult", "LoggingLevel"],
+  ...["ContentBlock", "TextContent", "ImageContent", "AudioContent", "EmbeddedResource", "ResourceLink", "Annotations"],
+  ...["Tool", "ToolAnnotations", "Prompt", "PromptArgument", "PromptMessage", "Resource", "ResourceContents"],
+  ...["ClientCapabilities", "ServerCapabilities", "Implementation", "Root", "Icon"],
+]);
+
+/** What to do about a name of the SDK that has no counterpart of its own. */
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/^Server$/, "the low-level server: define each tool with server.tool(name, { input, run })"],
+  [/Transport$/, "serveHttp(server) or toNodeHandler(server) serves HTTP, connect(server) is for tests"],
+  [/^(?:Mcp|Protocol)Error$|ErrorCode$/, "RpcError of @secure-local/mcp/server, with a number as its code"],
+  [/^createMcpHandler$/, "toFetch(server) of @secure-local/mcp/fetch, with one server for all clients"],
+  [
+    /RequestSchema$|NotificationSchema$/,
+    "what is registered is served: there are no handlers of the specification's methods",
+  ],
+  [/^Registered/, "what server.tool and its like give back is a Registration"],
+  [/^RequestHandlerExtra$|^ServerContext$/, "the second argument is a Context of @secure-local/mcp/server"],
+  [/Client$/, "clients are connect(...) of @secure-local/mcp/client"],
+];
+
+/** What the SDK is told by members of its server, and this library otherwise. */
+export const OTHERWISE: Readonly<Record<string, string>> = {
+  setRequestHandler:
+    "what is registered is served by itself, also subscriptions (server.resourceUpdated) and log levels",
+  setNotificationHandler:
+    "session.onRootsChanged in onSession, or server.notification(name, handler) for one of your own",
+  oninitialized: "new Server({ onSession: (session) => { ... } })",
+  onclose: "what onSession returns is called when a session is over",
+  onerror: "new Server({ report: (level, message, details) => { ... } })",
+  getClientCapabilities: "ctx.clientCapabilities in a handler, session.clientCapabilities in onSession",
+  getClientVersion: "ctx.client in a handler, session.client in onSession",
+  listRoots: "ctx.roots() in a handler, session.roots() in onSession",
+  createMessage: "ctx.sample(...) in a handler, session.sample(...) in onSession",
+  elicitInput: "ctx.elicit(...) in a handler, session.elicit(...) in onSession",
+  notification: "ctx.notify(...) in a handler, server.notify(...) for every session",
+  close: "serveStdio and serveHttp give back what closes, and end with signals by themselves",
+  registerCapabilities: "what is registered says it, and expect what will be registered later",
+  experimental: 'say task: "optional" at the tool, and write it as if it were none',
+};
+
+const STATEMENT =
+  /^import\s+(type\s+)?(?:([\w$]+)\s*,?\s*)?(?:\{([^}]*)\}|\*\s+as\s+([\w$]+))?\s*from\s*(["'])@modelcontextprotocol\/((?:sdk|server|node|core)(?:\/[^"'\n]*)?)\5;?[^\S\n]*\n?/gm;
+
+/** Where a name is a word and nothing else. */
+const COMMENTS_AND_STRINGS = /\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/gm;
+
+interface Named {
+  readonly name: string;
+  readonly local: string;
+  readonly type: boolean;
+}
+
+interface Statement {
+  readonly start: number;
+  readonly end: number;
+  readonly module: string;
+  readonly named: readonly Named[];
+  /** Imported as a whole. */
+  readonly whole: boolean;
+}
+
+/** The imports of one source. */
+export class Imports {
+  readonly #source: Source;
+  readonly #statements: readonly Statement[];
+  readonly #used = new Map<string, string>();
+  /** What the file calls zod's `z`; undefined where it imports none. */
+  readonly zod: string | undefined;
+
+  constructor(source: Source) {
+    this.#source = source;
+    this.#statements = statementsOf(source.text);
+    this.zod = zodOf(source);
+  }
+
+  /** Whether anything of the SDK is imported. */
+  get any(): boolean {
+    return this.#statements.length > 0;
+  }
+
+  /** What the file calls a name of the SDK; undefined where it does not import it. */
+  local(name: string): string | undefined {
+    for (const { named } of this.#statements) {
+      const found = named.find((each) => each.name === name);
+      if (found !== undefined) return found.local;
+    }
+    return undefined;
+  }
+
+  /** Imports a name of ours, and says what it is called here. */
+  use(name: string): string {
+    if (name === "z" && this.zod !== undefined) return this.zod;
+    const known = this.#used.get(name);
+    if (known !== undefined) return known;
+    const taken = this.#source.names(name) && this.local(name) === undefined && Object.hasOwn(ALIASES, name);
+    const called = taken ? (ALIASES[name] as string) : name;
+    this.#used.set(name, called);
+    return called;
+  }
+
+  /** Writes the imports into a source that was rewritten otherwise. What is still named of the SDK is left. */
+  write(): void {
+    const source = this.#source;
+    const body = this.#bodyAfter();
+    const types = new Set<string>();
+    for (const { named, whole, module, start, end } of this.#statements) {
+      if (whole) source.left(start, `@modelcontextprotocol/${module}: import what is used of it by name`);
+      const kept: string[] = [];
+      for (const each of named) {
+        if (!new RegExp(String.raw`(?<![\w$.])${each.local}(?![\w$])`).test(body)) continue;
+        if (TYPES.has(each.name) && each.local === each.name) types.add(each.name);
+        else kept.push(this.#keep(each, start));
+      }
+      const stays = kept.length === 0 ? "" : `import { ${kept.join(", ")} } from "@modelcontextprotocol/${module}";\n`;
+      if (!whole) source.replace(start, end, stays);
+    }
+    source.insert(this.#statements.at(-1)?.end ?? topOf(source), this.#ours(types).join(""));
+  }
+
+  #keep({ name, local, type }: Named, at: number): string {
+    const advice = ADVICE.find(([pattern]) => pattern.test(name))?.[1] ?? "it has no counterpart";
+    this.#source.left(at, `${name}: ${advice}`);
+    const spelled = name === local ? name : `${name} as ${local}`;
+    return `${type ? "type " : ""}${spelled}`;
+  }
+
+  #ours(types: ReadonlySet<string>): string[] {
+    const places = new Map<string, string[]>();
+    for (const [name, called] of this.#used) {
+      const place = OURS[name] as string;
+      places.set(place, [...(places.get(place) ?? []), name === called ? name : `${name} as ${called}`]);
+    }
+    const lines = [...places].map(([place, names]) => `import { ${names.sort().join(", ")} } from "${place}";\n`);
+    if (types.size > 0) lines.push(`import type { ${[...types].sort().join(", ")} } from "@secure-local/mcp/types";\n`);
+    return lines;
+  }
+
+  /** The rest of the file as it will be, without its comments. */
+  #bodyAfter(): string {
+    const written = this.#source.written();
+    const statements = statementsOf(written);
+    let [body, done] = ["", 0];
+    for (const { start, end } of statements) {
+      body += written.slice(done, start);
+      done = end;
+    }
+    return (body + written.slice(done)).replaceAll(COMMENTS_AND_STRINGS, "");
+  }
+}
+
+function statementsOf(text: string): Statement[] {
+  return [...text.matchAll(STATEMENT)].map((match) => {
+    const [whole, type, single, list, star] = match;
+    const named = (list ?? "").split(",").flatMap((part): Named[] => {
+      const words = part.trim();
+      if (words === "") return [];
+      const [name = "", local = name] = words.replace(/^type\s+/, "").split(/\s+as\s+/);
+      return [{ name, local, type: type !== undefined || words.startsWith("type ") }];
+    });
+    const start = match.index;
+    return {
+      start,
+      end: start + whole.length,
+      module: match[6] as string,
+      named,
+      whole: single !== undefined || star !== undefined,
+    };
+  });
+}
+
+/** Before the first import, or the first statement: comments at the top stay there. */
+function topOf({ program }: Source): number {
+  const first = program.body.find(({ type }) => type === "ImportDeclaration") ?? program.body[0];
+  return first?.start ?? 0;
+}
+
+/** What zod's `z` is called. Schemas of zod 3 say nothing to this library: the same package has those of 4 beside them. */
+function zodOf(source: Source): string | undefined {
+  let found: string | undefined;
+  walk(source.program, (node: AnyNode) => {
+    if (node.type !== "ImportDeclaration" || !/^zod(?:\/v[34])?$/.test(String(node.source.value))) return;
+    if (node.source.value === "zod/v3") source.replace(node.source.start, node.source.end, '"zod/v4"');
+    for (const each of node.specifiers) {
+      const imported = each.type === "ImportSpecifier" ? each.imported : undefined;
+      if (imported === undefined || (imported.type === "Identifier" && imported.name === "z"))
+        found ??= each.local.name;
+    }
+  });
+  return found;
+}

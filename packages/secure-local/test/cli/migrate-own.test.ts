@@ -1,0 +1,262 @@
+// `mcp-secure-local migrate --own`: a server of the official SDK, rewritten to our API, gives the answers it gave before.
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { connect } from "@secure-local/mcp/client/node";
+import { temporaryFolder } from "../audit/temporary-folder.js";
+import { toOwnApi } from "../../src/cli/migrate/own-api.js";
+import { runQuickly } from "./command-in-thread.js";
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../../../..");
+
+/** One of each: registrations of both versions, raw shapes and schemas, handlers here and elsewhere, a question, progress. */
+const SERVER = `#!/usr/bin/env node
+// A server.
+import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { ElicitResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+
+const server = new McpServer({ name: "brought", version: "1.0.0" }, { capabilities: { logging: {} }, instructions: "Ask." });
+const shape = { a: z.number(), b: z.number() };
+const sum = { title: "Sum", inputSchema: shape, outputSchema: { sum: z.number() } };
+server.registerTool("sum", sum, async ({ a, b }) => {
+  const result = { sum: a + b };
+  return { content: [{ type: "text", text: JSON.stringify(result) }], structuredContent: result };
+});
+server.registerTool("echo", { description: "Says it", inputSchema: { text: z.string() } }, ({ text }) => ({
+  content: [{ type: "text", text }],
+}));
+server.registerTool("fail", {}, () => {
+  throw new Error("No such thing");
+});
+server.registerTool("steps", { inputSchema: z.object({ n: z.number() }) }, async ({ n }, extra) => {
+  for (let i = 1; i <= n; i++) {
+    await extra.sendNotification({
+      method: "notifications/progress",
+      params: { progressToken: extra._meta?.progressToken ?? 0, progress: i, total: n },
+    });
+  }
+  return n > 2 ? { content: [{ type: "text", text: "many" }] } : { content: [{ type: "text", text: "few" }], isError: true };
+});
+server.registerTool("ask", { inputSchema: {} }, async (_args, extra) => {
+  const answer = await extra.sendRequest(
+    {
+      method: "elicitation/create",
+      params: {
+        message: "Who?",
+        requestedSchema: { type: "object", properties: { name: { type: "string" }, age: { type: "number" } }, required: ["name"] },
+      },
+    },
+    ElicitResultSchema,
+  );
+  return { content: [{ type: "text", text: \`\${answer.action} \${answer.content?.name}\` }] };
+});
+async function readPage() {
+  return { content: [{ type: "text", text: "page" }] };
+}
+const again = readPage;
+server.tool("page", "Reads a page", async () => readPage());
+server.tool("older", "An older one", { word: z.string() }, { readOnlyHint: true }, async ({ word }) => {
+  return { content: [{ type: "text", text: word.toUpperCase() }, { type: "text", text: "!" }] };
+});
+server.tool("waiting", async (extra) => ({ content: [{ type: "text", text: String(extra.signal.aborted) }] }));
+server.registerTool("elsewhere", { description: "d" }, again);
+server.registerResource("readme", "notes://readme", { mimeType: "text/markdown" }, async (uri) => ({
+  contents: [{ uri: uri.href, mimeType: "text/markdown", text: uri.protocol }],
+}));
+server.registerResource(
+  "note",
+  new ResourceTemplate("notes://{id}", {
+    list: async () => ({ resources: [{ uri: "notes://1", name: "one" }] }),
+    complete: { id: () => ["1", "2"] },
+  }),
+  { title: "A note" },
+  async (uri, { id }) => {
+    return { contents: [{ uri: uri.href, text: \`note \${id}\` }] };
+  },
+);
+server.registerPrompt(
+  "greet",
+  {
+    description: "Greets",
+    argsSchema: {
+      name: z.string().describe("Whom"),
+      tone: completable(z.string().optional(), (value) => ["warm", "cold"].filter((each) => each.startsWith(value ?? ""))),
+    },
+  },
+  ({ name, tone }) => ({ messages: [{ role: "user", content: { type: "text", text: \`\${name} \${tone}\` } }] }),
+);
+const transport = new StdioServerTransport();
+await server.connect(transport);
+`;
+
+async function answersOf(path: string): Promise<unknown[]> {
+  const elicit = (): object => ({ action: "accept", content: { name: "Ada" } });
+  const options = { revision: "2025-11-25", elicit: elicit as never } as const;
+  const client = await connect({ command: process.execPath, args: [path] }, options);
+  const steps: unknown[] = [];
+  const answers: unknown[] = [
+    client.instructions,
+    (await client.tools().all()).map((tool) => ({ ...tool, execution: 0 })),
+  ];
+  answers.push(await client.resourceTemplates().all(), await client.prompts().all());
+  const calls: readonly (readonly [string, Record<string, unknown>])[] = [
+    ["sum", { a: 1, b: 2 }],
+    ["echo", { text: "hi" }],
+    ["fail", {}],
+    ["steps", { n: 3 }],
+    ["steps", { n: 1 }],
+    ["ask", {}],
+    ["page", {}],
+    ["older", { word: "up" }],
+    ["waiting", {}],
+    ["elsewhere", {}],
+  ];
+  for (const [name, args] of calls) {
+    const { isError = false, ...answer } = await client.call(name, args, {
+      onProgress: (report) => steps.push(report),
+    });
+    answers.push([name, isError, answer]);
+  }
+  answers.push(steps, (await client.read("notes://readme")).contents, (await client.read("notes://2")).contents);
+  answers.push((await client.prompt("greet", { name: "Ada", tone: "warm" })).messages);
+  answers.push((await client.complete({ type: "ref/prompt", name: "greet" }, { name: "tone", value: "w" })).values);
+  answers.push((await client.resources().all()).map(({ uri }) => uri).sort());
+  await client.close();
+  return answers;
+}
+
+/** What two servers may say in other words: what stands in a schema for nothing. */
+function plain(value: unknown): unknown {
+  const said = JSON.stringify(value, (key, each: unknown) => {
+    if (key === "$schema" || key === "_meta" || key === "execution") return undefined;
+    if (key === "additionalProperties" && each === false) return undefined;
+    return (key === "properties" || key === "required") && Object.keys(Object(each)).length === 0 ? undefined : each;
+  });
+  return JSON.parse(said);
+}
+
+function projectOf(name: string, source: string): { readonly folder: string; readonly path: string } {
+  const folder = join(temporaryFolder(), "server");
+  mkdirSync(join(folder, "node_modules"), { recursive: true });
+  for (const each of ["@secure-local", "@modelcontextprotocol", "zod"])
+    symlinkSync(join(ROOT, "node_modules", each), join(folder, "node_modules", each));
+  writeFileSync(join(folder, name), source);
+  return { folder, path: join(folder, name) };
+}
+
+it("gives the answers of before", async () => {
+  const { folder, path } = projectOf("server.mjs", SERVER);
+  const before = await answersOf(path);
+  const ran = await runQuickly(["migrate", "--own", folder], { home: dirname(folder) });
+  expect([ran.code, ran.stderr]).toEqual([0, ""]);
+  expect(readFileSync(path, "utf8")).not.toContain("@modelcontextprotocol");
+  expect(plain(await answersOf(path))).toEqual(plain(before));
+}, 60_000);
+
+/** Lines of a source that came of a line, beside the imports. */
+function lines(source: string, path = "a.ts"): readonly string[] {
+  return toOwnApi(source, path)
+    .text.split("\n")
+    .filter((line) => line.trim() !== "");
+}
+
+it("takes the types of the SDK away, and keeps those of the author", () => {
+  const source = `import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+export function add(server: McpServer, private_: Map<string, number>): void {
+  server.registerTool("a", { inputSchema: { n: z.number() } }, async ({ n }: { n: number }, extra): Promise<CallToolResult> => {
+    const found = private_.get(String(n))!;
+    return { content: [{ type: "text", text: \`\${found}\` }] } as CallToolResult;
+  });
+}
+`;
+  expect(lines(source)).toEqual([
+    'import { Server } from "@secure-local/mcp/server";',
+    'import { z } from "zod";',
+    "export function add(server: Server, private_: Map<string, number>): void {",
+    '  server.tool("a", { input: z.object({ n: z.number() }), run: async ({ n }: { n: number }, extra) => {',
+    "    const found = private_.get(String(n))!;",
+    "    return `${found}`;",
+    "  } });",
+    "}",
+  ]);
+  expect(toOwnApi(source, "a.ts").leftovers).toEqual([]);
+});
+
+it("reads sources whose types are more than types", () => {
+  const source = `import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+enum Color { Red = "red" }
+class Store { constructor(private readonly path: string, public n = 1) {} }
+const server = new McpServer({ name: "a", version: "1" });
+const list = <string[]>(JSON.parse("[]"));
+`;
+  expect(lines(source).slice(1, 4)).toEqual([
+    'enum Color { Red = "red" }',
+    "class Store { constructor(private readonly path: string, public n = 1) {} }",
+    'const server = new Server({ name: "a", version: "1" });',
+  ]);
+});
+
+it("writes what SDK v2 calls a handler's context in our words", () => {
+  const source = `import { McpServer } from "@modelcontextprotocol/server";
+const server = new McpServer({ name: "a", version: "1" });
+server.registerTool("t", { inputSchema: Input }, async (args, ctx) => {
+  await ctx.mcpReq.log("info", "started");
+  const said = await ctx.mcpReq.requestSampling({ messages: [], maxTokens: 1 });
+  const tenant = ctx.requestInfo?.headers["x-tenant"];
+  await ctx.mcpReq.notify({ method: "acme/step", params: { at: ctx.mcpReq.id } });
+  return other(args, said, tenant);
+});
+`;
+  const { text, leftovers } = toOwnApi(source, "a.mjs");
+  expect(text.split("\n").slice(3, 8)).toEqual([
+    '  await ctx.log("info", "started");',
+    "  const said = await ctx.sample({ messages: [], maxTokens: 1 });",
+    '  const tenant = ctx.header("x-tenant");',
+    '  await ctx.notify("acme/step", { at: ctx.requestId });',
+    "  return result(await other(args, said, tenant));",
+  ]);
+  expect(leftovers).toEqual([{ line: 3, what: "Input: if it is a list of schemas by name, write z.object(Input)" }]);
+});
+
+it("says with the line of the new source what it leaves", () => {
+  const source = `import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import { SubscribeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+const server = new McpServer({ name: "a", version: "1" });
+server.registerTool("t", described, run);
+server.server.oninitialized = () => undefined;
+server.server.setRequestHandler(SubscribeRequestSchema, () => ({}));
+function helper() {
+  throw new Error("for the model");
+}
+server.registerTool("u", {}, (extra) => ({ content: [{ type: "text", text: helper(extra.authInfo) }] }));
+await server.connect(new StreamableHTTPServerTransport({}));
+`;
+  const { text, leftovers } = toOwnApi(source, "a.js");
+  const left = leftovers.map(({ line, what }) => [text.split("\n")[line - 1]?.trim().slice(0, 34), what.slice(0, 34)]);
+  expect(left).toEqual([
+    ["import { StreamableHTTPServerTrans", "StreamableHTTPServerTransport: ser"],
+    ["import { SubscribeRequestSchema } ", "SubscribeRequestSchema: what is re"],
+    ['server.registerTool("t", described', "what is registered is described el"],
+    ["server.server.oninitialized = () =", "oninitialized: new Server({ onSess"],
+    ["server.server.setRequestHandler(Su", "setRequestHandler: what is registe"],
+    ['throw new Error("for the model");', "models do not read this error any "],
+    ['server.tool("u", { run: (_, extra)', "who is asking is ctx.identity: { p"],
+    ["await server.connect(new Streamabl", "serveHttp(server) or toNodeHandler"],
+  ]);
+});
+
+it("leaves a source that it cannot read, and says why", () => {
+  const source = 'import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";\nconst = 1;\n';
+  for (const path of ["a.ts", "a.js"]) {
+    const { text, leftovers } = toOwnApi(source, path);
+    expect(text).toBe(source);
+    expect(leftovers[0]?.what).toContain("cannot be read");
+  }
+});
