@@ -1,10 +1,11 @@
 // The SDKs' Streamable HTTP transport on our endpoint: one transport, one session, requests handed over by a framework.
-import type { Identity } from "../jsonrpc/transport.js";
+import { Readable, type Writable } from "node:stream";
 import { type NodeRequest, type NodeResponse, NodeExchange } from "../node/node-exchange.js";
 import type { Server as CoreServer } from "../server/server.js";
 import { type HttpEndpoint, httpEndpoint } from "../http/server/http-endpoint.js";
 import type { Serving } from "../server/conversation.js";
 import type { AuthInfo } from "./extra.js";
+import { identityOf, type McpHttpHandler } from "./mcp-handler.js";
 import type { OwnTransport } from "./transport.js";
 
 /** Options of the SDKs' transport that say something to our endpoint; others are taken and left. */
@@ -63,7 +64,7 @@ export class StreamableHTTPServerTransport implements OwnTransport {
     if (endpoint === undefined) throw new Error("Connect a server to this transport before its first request");
     const read = request.readableDidRead || request.readableEnded ? request.body : undefined;
     const exchange = new NodeExchange(request, response, { path: PATH, query: "", parsed: body ?? read });
-    exchange.identity = identityOf(request.auth);
+    exchange.identity = request.auth === undefined ? undefined : identityOf(request.auth);
     exchange.principal = exchange.identity?.principal;
     exchange.onHead = (headers) => this.#learn(headers);
     endpoint.site.handle(exchange);
@@ -94,15 +95,38 @@ export class StreamableHTTPServerTransport implements OwnTransport {
   }
 }
 
-function identityOf(auth: AuthInfo | undefined): Identity | undefined {
-  if (auth === undefined) return undefined;
-  const { clientId, scopes, expiresAt, extra } = auth;
-  const subject = extra?.["principal"] ?? extra?.["sub"];
-  return {
-    principal: typeof subject === "string" ? subject : clientId,
-    clientId,
-    scopes,
-    ...(extra === undefined ? {} : { claims: extra }),
-    ...(expiresAt === undefined ? {} : { expiresAt: expiresAt * 1_000 }),
+/** Serves what `createMcpHandler` gives to a Node framework: `(request, response, parsedBody?)`, with `request.auth` as who is asking. */
+export function toNodeHandler(
+  handler: Pick<McpHttpHandler, "fetch">,
+): (request: AuthorizedRequest, response: NodeResponse, parsedBody?: unknown) => Promise<void> {
+  return async (request, response, parsedBody) => {
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    const read = request.readableDidRead || request.readableEnded ? request.body : undefined;
+    // Frameworks hand over what goes on with a request as the third argument.
+    const parsed = typeof parsedBody === "function" ? undefined : parsedBody;
+    const about = { authInfo: request.auth, parsedBody: parsed ?? read };
+    const reply = await handler.fetch(webRequest(request, gone.signal, about.parsedBody !== undefined), about);
+    response.writeHead(reply.status, Object.fromEntries(reply.headers));
+    if ("flushHeaders" in response) response.flushHeaders();
+    const reader = reply.body?.getReader();
+    gone.signal.addEventListener("abort", () => void reader?.cancel().catch(() => undefined));
+    for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
+      if (!(response as Writable).write(part.value))
+        await new Promise((go) => response.once("drain", go).once("close", go));
+    }
+    response.end();
   };
+}
+
+function webRequest(request: NodeRequest, signal: AbortSignal, isRead: boolean): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined && !name.startsWith(":")) headers.set(name, String(value));
+  }
+  const url = new URL(request.url ?? "/", `http://${headers.get("host") ?? "localhost"}`);
+  const { method = "GET" } = request;
+  const body = isRead || method !== "POST" ? undefined : (Readable.toWeb(request) as ReadableStream<Uint8Array>);
+  const init = { method, headers, signal, ...(body === undefined ? {} : { body, duplex: "half" }) };
+  return new Request(url, init as RequestInit);
 }

@@ -344,8 +344,8 @@ export class McpServer {
   }
 
   /** Our own server with all that is registered, for `toFetch` and `serveHttp`: one for all clients. */
-  coreServer(): CoreServer {
-    return this.server.coreServer();
+  coreServer(shared?: Parameters<Server["coreServer"]>[0]): CoreServer {
+    return this.server.coreServer(shared);
   }
 
   registerTool<I extends SchemaInput | undefined = undefined, O extends SchemaInput | undefined = undefined>(

@@ -13,6 +13,7 @@ import { Context } from "../server/context.js";
 import { InputRequired, runInteractive } from "../server/interactive.js";
 import { type Reporter, reporterOf } from "../server/reporter.js";
 import { coreOf } from "../server/lean-server.js";
+import type { Seal } from "../server/parking.js";
 import { Server as CoreServer } from "../server/server.js";
 import type { Serving } from "../server/conversation.js";
 import { asRpcError } from "./sdk-values.js";
@@ -99,9 +100,9 @@ export class Server {
     void serving.closed.then(() => this.#ended(serving));
   }
 
-  /** Our server with everything that is registered here: for `toFetch`, `serveHttp` and what else serves many clients. */
-  coreServer(): CoreServer {
-    return (this.#core ??= this.#build());
+  /** Our server with everything that is registered here: for `toFetch`, `serveHttp` and what else serves many clients. `seal` makes several servers one for the states of questions. */
+  coreServer(shared: { readonly seal?: Seal } = {}): CoreServer {
+    return (this.#core ??= this.#build(shared));
   }
 
   /** Told of the core as soon as there is one: registrations wait for it. */
@@ -219,10 +220,11 @@ export class Server {
     if (this.#core !== undefined) coreOf(this.#core).subscribers.listChanged(kind);
   }
 
-  #build(): CoreServer {
+  #build(shared: { readonly seal?: Seal }): CoreServer {
     const { instructions } = this.#options;
     const core = new CoreServer({
       ...this.#info,
+      ...shared,
       ...(instructions === undefined ? {} : { instructions }),
       capabilities: this.#declared(),
       report: this.#report,

@@ -6,4 +6,5 @@ export {
   StreamableHTTPServerTransport as NodeStreamableHTTPServerTransport,
   StreamableHTTPServerTransport,
   type StreamableHttpOptions,
+  toNodeHandler,
 } from "../compat/http.js";

@@ -2,6 +2,18 @@
 export { McpError, ProtocolError, UrlElicitationRequiredError } from "../compat/sdk-values.js";
 export type { AuthInfo, Extra, McpRequest, Message } from "../compat/extra.js";
 export type { RequestOptions } from "../compat/link.js";
+export {
+  createMcpHandler,
+  type CreateMcpHandlerOptions,
+  InMemoryServerEventBus,
+  type McpHandlerRequestOptions,
+  type McpHttpHandler,
+  type McpRequestContext,
+  type McpServerFactory,
+  type ServerEvent,
+  type ServerEventBus,
+  type ServerNotifier,
+} from "../compat/mcp-handler.js";
 export type {
   Contents,
   PromptDescription,

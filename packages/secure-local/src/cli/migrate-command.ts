@@ -41,6 +41,7 @@ const STAYS: readonly (readonly [RegExp, string])[] = [
 /** What compat gives away at run time, beside the names of schemas: imports of anything else would not be found. */
 const NAMES: ReadonlySet<string> = new Set([
   ...["McpServer", "Server", "ResourceTemplate", "UriTemplate", "completable", "isCompletable", "InMemoryTransport"],
+  ...["createMcpHandler", "toNodeHandler", "InMemoryServerEventBus"],
   ...["StdioServerTransport", "serveStdio", "StreamableHTTPServerTransport", "NodeStreamableHTTPServerTransport"],
   ...["McpError", "ErrorCode", "ProtocolError", "ProtocolErrorCode", "UrlElicitationRequiredError"],
   ...["InMemoryTaskStore", "InMemoryTaskMessageQueue", "fromJsonSchema", "getDisplayName"],

@@ -47,7 +47,7 @@ it("says with the line what it leaves alone", async () => {
   const home = temporaryFolder();
   writeFileSync(
     join(home, "a.ts"),
-    `import { Client } from "@modelcontextprotocol/sdk/client/index.js";\nimport { McpServer, createMcpHandler, type Foo } from "@modelcontextprotocol/server";\n`,
+    `import { Client } from "@modelcontextprotocol/sdk/client/index.js";\nimport { McpServer, createRequestStateCodec, type Foo } from "@modelcontextprotocol/server";\n`,
   );
   const ran = await runQuickly(["migrate", home], { home });
   expect(ran.code).toBe(1);
@@ -55,7 +55,7 @@ it("says with the line what it leaves alone", async () => {
   expect(ran.stdout).toContain(
     "line 1 is left to you: @modelcontextprotocol/sdk/client/index.js: clients stay with the SDK",
   );
-  expect(ran.stdout).toContain("line 2 is left to you: createMcpHandler: @secure-local/mcp/compat has no such name");
+  expect(ran.stdout).toContain("line 2 is left to you: createRequestStateCodec: @secure-local/mcp/compat has no such name");
 });
 
 it("refuses a folder that is not there, and more than one", async () => {

@@ -43,7 +43,8 @@ const HIGH_WATER_BYTES = 16 * 1024;
 
 const ENCODER = new TextEncoder();
 
-class FetchExchange implements HttpExchange, HttpStream {
+/** One request and its reply. */
+export class FetchExchange implements HttpExchange, HttpStream {
   readonly method: string;
   readonly path: string;
   readonly query: string;
@@ -53,6 +54,8 @@ class FetchExchange implements HttpExchange, HttpStream {
   onDrain: (() => void) | undefined;
   onGone: GoneListener | undefined;
   onOver: GoneListener | undefined;
+  /** Told once that nothing more will be sent. */
+  whenOver: (() => void) | undefined;
   /** Resolves with the reply. */
   readonly response: Promise<Response>;
   readonly #request: Request;
@@ -62,12 +65,13 @@ class FetchExchange implements HttpExchange, HttpStream {
   #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
   #over = false;
 
-  constructor(request: Request, context: FetchContext | undefined) {
+  /** `path`: where it was routed to already. Default: that of its URL. */
+  constructor(request: Request, context: FetchContext | undefined, path?: string) {
     this.#request = request;
     this.#context = context;
     const { pathname, search, host } = new URL(request.url);
     this.method = request.method;
-    this.path = pathname;
+    this.path = path ?? pathname;
     this.query = search.slice(1);
     this.#host = host;
     this.response = new Promise((resolve) => {
@@ -162,6 +166,7 @@ class FetchExchange implements HttpExchange, HttpStream {
   #end(): void {
     this.#over = true;
     this.onOver?.gone();
+    this.whenOver?.();
   }
 
   #headers(own: HeaderList): Headers {
