@@ -92,7 +92,8 @@ function constraintOf(issue: StandardIssue & { readonly code?: unknown; readonly
   return typeof issue.type === "string" ? issue.type : "schema";
 }
 
-function exportJsonSchema(schema: StandardSchema, side: "input" | "output"): JsonSchema {
+/** What a schema says of itself as JSON Schema. Throws SchemaError where it says nothing. */
+export function exportJsonSchema(schema: StandardSchema, side: "input" | "output"): JsonSchema {
   const { jsonSchema, vendor } = schema["~standard"];
   const converter =
     vendor === "zod" ? "as z.toJSONSchema(schema) makes it" : "as a converter such as @valibot/to-json-schema makes it";

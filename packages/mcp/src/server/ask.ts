@@ -16,7 +16,12 @@ import type {
   RequestedSchema,
 } from "../protocol/features/elicitation.js";
 import { type FormFields, readAnswer, requestedSchema } from "../protocol/elicitation-form.js";
-import { type InferStandard, isStandardSchema, type StandardSchema } from "../schema/standard-schema.js";
+import {
+  exportJsonSchema,
+  type InferStandard,
+  isStandardSchema,
+  type StandardSchema,
+} from "../schema/standard-schema.js";
 import {
   checkToolUse,
   type CreateMessageRequestParams,
@@ -254,23 +259,12 @@ export async function elicited(
 
 /** What a schema library exports, without what forms have no words for: its checks of what was filled in stay. */
 function formOf(schema: StandardSchema): RequestedSchema {
-  const { jsonSchema, vendor } = schema["~standard"];
-  if (jsonSchema === undefined) {
-    throw new LocalError(
-      "INVALID_FORM",
-      `A form: this ${vendor} schema cannot export JSON Schema: write the fields in short`,
-    );
-  }
-  const { properties = {}, required = [] } = jsonSchema.input({ target: "draft-2020-12" });
-  const fields = Object.entries(properties as Record<string, JsonObject>).map(([name, field]) => {
-    const { pattern, minimum, maximum, ...rest } = field;
-    const bounds = {
-      ...(minimum === undefined || minimum === Number.MIN_SAFE_INTEGER ? {} : { minimum }),
-      ...(maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? {} : { maximum }),
-    };
-    return [name, { ...rest, ...bounds, ...(pattern === undefined || "format" in rest ? {} : { pattern }) }] as const;
+  const { properties = {}, required = [] } = exportJsonSchema(schema, "input") as unknown as RequestedSchema;
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const { pattern, ...rest } = field as unknown as JsonObject;
+    return [name, pattern === undefined || "format" in rest ? rest : field];
   });
-  return { type: "object", properties: Object.fromEntries(fields), required } as RequestedSchema;
+  return { type: "object", properties: Object.fromEntries(fields) as RequestedSchema["properties"], required };
 }
 
 /** The wire form of a question. Throws INVALID_FORM naming the field no client could show. */

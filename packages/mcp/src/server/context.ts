@@ -7,7 +7,7 @@ import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { FormFields } from "../protocol/elicitation-form.js";
 import type { InputResponses, Root } from "../protocol/features/input-required.js";
-import { type LoggingLevel, levelIndex } from "../protocol/features/logging.js";
+import type { LoggingLevel } from "../protocol/features/logging.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "../protocol/features/sampling.js";
 import {
   type Asker,
@@ -27,7 +27,7 @@ import type { StandardSchema } from "../schema/standard-schema.js";
 import { type LiveSession, type LiveSessions, notifyOwn } from "./live-session.js";
 import { failure, type ToolResult } from "./content.js";
 import type { ServerLimits } from "./limits.js";
-import { CallLogs, Session } from "./session.js";
+import { CallLogs, levelOf, Session } from "./session.js";
 import type { Parking, Seal } from "./parking.js";
 
 /** What asking needs of the server. */
@@ -162,8 +162,7 @@ export class Context {
 
   /** Sends a log message if the caller's level admits it, at most a hundred a second. `data` is any JSON; never put secrets into it. */
   async log(level: LoggingLevel, data: unknown, logger?: string): Promise<void> {
-    const index = levelIndex(level);
-    if (index < 0) throw new LocalError("BAD_LEVEL", `"${level as string}" is not a log level`);
+    const index = levelOf(level);
     if (index < this.#call.caller.logLevel) return;
     const logs = (this.#call.logs ??= new CallLogs(this.#call)) as CallLogs;
     await logs.send({ level, ...(logger === undefined ? {} : { logger }), data });

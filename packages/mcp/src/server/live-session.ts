@@ -5,7 +5,7 @@ import { type Awaitable, isThenable, type JsonObject, notificationText } from ".
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { FormFields } from "../protocol/elicitation-form.js";
 import type { Root } from "../protocol/features/input-required.js";
-import { type LoggingLevel, levelIndex } from "../protocol/features/logging.js";
+import type { LoggingLevel } from "../protocol/features/logging.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "../protocol/features/sampling.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
@@ -22,7 +22,7 @@ import {
   type SchemaAnswer,
   WireAsker,
 } from "./ask.js";
-import { type EndedSession, LogGate, type Session } from "./session.js";
+import { type EndedSession, levelOf, LogGate, type Session } from "./session.js";
 
 /** Told of each session once its client is ready; what it returns is called when the session is over. */
 export type OnSession = (session: LiveSession) => Awaitable<(() => void) | void>;
@@ -111,8 +111,7 @@ class OpenSession implements LiveSession {
   }
 
   log(level: LoggingLevel, data: unknown, logger?: string): void {
-    const index = levelIndex(level);
-    if (index < 0) throw new LocalError("BAD_LEVEL", `"${level as string}" is not a log level`);
+    const index = levelOf(level);
     const { subscription, logLevel } = this.#session;
     if (subscription === undefined || index < logLevel) return;
     this.#logs.send(subscription, { level, ...(logger === undefined ? {} : { logger }), data });
@@ -220,25 +219,12 @@ export class LiveSessions {
 }
 
 /** Notifications of the specification, in any revision: servers and clients send them by themselves. */
-const KNOWN: ReadonlySet<string> = new Set([
-  "notifications/message",
-  "notifications/progress",
-  "notifications/cancelled",
-  "notifications/initialized",
-  "notifications/resources/updated",
-  "notifications/resources/list_changed",
-  "notifications/tools/list_changed",
-  "notifications/prompts/list_changed",
-  "notifications/roots/list_changed",
-  "notifications/elicitation/complete",
-  "notifications/subscriptions/acknowledged",
-  "notifications/tasks",
-  "notifications/tasks/status",
-]);
+const KNOWN =
+  /^notifications\/(?:message|progress|cancelled|initialized|resources\/updated|(?:resources|tools|prompts|roots)\/list_changed|elicitation\/complete|subscriptions\/acknowledged|tasks(?:\/status)?)$/;
 
 /** Whether a method is an author's own, and not the specification's in any revision. */
 export function isOwnMethod(method: string): boolean {
-  return !KNOWN.has(method) && !REVISIONS.some((revision) => revision.methods.has(method));
+  return !KNOWN.test(method) && !REVISIONS.some((revision) => revision.methods.has(method));
 }
 
 /** Throws RESERVED for a method that is the specification's. */

@@ -1,6 +1,7 @@
 // A handshake-era session: the caller that lasts as long as its conversation.
 import type { Call, Caller } from "../endpoint/call.js";
 import type { Codec } from "../era/codec.js";
+import { LocalError } from "../jsonrpc/errors.js";
 import { type Handshake, codecFor } from "../era/select.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import { levelIndex, type LoggingLevel } from "../protocol/features/logging.js";
@@ -71,6 +72,13 @@ export class Session implements Caller {
     });
     return asked;
   }
+}
+
+/** The place of a level, from the lowest. Throws BAD_LEVEL for none. */
+export function levelOf(level: LoggingLevel): number {
+  const index = levelIndex(level);
+  if (index < 0) throw new LocalError("BAD_LEVEL", `"${level as string}" is not a log level`);
+  return index;
 }
 
 // Log messages to one reader: bounded, so that a chatty handler cannot flood a client that does not read.
