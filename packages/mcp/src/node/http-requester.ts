@@ -1,4 +1,4 @@
-// Sends HTTP requests with node:http and node:https over connections that are kept.
+// Sends HTTP requests: on sockets of its own, and through a proxy with node:http and node:https.
 import {
   Agent as HttpAgent,
   type ClientRequest,
@@ -12,9 +12,26 @@ import type { Duplex } from "node:stream";
 import { isUtf8 } from "node:buffer";
 import { LocalError } from "../jsonrpc/errors.js";
 import { type HttpReply, type HttpRequest, type HttpRequester, quote, shownUrl } from "../http/client/http-caller.js";
-
-// Real replies have 2 KB of headers; cookies and policies of gateways a few more.
-const HEADER_BYTES = 32 * 1024;
+import { HEADER_BYTES } from "./http-response-parser.js";
+import {
+  CONNECT_MS,
+  CONNECTIONS,
+  cutAnswer,
+  encodingOf,
+  type HttpTarget,
+  IDLE_CONNECTIONS,
+  IDLE_MS,
+  isClosedConnection,
+  lostRequest,
+  notHttp,
+  notUtf8,
+  otherProtocol,
+  PROBE_MS,
+  httpTarget,
+  tooLongAnswer,
+  tooSlow,
+} from "./http-target.js";
+import { SocketRequester } from "./socket-requester.js";
 
 /**
  * Reaches `http:`, `https:` and `unix:` URLs, through a proxy where one is given. Proxy variables of the environment are
@@ -25,38 +42,61 @@ export function nodeRequester(options: NodeRequesterOptions = {}): HttpRequester
 }
 
 interface Settle {
+  readonly target: HttpTarget;
+  readonly pool: ConnectionPool;
   readonly resolve: (reply: HttpReply) => void;
   readonly reject: (error: LocalError) => void;
 }
 
 class NodeRequester implements HttpRequester {
-  readonly #pool: ConnectionPool;
+  readonly #options: NodeRequesterOptions;
+  readonly #sockets: SocketRequester;
+  /** For what the sockets do not know; most requesters need none. */
+  #pool: ConnectionPool | undefined;
   // Almost every request goes where the one before went.
   #last: HttpTarget | undefined;
 
   constructor(options: NodeRequesterOptions) {
-    this.#pool = new ConnectionPool(options);
+    this.#options = options;
+    this.#sockets = new SocketRequester(options);
+    if (options.proxy !== undefined) this.#pool = new ConnectionPool(options);
   }
 
   request(request: HttpRequest): Promise<HttpReply> {
+    try {
+      const target = this.#targetOf(request.url);
+      const direct = this.#options.proxy === undefined || target.socketPath !== undefined;
+      if (direct && this.#sockets.takes(request)) return this.#sockets.request(request, target);
+      return this.#byNode(request, target);
+    } catch (error) {
+      return Promise.reject(unsent(request, error));
+    }
+  }
+
+  close(): void {
+    this.#sockets.close();
+    this.#pool?.close();
+  }
+
+  #byNode(request: HttpRequest, target: HttpTarget): Promise<HttpReply> {
     return new Promise((resolve, reject) => {
+      const pool = (this.#pool ??= new ConnectionPool(this.#options));
       try {
-        this.#send(request, { resolve, reject }, request.repeatable !== true);
+        this.#send(request, { target, pool, resolve, reject }, request.repeatable !== true);
       } catch (error) {
-        const what = `The request to ${shownUrl(request.url)} cannot be sent: ${(error as Error).message}`;
-        reject(error instanceof LocalError ? error : new LocalError("NOT_SUPPORTED", what, { cause: error }));
+        reject(unsent(request, error));
       }
     });
   }
 
-  close(): void {
-    this.#pool.close();
+  #targetOf(url: string): HttpTarget {
+    return this.#last?.url === url ? this.#last : (this.#last = httpTarget(url));
   }
 
-  #send(request: HttpRequest, { resolve, reject }: Settle, last: boolean): void {
-    const { url, method, signal } = request;
-    const target = this.#last?.url === url ? this.#last : (this.#last = targetOf(url));
-    const call = this.#call(target, request);
+  #send(request: HttpRequest, settle: Settle, last: boolean): void {
+    const { method, signal } = request;
+    const { target, pool, resolve, reject } = settle;
+    const call = callOf(request, target, pool);
     let cancelled = false;
     let reply: NodeReply | undefined;
     const cancel = (): void => {
@@ -71,40 +111,45 @@ class NodeRequester implements HttpRequester {
     // Unheard, it would end the connection and say nothing to anybody.
     call.on("upgrade", (_message, socket) => {
       socket.destroy();
-      const what = `${target.shown} answered by changing to another protocol (HTTP 101): is it the MCP endpoint?`;
-      reject(new LocalError("INVALID_RESPONSE", what));
+      reject(otherProtocol(target.shown));
     });
     call.on("error", (error: NodeJS.ErrnoException) => {
       if (cancelled) reject(new LocalError("CANCELLED", `The ${method} to ${target.shown} was ended`));
       else if (!last && call.reusedSocket && isClosedConnection(error)) {
         // Connections opened together are closed together: the second attempt takes a new one.
-        this.#pool.dropIdle();
-        this.#send(request, { resolve, reject }, true);
+        pool.dropIdle();
+        this.#send(request, settle, true);
       } else reject(failure(error, call, target.shown));
     });
     request.started?.(cancel);
     if (signal !== undefined) endBy(signal, cancel, call);
     call.end(request.body);
   }
+}
 
-  #call(target: HttpTarget, { method, headers, body }: HttpRequest): ClientRequest {
-    const list: string[] = [];
-    if (headers["host"] === undefined) list.push("host", target.authority);
-    for (const name in headers) list.push(name, headers[name] as string);
-    if (body !== undefined) list.push("content-length", String(Buffer.byteLength(body)));
-    const { agent, secure, host, port, path, extra } = this.#pool.route(target);
-    const options: RequestOptions = {
-      method,
-      path,
-      host,
-      port,
-      agent,
-      headers: extra.length === 0 ? list : list.concat(extra),
-      maxHeaderSize: HEADER_BYTES,
-    };
-    if (target.socketPath !== undefined) options.socketPath = target.socketPath;
-    return secure ? httpsRequest(options) : httpRequest(options);
-  }
+function unsent({ url }: HttpRequest, error: unknown): LocalError {
+  if (error instanceof LocalError) return error;
+  const what = `The request to ${shownUrl(url)} cannot be sent: ${(error as Error).message}`;
+  return new LocalError("NOT_SUPPORTED", what, { cause: error });
+}
+
+function callOf({ method, headers, body }: HttpRequest, target: HttpTarget, pool: ConnectionPool): ClientRequest {
+  const list: string[] = [];
+  if (headers["host"] === undefined) list.push("host", target.authority);
+  for (const name in headers) list.push(name, headers[name] as string);
+  if (body !== undefined) list.push("content-length", String(Buffer.byteLength(body)));
+  const { agent, secure, host, port, path, extra } = pool.route(target);
+  const options: RequestOptions = {
+    method,
+    path,
+    host,
+    port,
+    agent,
+    headers: extra.length === 0 ? list : list.concat(extra),
+    maxHeaderSize: HEADER_BYTES,
+  };
+  if (target.socketPath !== undefined) options.socketPath = target.socketPath;
+  return secure ? httpsRequest(options) : httpRequest(options);
 }
 
 function endBy(signal: AbortSignal, cancel: () => void, call: ClientRequest): void {
@@ -113,36 +158,10 @@ function endBy(signal: AbortSignal, cancel: () => void, call: ClientRequest): vo
   call.once("close", () => signal.removeEventListener("abort", cancel));
 }
 
-function isClosedConnection({ code }: NodeJS.ErrnoException): boolean {
-  return code === "ECONNRESET" || code === "EPIPE";
-}
-
 function failure(error: NodeJS.ErrnoException, call: ClientRequest, shown: string): LocalError {
-  const { code = "", message } = error;
-  if (error instanceof LocalError) return error;
-  if (code.startsWith("HPE_")) {
-    const what =
-      code === "HPE_HEADER_OVERFLOW"
-        ? `with more than ${HEADER_BYTES} bytes of headers`
-        : "with something that is not HTTP";
-    return new LocalError("INVALID_RESPONSE", `${shown} answered ${what}: is it the MCP endpoint?`, { cause: error });
-  }
-  if (call.socket === null || call.socket === undefined || !wasConnected(call.socket)) {
-    const what = `${shown} cannot be reached: ${reason(code, message)}`;
-    return new LocalError("UNREACHABLE", what, { cause: error });
-  }
-  const what = `the connection to ${shown} was lost before an answer came (${reason(code, message)})`;
-  return new LocalError("OUTCOME_UNKNOWN", what, { cause: error });
-}
-
-function reason(code: string, message: string): string {
-  if (code === "ECONNREFUSED")
-    return "nothing listens there (ECONNREFUSED). Is the server running, and the port right?";
-  if (code === "ENOTFOUND") return "its name is unknown (ENOTFOUND). Check the host in the URL";
-  if (code === "ENOENT") return "there is no such socket file (ENOENT). Is the server running?";
-  if (/CERT|SELF_SIGNED|ALTNAME/.test(code))
-    return `its certificate is not trusted (${code}). Give its authority in the option ca`;
-  return code === "" || message.includes(code) ? message : `${message} (${code})`;
+  const { code = "" } = error;
+  if (code.startsWith("HPE_")) return notHttp(shown, code === "HPE_HEADER_OVERFLOW", error);
+  return lostRequest(error, shown, call.socket !== null && call.socket !== undefined && wasConnected(call.socket));
 }
 
 // The way through an HTTP proxy: absolute URLs for plain HTTP, a tunnel for TLS.
@@ -222,17 +241,6 @@ export interface NodeRequesterOptions {
   /** `http://user:password@host:port`; `https:` likewise. Not used for Unix sockets. */
   readonly proxy?: string | URL | undefined;
 }
-
-// The worst of networks needs a few seconds; a firewall that drops packets would need minutes.
-const CONNECT_MS = 10_000;
-// All requests a transport may have open, its posts and its standing stream, with room to spare.
-const CONNECTIONS = 2_048;
-// A burst leaves this many connections for the next one.
-const IDLE_CONNECTIONS = 64;
-// Below the 5 s after which Node's servers close: whoever sends on a connection just closed learns nothing.
-const IDLE_MS = 4_000;
-// First probe of a silent connection: a peer that vanished is noticed within minutes.
-const PROBE_MS = 30_000;
 
 const connected = new WeakSet<object>();
 
@@ -351,8 +359,7 @@ function watched(agent: HttpAgent, ready: string, connectMs: number): HttpAgent 
 
 function watch(socket: Socket, ready: string, connectMs: number): void {
   const timer = setTimeout(() => {
-    const what = `No connection came about within ${connectMs} ms: check host and port, and firewalls on the way`;
-    socket.destroy(new LocalError("UNREACHABLE", what));
+    socket.destroy(tooSlow(connectMs));
   }, connectMs);
   socket.once(ready, () => {
     clearTimeout(timer);
@@ -395,8 +402,7 @@ class NodeReply implements HttpReply {
   }
 
   get encoding(): string | undefined {
-    const encoding = this.header("content-encoding");
-    return ["", "identity"].includes(encoding?.trim().toLowerCase() ?? "") ? undefined : encoding;
+    return encodingOf(this.header("content-encoding"));
   }
 
   // Looked up in the list as it came: building Node's object of all headers costs more than the few that are asked for.
@@ -422,15 +428,14 @@ class NodeReply implements HttpReply {
         if (bytes <= maxBytes) chunks.push(chunk);
         else {
           this.cancel();
-          const what = `${this.#shown} answered with more than ${maxBytes} bytes`;
-          reject(new LocalError("LIMIT", `${what}. Ask for less, or raise limits.messageBytes.`));
+          reject(tooLongAnswer(this.#shown, maxBytes));
         }
       });
       message.on("end", () => {
         this.#complete = true;
         const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
         if (isUtf8(whole)) resolve(whole.toString("utf8"));
-        else reject(new LocalError("INVALID_RESPONSE", `${this.#shown} answered with something that is not UTF-8`));
+        else reject(notUtf8(this.#shown));
       });
       this.#onCut(reject);
     });
@@ -485,7 +490,7 @@ class NodeReply implements HttpReply {
       if (this.#complete) return;
       const error = this.#cancelled
         ? new LocalError("CANCELLED", `The request to ${this.#shown} was ended`)
-        : new LocalError("OUTCOME_UNKNOWN", `the connection to ${this.#shown} was cut within the answer`, { cause });
+        : cutAnswer(this.#shown, cause);
       reject(error);
     };
     this.#message.on("error", cut);
@@ -493,48 +498,4 @@ class NodeReply implements HttpReply {
     this.#message.on("close", cut);
     if (this.#message.destroyed) cut();
   }
-}
-
-// Reads a URL into what node:http needs to reach it: TCP, TLS, or a Unix socket.
-
-interface HttpTarget {
-  readonly url: string;
-  /** The URL, fit to be shown. */
-  readonly shown: string;
-  readonly secure: boolean;
-  readonly host: string;
-  readonly port: number;
-  readonly socketPath: string | undefined;
-  readonly path: string;
-  /** Value of the Host header. */
-  readonly authority: string;
-}
-
-/**
- * Understands `http:`, `https:`, `unix:///path.sock#/mcp` and `http+unix://%2Fpath.sock/mcp`. Throws a LocalError
- * NOT_SUPPORTED for other schemes.
- */
-function targetOf(url: string): HttpTarget {
-  const parsed = new URL(url);
-  const { protocol } = parsed;
-  if (protocol === "http:" || protocol === "https:") {
-    const secure = protocol === "https:";
-    // Brackets around an IPv6 address belong to the URL only.
-    const host = parsed.hostname.startsWith("[") ? parsed.hostname.slice(1, -1) : parsed.hostname;
-    const port = parsed.port === "" ? (secure ? 443 : 80) : Number(parsed.port);
-    const path = parsed.pathname + parsed.search;
-    return { url, shown: shownUrl(url), secure, host, port, socketPath: undefined, path, authority: parsed.host };
-  }
-  if (protocol === "unix:") return local(url, decodeURIComponent(parsed.pathname), parsed.hash.slice(1));
-  if (protocol === "http+unix:") return local(url, decodeURIComponent(parsed.host), parsed.pathname + parsed.search);
-  throw new LocalError("NOT_SUPPORTED", `${protocol} URLs cannot be reached: use http:, https: or unix:`);
-}
-
-function local(url: string, socketPath: string, path: string): HttpTarget {
-  if (!socketPath.startsWith("/")) {
-    throw new LocalError("NOT_SUPPORTED", "A unix: URL needs an absolute path, like unix:///run/server.sock#/mcp");
-  }
-  const target = path === "" ? "/" : path;
-  const shown = shownUrl(url);
-  return { url, shown, secure: false, host: "localhost", port: 80, socketPath, path: target, authority: "localhost" };
 }

@@ -1,0 +1,349 @@
+// Sends HTTP/1.1 requests on sockets of its own: one write for each, and no more objects than that takes.
+import { LocalError } from "../jsonrpc/errors.js";
+import type { HttpReply, HttpRequest } from "../http/client/http-caller.js";
+import {
+  type SocketConnection,
+  type ConnectionUser,
+  SocketPool,
+  type Loss,
+  type SocketOptions,
+} from "./http-connections.js";
+import type { ResponseFault, ResponseHead } from "./http-response-parser.js";
+import {
+  cutAnswer,
+  encodingOf,
+  type HttpTarget,
+  isClosedConnection,
+  lostRequest,
+  notHttp,
+  notUtf8,
+  otherProtocol,
+  tooLongAnswer,
+} from "./http-target.js";
+import { decodeUtf8 } from "./standard-streams.js";
+
+/** What it can send; anything else may change what the connection is, or how the request ends. */
+const METHODS: ReadonlySet<string> = new Set(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
+const NOT_SENT = ["connection", "content-length", "expect", "te", "trailer", "transfer-encoding", "upgrade"];
+
+/** Sends to targets that were read already. */
+export class SocketRequester {
+  readonly #connections: SocketPool;
+
+  constructor(options: SocketOptions) {
+    this.#connections = new SocketPool(options);
+  }
+
+  /** Whether it can send this at all. */
+  takes({ method, headers }: HttpRequest): boolean {
+    return METHODS.has(method) && !NOT_SENT.some((name) => headers[name] !== undefined);
+  }
+
+  /** As `HttpRequester.request`. Throws a LocalError NOT_SUPPORTED for what no head can hold. */
+  request(request: HttpRequest, target: HttpTarget): Promise<HttpReply> {
+    const way = { target, connections: this.#connections, written: written(request, target) };
+    return new Exchange(request, way).start();
+  }
+
+  close(): void {
+    this.#connections.close();
+  }
+}
+
+/** What is sent for a request: its head and its body, together where one encoding serves for both. */
+interface Written {
+  readonly head: string;
+  readonly body: string;
+  readonly ascii: boolean;
+}
+
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+const NO_PATH = /[^\x21-\xff]/;
+const NOT_ASCII = /[\x80-\xff]/;
+/** Of these a server expects a body, be it empty. */
+const WITH_BODY: ReadonlySet<string> = new Set(["PATCH", "POST", "PUT"]);
+
+function written({ method, headers, body = "" }: HttpRequest, target: HttpTarget): Written {
+  const { path, authority } = target;
+  if (NO_PATH.test(path)) throw unsendable(target, "its path has characters no path can hold");
+  let head = `${method} ${path} HTTP/1.1\r\n`;
+  if (headers["host"] === undefined) head += `host: ${authority}\r\n`;
+  for (const name in headers) {
+    const value = headers[name] as string;
+    if (!HEADER_NAME.test(name)) throw unsendable(target, `${JSON.stringify(name)} is no name of a header`);
+    if (NO_VALUE.test(value)) throw unsendable(target, `the header ${name} has characters no header can hold`);
+    head += `${name}: ${value}\r\n`;
+  }
+  const bytes = Buffer.byteLength(body);
+  if (bytes > 0 || WITH_BODY.has(method)) head += `content-length: ${bytes}\r\n`;
+  head += "Connection: keep-alive\r\n\r\n";
+  return { head, body, ascii: bytes === body.length && !NOT_ASCII.test(head) };
+}
+
+function unsendable({ shown }: HttpTarget, what: string): LocalError {
+  return new LocalError("NOT_SUPPORTED", `The request to ${shown} cannot be sent: ${what}`);
+}
+
+/** Bodies from this length on are read into memory of their own at once, instead of in pieces that are joined. */
+const LARGE_BODY = 64 * 1024;
+
+interface Way {
+  readonly target: HttpTarget;
+  readonly connections: SocketPool;
+  readonly written: Written;
+}
+
+/** Who reads a body. */
+interface Reader {
+  /** Most bytes of a text. */
+  readonly most: number;
+  /** Takes each piece; without it all are taken together, as a text. */
+  readonly take: ((chunk: Uint8Array) => void | Promise<void>) | undefined;
+  readonly resolve: (text: string) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One request and its reply. */
+class Exchange implements HttpReply, ConnectionUser {
+  readonly method: string;
+  status = 0;
+  readonly #request: HttpRequest;
+  readonly #way: Way;
+  #resolve!: (reply: HttpReply) => void;
+  #reject!: (error: unknown) => void;
+  #connection: SocketConnection | undefined;
+  #head: ResponseHead | undefined;
+  /** It was sent again already, or may not be. */
+  #last: boolean;
+  #cancelled = false;
+  /** All of the body came. */
+  #complete = false;
+  /** Why nothing more comes. */
+  #lost: LocalError | undefined;
+  /** What came and was not read yet. */
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  /** Where a long body is gathered. */
+  #whole: Buffer | undefined;
+  #reader: Reader | undefined;
+  /** A piece is being dealt with. */
+  #busy = false;
+
+  constructor(request: HttpRequest, way: Way) {
+    this.#request = request;
+    this.#way = way;
+    this.method = request.method;
+    this.#last = request.repeatable !== true;
+  }
+
+  start(): Promise<HttpReply> {
+    const { signal, started } = this.#request;
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      started?.(this.#cancel);
+      if (signal?.aborted === true) this.#cancel();
+      else signal?.addEventListener("abort", this.#cancel, { once: true });
+      if (this.#cancelled) return;
+      try {
+        this.#way.connections.enter(this, this.#way.target);
+      } catch (error) {
+        this.#fail(unsendable(this.#way.target, (error as Error).message));
+      }
+    });
+  }
+
+  get encoding(): string | undefined {
+    return encodingOf(this.header("content-encoding"));
+  }
+
+  header(name: string): string | undefined {
+    const headers = this.#head?.headers ?? [];
+    let found: string | undefined;
+    for (let at = 0; at < headers.length; at += 2) {
+      if (headers[at] !== name) continue;
+      const value = headers[at + 1] as string;
+      found = found === undefined ? value : `${found}, ${value}`;
+    }
+    return found;
+  }
+
+  text(maxBytes: number): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.#read({ most: maxBytes, take: undefined, resolve, reject });
+    });
+  }
+
+  async each(take: (chunk: Uint8Array) => void | Promise<void>): Promise<void> {
+    await new Promise((resolve, reject) => {
+      this.#read({ most: Number.POSITIVE_INFINITY, take, resolve, reject });
+    });
+  }
+
+  cancel(): void {
+    this.#cancel();
+  }
+
+  // As the user of a connection.
+
+  /** What nobody reads yet waits where it comes from. */
+  get hungry(): boolean {
+    return this.#reader === undefined ? this.#bytes === 0 : !this.#busy;
+  }
+
+  send(connection: SocketConnection): void {
+    this.#connection = connection;
+    const { head, body, ascii } = this.#way.written;
+    const { socket } = connection;
+    if (ascii) socket.write(head + body, "latin1");
+    else socket.write(Buffer.concat([Buffer.from(head, "latin1"), Buffer.from(body, "utf8")]));
+  }
+
+  head(head: ResponseHead): void {
+    if (head.status === 101) {
+      this.#connection?.destroy();
+      return this.#fail(otherProtocol(this.#shown));
+    }
+    this.#head = head;
+    this.status = head.status;
+    this.#resolve(this);
+  }
+
+  body(bytes: Buffer): void {
+    this.#bytes += bytes.length;
+    const reader = this.#reader;
+    if (reader !== undefined && this.#bytes > reader.most) return this.#tooLong(reader);
+    if (this.#whole === undefined) this.#pieces.push(Buffer.from(bytes));
+    else bytes.copy(this.#whole, this.#bytes - bytes.length);
+    if (reader?.take !== undefined) this.#pump(reader);
+  }
+
+  end(): void {
+    this.#complete = true;
+    this.#over();
+    if (this.#reader !== undefined) this.#goOn(this.#reader);
+  }
+
+  lost({ error, connected, stale }: Loss): void {
+    if (this.#head !== undefined) return this.#fail(cutAnswer(this.#shown, error));
+    if (this.#last || !stale || !isClosedConnection(error)) {
+      return this.#fail(lostRequest(error, this.#shown, connected));
+    }
+    // Connections opened together are closed together: the second attempt takes a new one.
+    const { connections, target } = this.#way;
+    this.#last = true;
+    this.#connection = undefined;
+    connections.dropIdle(target);
+    connections.enter(this, target);
+  }
+
+  broken(fault: ResponseFault): void {
+    const { shown } = this.#way.target;
+    this.#fail(this.#head === undefined ? notHttp(shown, fault.overflow, fault) : cutAnswer(shown, fault));
+  }
+
+  get #shown(): string {
+    return this.#way.target.shown;
+  }
+
+  readonly #cancel = (): void => {
+    const read = this.#complete && this.#pieces.length === 0 && !this.#busy;
+    if (this.#cancelled || this.#lost !== undefined || read) return;
+    this.#cancelled = true;
+    this.#connection?.destroy();
+    if (this.#connection === undefined) this.#way.connections.leave(this, this.#way.target);
+    const what = this.#head === undefined ? `The ${this.method}` : "The request";
+    this.#fail(new LocalError("CANCELLED", `${what} to ${this.#shown} was ended`));
+  };
+
+  #fail(error: LocalError): void {
+    if (this.#lost !== undefined) return;
+    this.#lost = error;
+    this.#over();
+    if (this.#head === undefined) this.#reject(error);
+    else if (this.#reader !== undefined) this.#goOn(this.#reader);
+  }
+
+  /** Nothing more comes. */
+  #over(): void {
+    this.#connection = undefined;
+    this.#request.signal?.removeEventListener("abort", this.#cancel);
+  }
+
+  #read(reader: Reader): void {
+    this.#reader = reader;
+    const { length } = this.#head ?? {};
+    const { most, take } = reader;
+    if (this.#bytes > most) return this.#tooLong(reader);
+    if (take === undefined && !this.#complete && length !== undefined && length >= LARGE_BODY && length <= most) {
+      const begun = Buffer.concat(this.#pieces);
+      this.#whole = Buffer.allocUnsafeSlow(length);
+      begun.copy(this.#whole);
+      this.#pieces = [];
+    }
+    this.#goOn(reader);
+  }
+
+  /** After something has changed: reads on, or settles. */
+  #goOn(reader: Reader): void {
+    if (reader.take !== undefined) return this.#pump(reader);
+    if (this.#lost !== undefined) reader.reject(this.#lost);
+    else if (this.#complete) this.#deliver(reader);
+    else this.#connection?.resume();
+  }
+
+  #deliver({ resolve, reject }: Reader): void {
+    const [only, ...more] = this.#pieces;
+    const whole = this.#whole ?? (more.length === 0 ? only : Buffer.concat(this.#pieces));
+    this.#pieces = [];
+    this.#whole = undefined;
+    try {
+      resolve(whole === undefined ? "" : decodeUtf8(whole));
+    } catch {
+      reject(notUtf8(this.#shown));
+    }
+  }
+
+  /** Gives the pieces to who takes them one by one, and waits while one is being dealt with. */
+  #pump(reader: Reader): void {
+    if (this.#cancelled) this.#pieces = [];
+    while (!this.#busy) {
+      const piece = this.#pieces.shift();
+      if (piece === undefined) break;
+      try {
+        const taken = reader.take?.(piece);
+        if (taken !== undefined) this.#waitFor(taken, reader);
+      } catch (error) {
+        return this.#refused(reader, error);
+      }
+    }
+    // What was taken has to be dealt with first, unless nobody wants it any more.
+    if (this.#busy && !this.#cancelled) return;
+    if (this.#lost !== undefined) reader.reject(this.#lost);
+    else if (this.#complete) reader.resolve("");
+    else this.#connection?.resume();
+  }
+
+  #waitFor(taken: Promise<void>, reader: Reader): void {
+    this.#busy = true;
+    this.#connection?.pause();
+    taken.then(
+      () => {
+        this.#busy = false;
+        this.#pump(reader);
+      },
+      (error: unknown) => this.#refused(reader, error),
+    );
+  }
+
+  #refused(reader: Reader, error: unknown): void {
+    reader.reject(error);
+    this.#cancel();
+  }
+
+  #tooLong(reader: Reader): void {
+    reader.reject(tooLongAnswer(this.#shown, reader.most));
+    this.#cancel();
+  }
+}
