@@ -45,8 +45,8 @@ interface OutputEvents {
 /** When the messages of a tick are written. */
 interface OutputPace {
   /**
-   * At the end of the tick: for those who send little and wait for the answer. Default: in the next turn of the event
-   * loop, when more may have come to go with it.
+   * The first of a turn of the event loop at the end of its tick, for those who send little and wait for the answer; what
+   * follows in that turn together. Default: all in the next turn, when more may have come to go with it.
    */
   readonly atOnce?: boolean;
 }
@@ -57,7 +57,9 @@ export class OutputQueue {
   readonly #writeTo: Writable["write"];
   readonly #limits: JsonRpcLimits;
   readonly #events: OutputEvents;
-  readonly #defer: (flush: () => void) => unknown;
+  readonly #atOnce: boolean;
+  /** Something was written at once in this turn of the event loop. */
+  #wroteAtOnce = false;
   #joining = "";
   #pieces: string[] = [];
   // Only the system is known to be done with our memory when it says so; other streams hand it on.
@@ -75,7 +77,7 @@ export class OutputQueue {
   #onEmpty: (() => void) | undefined;
 
   constructor(stream: Writable, limits: JsonRpcLimits, events: OutputEvents, { atOnce = false }: OutputPace = {}) {
-    this.#defer = atOnce ? process.nextTick : setImmediate;
+    this.#atOnce = atOnce;
     this.#stream = stream;
     this.#encodes = stream === process.stdout;
     this.#writeTo = this.#encodes ? ownWrite(stream) : stream.write;
@@ -167,8 +169,15 @@ export class OutputQueue {
   #schedule(): void {
     if (this.#scheduled || this.#writing > 0) return;
     this.#scheduled = true;
-    this.#defer(this.#flush);
+    if (!this.#atOnce || this.#wroteAtOnce) return void setImmediate(this.#flush);
+    this.#wroteAtOnce = true;
+    setImmediate(this.#turned);
+    process.nextTick(this.#flush);
   }
+
+  readonly #turned = (): void => {
+    this.#wroteAtOnce = false;
+  };
 
   #cutPiece(): void {
     const piece = withoutSeparators(this.#joining);
