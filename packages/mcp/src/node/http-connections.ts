@@ -100,7 +100,7 @@ export class SocketPool {
 
   /** Ends the connections to a server that nobody uses at the moment. */
   dropIdle(target: HttpTarget): void {
-    for (const connection of this.#originOf(target).idle.splice(0)) connection.destroy();
+    for (const connection of this.#origins.get(keyOf(target))?.idle.splice(0) ?? []) connection.destroy();
   }
 
   /** Those in use, perhaps by another transport, end with their request; a later request keeps connections again. */

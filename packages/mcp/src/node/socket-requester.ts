@@ -226,15 +226,15 @@ class Exchange implements HttpReply, ConnectionUser {
   }
 
   lost({ error, connected, stale }: Loss): void {
+    const { connections, target } = this.#way;
+    // Connections opened together are closed together: whatever is sent next takes a new one.
+    if (stale) connections.dropIdle(target);
     if (this.#head !== undefined) return this.#fail(cutAnswer(this.#shown, error));
     if (this.#last || !stale || !isClosedConnection(error)) {
       return this.#fail(lostRequest(error, this.#shown, connected));
     }
-    // Connections opened together are closed together: the second attempt takes a new one.
-    const { connections, target } = this.#way;
     this.#last = true;
     this.#connection = undefined;
-    connections.dropIdle(target);
     connections.enter(this, target);
   }
 
