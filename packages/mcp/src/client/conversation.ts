@@ -12,7 +12,7 @@ import {
   type RequestMessage,
 } from "../jsonrpc/message.js";
 import { Connection, type ConnectionHandler, type WireRules } from "../jsonrpc/connection.js";
-import type { TimeAdvice, Waiting } from "../jsonrpc/outgoing.js";
+import type { Stop, TimeAdvice, Waiting } from "../jsonrpc/outgoing.js";
 import type { Progress } from "./options.js";
 import type { ClientCodec, HeaderArgument, RequestExtras } from "../era/codec.js";
 import type {
@@ -55,6 +55,8 @@ export interface Sending {
   /** The option that gives it more time, where it is not one of the call. */
   readonly timeOption?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The same without a signal. */
+  readonly stop?: Stop | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Whether progress goes on behind this result: then its token is known until `endProgress`. */
   readonly outlives?: ((result: JsonObject) => boolean) | undefined;
@@ -288,7 +290,7 @@ export class Conversation {
 
 /** How a request waits. */
 function waitingOf(sending: Sending): Waiting {
-  const { method, timeoutMs, maxTimeoutMs, timeOption, signal, onProgress, outlives } = sending;
+  const { method, timeoutMs, maxTimeoutMs, timeOption, signal, stop, onProgress, outlives } = sending;
   const advice =
     timeOption === undefined
       ? CALL_ADVICE
@@ -297,7 +299,7 @@ function waitingOf(sending: Sending): Waiting {
           most: `. Raise ${timeOption} if the server needs longer.`,
         };
   const progress = onProgress && progressSink(onProgress);
-  return { method, timeoutMs, maxTimeoutMs, advice, signal, progress, outlives };
+  return { method, timeoutMs, maxTimeoutMs, advice, signal, stop, progress, outlives };
 }
 
 /** Carries the client's answers to the server's questions; what has no id of its own is not answered. */

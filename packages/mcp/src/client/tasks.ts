@@ -5,7 +5,7 @@ import { announcesTask } from "../era/read-result.js";
 import { type DetailedTask, isFinal, type Task, TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
 import type { CallOptions } from "./options.js";
-import { type Requests, type SendOptions, type Wire, pause } from "./wire.js";
+import { type Requests, type SendOptions, type Wire, pause, signalOf } from "./wire.js";
 import type { ToolCache } from "./tool-cache.js";
 
 /** Options of `callTask`: those of a call, and how many milliseconds the task should be kept. */
@@ -206,7 +206,7 @@ class PolledTask implements TaskHandle {
   }
 
   async *updates(options?: CallOptions): AsyncIterable<Task> {
-    const signal = options?.signal;
+    const signal = signalOf(options);
     const unwatch = this.#options.watch(this.id, this);
     try {
       let seen = "";

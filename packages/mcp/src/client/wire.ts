@@ -4,6 +4,7 @@ import { clientCodec } from "../era/client-codecs.js";
 import { readError } from "../era/read-result.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { type JsonObject, type RequestId, isJsonObject } from "../jsonrpc/message.js";
+import type { Stop } from "../jsonrpc/outgoing.js";
 import { restartDelay } from "../jsonrpc/restart-delay.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
@@ -228,7 +229,11 @@ function eitherOf(signal: AbortSignal | undefined, own: AbortController): AbortS
 }
 
 /** What is being opened anew, if that comes about within the time of the request that waits for it. */
-async function inTime(reopening: Promise<Established>, { method, timeoutMs, signal }: Sending): Promise<Established> {
+async function inTime(
+  reopening: Promise<Established>,
+  { method, timeoutMs, ...sending }: Sending,
+): Promise<Established> {
+  const signal = sending.stop?.signal ?? sending.signal;
   const over = new AbortController();
   try {
     const opened = await Promise.race([reopening, pause(timeoutMs, eitherOf(signal, over))]);
@@ -341,6 +346,8 @@ export interface SendOptions extends CallOptions {
   readonly mirrored?: readonly HeaderArgument[] | undefined;
   /** The request declares the tasks extension. */
   readonly tasks?: boolean;
+  /** Ends the request in place of `signal`. */
+  readonly stop?: Stop;
   readonly onSent?: Sending["onSent"];
   readonly outlives?: Sending["outlives"];
 }
@@ -405,7 +412,7 @@ export class Requests {
   }
 
   /** Answers each question of a round, one after the other: a person can only look at one. */
-  async answers(inputRequests: unknown, options: CallOptions = NO_OPTIONS): Promise<JsonObject> {
+  async answers(inputRequests: unknown, options: SendOptions = NO_OPTIONS): Promise<JsonObject> {
     const entries = Object.entries(isJsonObject(inputRequests) ? inputRequests : {});
     if (entries.length > MOST_QUESTIONS) {
       throw new LocalError(
@@ -430,14 +437,17 @@ export class Requests {
       const known = error instanceof RpcError && rules.urlElicitationRequired && !options.answers?.named;
       const pages = known ? this.pages.demanded(error) : undefined;
       if (pages === undefined) throw error;
-      const { signal, timeoutMs: patienceMs = this.#settings.timeoutMs } = options;
+      const { timeoutMs: patienceMs = this.#settings.timeoutMs } = options;
+      const signal = signalOf(options);
       const agrees = (asked: JsonObject): Promise<boolean> => this.#agrees(asked, options);
       if (!(await this.pages.visited(pages, { agrees, patienceMs, signal }))) throw error;
       return this.#send(method, params, options);
     }
   }
 
-  async #agrees(params: JsonObject, { signal = NEVER, answers }: CallOptions): Promise<boolean> {
+  async #agrees(params: JsonObject, options: SendOptions): Promise<boolean> {
+    const signal = signalOf(options) ?? NEVER;
+    const { answers } = options;
     const { server, conversation } = this.#wire.established;
     const about = { signal, server, declared: conversation.codec.capabilities };
     try {
@@ -450,14 +460,15 @@ export class Requests {
 
   #send(method: string, params: JsonObject | undefined, options: SendOptions): Promise<JsonObject> {
     const { timeoutMs = this.#settings.timeoutMs, maxTimeoutMs = this.#settings.maxTimeoutMs } = options;
-    const { signal, meta, mirrored, tasks, logLevel = this.logLevel } = options;
+    const { stop, meta, mirrored, tasks, logLevel = this.logLevel } = options;
+    const { signal } = options;
     const onProgress = options.onProgress === undefined ? undefined : guarded(options.onProgress, this.#warn);
     const brought = options.round === undefined ? params : { ...params, ...options.round };
     const sent = meta === undefined ? brought : { ...brought, _meta: meta };
     const extras = logLevel === undefined && tasks === undefined ? undefined : { logLevel, tasks };
     const { outlives } = options;
     const onSent = this.#noting(options);
-    const how = { timeoutMs, maxTimeoutMs, signal, onProgress, extras, mirrored, onSent, outlives };
+    const how = { timeoutMs, maxTimeoutMs, signal, stop, onProgress, extras, mirrored, onSent, outlives };
     const answer = this.#wire.send({ method, params: sent, ...how });
     return options.logLevel === undefined ? answer : answer.finally(this.#logs.also(options.logLevel));
   }
@@ -490,7 +501,7 @@ export class Requests {
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const { inputRequests, requestState } = asked;
       const inputResponses = await this.answers(inputRequests, options);
-      if (inputRequests === undefined) await pause(ROUND_PAUSE_MS, options.signal);
+      if (inputRequests === undefined) await pause(ROUND_PAUSE_MS, signalOf(options));
       const replies = inputRequests === undefined ? {} : { inputResponses };
       const state = requestState === undefined ? {} : { requestState };
       asked = await this.#send(method, { ...params, ...replies, ...state }, options);
@@ -501,7 +512,9 @@ export class Requests {
     throw unanswered("LIMIT", `it asked back ${MOST_ROUNDS} times`);
   }
 
-  async #answer(question: unknown, { signal = NEVER, answers }: CallOptions): Promise<object> {
+  async #answer(question: unknown, options: SendOptions): Promise<object> {
+    const signal = signalOf(options) ?? NEVER;
+    const { answers } = options;
     const { method, params } = isJsonObject(question) ? question : {};
     if (typeof method !== "string") throw unanswered("INVALID_RESPONSE", "its question names no method");
     const { server, conversation } = this.#wire.established;
@@ -518,6 +531,11 @@ export class Requests {
       });
     }
   }
+}
+
+/** The signal that ends a request; of one that has a `stop` it is made now. */
+export function signalOf(options: SendOptions | undefined): AbortSignal | undefined {
+  return options?.stop === undefined ? options?.signal : options.stop.signal;
 }
 
 function unanswered(code: string, brief: string, options?: { cause: unknown }): LocalError {

@@ -104,7 +104,8 @@ export class Connections {
   /** The connection for a call. Rejects with a LocalError: BROKEN while the server is left alone after failures. */
   lease(call: Call, answers: CallAnswers): Promise<Lease> {
     const capabilities = abilitiesOf(call);
-    const key = `${this.#sharer(call)}\n${JSON.stringify(capabilities)}`;
+    const written = capabilities === NONE ? "{}" : JSON.stringify(capabilities);
+    const key = `${this.#sharer(call)}\n${written}`;
     return this.#lease(this.#apartFromOthers(key, call), capabilities, { call, answers });
   }
 
@@ -296,12 +297,16 @@ export class UpstreamBreaker {
   }
 }
 
+/** Most callers can be asked nothing. */
+const NONE: ClientCapabilities = {};
+
 /** What one caller can be asked, which is all that may be declared in its name. */
 function abilitiesOf({ caller, carrier }: Call): ClientCapabilities {
   const { revision } = caller.codec;
   // Where only the answer is read, questions of a session would reach nobody.
-  if (revision.era === "handshake" && carrier.unheard === true) return {};
+  if (revision.era === "handshake" && carrier.unheard === true) return NONE;
   const { elicitation, sampling, roots } = caller.capabilities;
+  if (elicitation === undefined && sampling === undefined && roots === undefined) return NONE;
   const can = (method: string): boolean => revision.serverRequests.has(method);
   const abilities: ClientCapabilities = {};
   if (elicitation !== undefined && can("elicitation/create")) {

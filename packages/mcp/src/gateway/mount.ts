@@ -210,6 +210,7 @@ export class Mount {
     const item = shownTool(tool, { name, directed: tasks === "directed" });
     const { outputSchema } = tool;
     const promise = this.#parts.checkOutput === true ? { tool, mirrored: undefined, outputSchema } : undefined;
+    const own = { name: tool.name, promise, directed: tasks === "directed" };
     const mustBe = tasks === "requested" && tool.execution?.taskSupport === "required";
     return {
       kind: "tool",
@@ -222,7 +223,7 @@ export class Mount {
         task: asTask ? "optional" : undefined,
         run: (args, context) => {
           const call = { tool: item, arguments: args as JsonObject, context };
-          return this.#call(call, { name: tool.name, promise, directed: tasks === "directed" }, mustBe);
+          return this.#call(call, own, mustBe);
         },
       }),
     };
@@ -240,7 +241,8 @@ export class Mount {
     const asTask = mustBeTask || task instanceof TaskCall;
     // The server decides what becomes a task. Starting it may take longer than that is waited for.
     if (task instanceof TaskCall && own.directed) task.undecided = true;
-    return this.#relay.callTool({ ...call, ...own }, asTask);
+    const { tool, arguments: args, context } = call;
+    return this.#relay.callTool({ tool, arguments: args, context, name: own.name, promise: own.promise }, asTask);
   }
 
   #prompt(prompt: Prompt, { capabilities }: Offer): Made<PromptEntry> & { readonly item: Prompt } {

@@ -4,6 +4,7 @@ import type { Answers, CallOptions } from "../client/options.js";
 import { type KnownTool, promiseFault } from "../client/tool-cache.js";
 import { pause } from "../client/wire.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { Stop } from "../jsonrpc/outgoing.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
 import type { Call } from "../endpoint/call.js";
 import { isJsonObject, type JsonObject, type RequestId } from "../jsonrpc/message.js";
@@ -176,7 +177,7 @@ export class Relay {
   async #run(
     context: Context,
     item: RelayedItem,
-    ask: (client: Client, options: CallOptions) => Promise<JsonObject>,
+    ask: (client: Client, options: RelayedOptions) => Promise<JsonObject>,
   ): Promise<Answered> {
     const { name, timeoutMs, expose } = this.#options;
     const call = Context.callOf(context);
@@ -194,7 +195,7 @@ export class Relay {
         const asking = ask(client, {
           ...callOptions(client, context, { timeoutMs, words }),
           answers,
-          signal: stop.signal,
+          stop,
           ...noted?.options,
           ...(this.#options.rounds ? roundOf(client, context) : undefined),
         });
@@ -249,6 +250,11 @@ export class Relay {
 
 /** Ids kept of one request: a call has ten rounds at most, and looks at a task go on for as long as it runs. */
 const MOST_IDS = 16;
+
+/** What a relayed request is sent with: its end is told without a signal. */
+interface RelayedOptions extends CallOptions {
+  readonly stop: Stop;
+}
 
 /** What became of a call: an answer, or questions that its own client is to answer. */
 type Answered = Relayed | InputRequired;
@@ -401,7 +407,7 @@ async function keepsPromise(client: Client, known: KnownTool, result: JsonObject
 }
 
 /** Runs a call as a task of the upstream to its end; cancelled with the call. */
-async function runTask(client: Client, call: ToolCall, options: CallOptions): Promise<object> {
+async function runTask(client: Client, call: ToolCall, options: RelayedOptions): Promise<object> {
   const task = Context.callOf(call.context);
   const decided = client.era === "stateless" && task instanceof TaskCall;
   const announce = (): void => {
@@ -417,7 +423,7 @@ async function runTask(client: Client, call: ToolCall, options: CallOptions): Pr
   try {
     return await handle.result(options);
   } catch (error) {
-    if (options.signal?.aborted === true) await Promise.race([handle.cancel(), pause(CANCEL_PATIENCE_MS, undefined)]);
+    if (options.stop.isStopped) await Promise.race([handle.cancel(), pause(CANCEL_PATIENCE_MS, undefined)]);
     throw error;
   }
 }
@@ -435,7 +441,7 @@ class Questioner implements CallAnswers {
   /** That no other call is under way says nothing: a question may be for one that is over. */
   readonly named = true;
   /** Ends the upstream's call: when its caller cancels, or does not come back with an answer. */
-  readonly stop: AbortController = new AbortController();
+  readonly stop: Stop = new Stop();
   readonly #name: string;
   readonly #words: RelayedWords;
   readonly #context: Context;
@@ -467,7 +473,7 @@ class Questioner implements CallAnswers {
     const call = Context.callOf(this.#context);
     if (this.#followed === call) return;
     this.#followed = call;
-    const cancel = (): void => this.stop.abort("cancelled by the caller");
+    const cancel = (): void => this.stop.stop("cancelled by the caller");
     if (call.cancellation !== undefined) cancel();
     else call.whenCancelled(cancel);
   }
@@ -534,6 +540,6 @@ class Questioner implements CallAnswers {
     if (!(error instanceof AskError)) throw violated(this.#name, error);
     const { cause, code } = error;
     if (cause instanceof RpcError) throw new RpcError(cause.code, cause.message, cause.data);
-    if (code === "EXPIRED") this.stop.abort("the client did not come back with an answer");
+    if (code === "EXPIRED") this.stop.stop("the client did not come back with an answer");
   }
 }

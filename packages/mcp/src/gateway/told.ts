@@ -1,4 +1,5 @@
 // What a caller is told of a request that failed at a mounted server: whose fault it was and what happened, and nothing of the machine.
+import type { Stop } from "../jsonrpc/outgoing.js";
 import type { Call } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
@@ -74,11 +75,7 @@ interface Told {
 }
 
 /** The error as the caller is told of it. */
-export async function toldOf(
-  { name, call, asked, words }: Told,
-  error: unknown,
-  stop: AbortController,
-): Promise<unknown> {
+export async function toldOf({ name, call, asked, words }: Told, error: unknown, stop: Stop): Promise<unknown> {
   if (error instanceof AskError) return error;
   if (error instanceof RpcError) {
     if (error instanceof UpstreamError) return error;
@@ -88,8 +85,7 @@ export async function toldOf(
     return new UpstreamError(ErrorCode.InternalError, `${name} could not be spoken to: ${said.message}`);
   }
   if (!(error instanceof LocalError)) return error;
-  if (stop.signal.aborted && error.code === "CANCELLED")
-    return new DOMException("The call was cancelled", "AbortError");
+  if (stop.isStopped && error.code === "CANCELLED") return new DOMException("The call was cancelled", "AbortError");
   const { text, reason } = sentenceOf(name, error);
   const said = words.failed?.({ call, server: name, error, told: text }) ?? text;
   return new UpstreamError(ErrorCode.InternalError, said, { server: name, reason });
