@@ -7,7 +7,8 @@ import type { Finding } from "@secure-local/inspection/finding";
 import type { Change, Items } from "@secure-local/inspection/drift";
 import { grantedPolicy } from "../policy/granted-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
-import { APPROVED, filled, filledArguments, type Logins, openServer, PARENT } from "../server/open-server.js";
+import { serverReach } from "../server/server-reach.js";
+import { APPROVED, filled, filledArguments, type Logins, openServer, PARENT, REACH } from "../server/open-server.js";
 import { type LockedPlugin, type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
 import { serverItems, serverPeers, withoutSecrets } from "../server/server-items.js";
 import { dataNamed, launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
@@ -465,6 +466,9 @@ async function runServer(line: CommandLine): Promise<number> {
     throw new UsageError(
       `${grant.name} is not started: it is not as it was approved (launch was changed); look at it: mcp-secure-local servers review ${grant.name}`,
     );
+  const reach = process.env[REACH];
+  if (reach !== undefined && reach !== serverReach(policy, grant))
+    throw new UsageError(`${grant.name} is not started: the policy was changed while it began; make the call again`);
   return runErrand(line, {
     executable: executableOf(kept),
     copies,

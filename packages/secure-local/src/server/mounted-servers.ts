@@ -19,7 +19,7 @@ import { cleanValue } from "../guard/cleaning/clean-result.js";
 import { decide, type Decision, deniedByEntry } from "../policy/decide.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
-import type { ServerHealth } from "./server-health.js";
+import { mountedHealth, type ServerHealth, STOPPED, unmountedHealth } from "./server-health.js";
 import { type MountedTool, mountedTool } from "./mounted-tool.js";
 import type { LinkRules } from "./server-links.js";
 import type { KeptFindings, ServerReview } from "./server-reviews.js";
@@ -49,7 +49,7 @@ export interface MountedServersOptions {
 
 /** What mounting takes, loaded with the first policy that names a server: most name none, and all want to start fast. */
 async function loadParts() {
-  const [gateway, items, launches, words, questions, reviews, drift, links, opening] = await Promise.all([
+  const [gateway, items, launches, words, questions, reviews, drift, links, opening, reach] = await Promise.all([
     import("@secure-local/mcp/gateway"),
     import("./server-items.js"),
     import("./server-launch.js"),
@@ -59,10 +59,9 @@ async function loadParts() {
     import("@secure-local/inspection/drift"),
     import("./server-links.js"),
     import("./open-server.js"),
+    import("./server-reach.js"),
   ]);
-  const { approvedServers, comparedOffer, dependsOnClient, isMissing, KeptFindings, reviewServer, serverLockFile } =
-    reviews;
-  const { approvedOffer, sameGrant, serverPeers } = items;
+  const { approvedOffer, serverPeers } = items;
   const { launchDigest, launchReason, serverLaunch } = launches;
   const { serverWords } = words;
   const { askable, undeclared } = questions;
@@ -70,22 +69,17 @@ async function loadParts() {
   const { alikeOf, decideUri, linkRules, safeIcons } = links;
   return {
     Mounts,
+    ...reviews,
     alikeOf,
     approvedOffer,
-    approvedServers,
     canonicalJson: drift.canonicalJson,
-    comparedOffer,
     mountedName,
     serverLaunch,
-    reviewServer,
-    sameGrant,
-    KeptFindings,
+    sameGrant: reach.sameGrant,
+    serverReach: reach.serverReach,
     launchDigest,
     launchReason,
-    dependsOnClient,
-    isMissing,
     undeclared,
-    serverLockFile,
     serverPeers,
     serverWords,
     askable,
@@ -113,6 +107,10 @@ interface Standing {
   withheld: ReadonlyMap<string, string>;
   /** Whether it would be started in another way than was approved. */
   launchChanged: boolean;
+  /** All of the policy that its connections were opened by. */
+  reach: string;
+  /** Whether the policy in force has another entry of its name, or none: it is about to be taken away. */
+  isLeaving: boolean;
   /** What each open connection does not list of what was approved. */
   readonly missing: Map<Client, ReadonlySet<string>>;
 }
@@ -150,9 +148,28 @@ export class MountedServers {
   /** Mounts what this policy names, and takes the rest away. Resolves when that is done. */
   apply(policy: Policy): Promise<void> {
     this.#policy = policy;
+    this.#endWhatChanged(policy);
     if (policy.servers.size === 0 && this.#mounts === undefined) return Promise.resolve();
     this.#applying = this.#applying.then(() => this.#apply(policy)).catch((error: unknown) => this.#tell(error));
     return this.#applying;
+  }
+
+  /**
+   * Ends at once what was opened by another reach than the policy gives now, before anything else is asked of it: it would keep files
+   * and hosts that were taken back. The next call opens it anew.
+   */
+  #endWhatChanged(policy: Policy): void {
+    for (const standing of this.#standing.values()) {
+      const { sameGrant, serverReach } = this.#parts as Parts;
+      const { name } = standing.grant;
+      const grant = policy.servers.get(name);
+      standing.isLeaving = !sameGrant(grant, standing.grant);
+      const reach = grant && serverReach(policy, grant);
+      if (reach === standing.reach) continue;
+      standing.reach = reach ?? NOTHING;
+      if (standing.mounted.state.state !== "stopped") this.#options.say(cleanLine(`server ${name}: ${REACH_CHANGED}`));
+      void standing.mounted.restart();
+    }
   }
 
   /** The server behind something that clients name, whether they may have it or not. */
@@ -230,6 +247,7 @@ export class MountedServers {
     const { grant, withheld, locked } = standing;
     if (this.#stopped.has(grant.name)) return `${STOPPED}; to start it: mcp-secure-local servers restart ${grant.name}`;
     if (this.#isLaunchChanged(standing)) return (this.#parts as Parts).launchReason(grant, locked.approved);
+    if (standing.isLeaving) return ENTRY_CHANGED;
     const reason = withheld.get(`${kind} ${own}`);
     if (reason !== undefined || kind !== "resource" || locked.approved.has(`resource ${own}`)) return reason;
     return this.#unlistedReason(standing, own);
@@ -265,38 +283,12 @@ export class MountedServers {
     return all.map((grant) => ({ ...this.#healthOf(grant), hasLogin: grant.login !== undefined }));
   }
 
-  #healthOf({ name, enabled, login }: ServerGrant): Omit<ServerHealth, "hasLogin"> {
-    if (!enabled) return { name, state: "disabled", tools: 0, cause: "the policy says enabled: false", remedy: "" };
-    const standing = this.#standing.get(name);
-    const review = `mcp-secure-local servers review ${name}`;
-    if (standing === undefined) {
-      return { name, state: "withheld", tools: 0, cause: this.#notes.get(name) ?? "it is not mounted", remedy: review };
-    }
-    const { mounted, locked } = standing;
-    const launchChanged = this.#isLaunchChanged(standing);
-    const withheld = launchChanged ? locked.approved : standing.withheld;
-    const tools = mounted.offer?.tools.length ?? 0;
-    const { state, cause, code } = mounted.state;
-    if (this.#stopped.has(name))
-      return { name, state: "stopped", tools, cause: STOPPED, remedy: `mcp-secure-local servers restart ${name}` };
-    if (code === "UNAUTHORIZED" || code?.startsWith("AUTH_") === true)
-      return {
-        name,
-        state: "needs login",
-        tools,
-        cause: cause ?? "",
-        remedy: login === undefined ? LOGIN : `mcp-secure-local servers login ${name}`,
-      };
-    if (cause !== undefined) return { name, state, tools, cause, remedy: `mcp-secure-local servers logs ${name}` };
-    const parts = this.#parts as Parts;
-    const others = launchChanged
-      ? []
-      : [...standing.withheld].filter(([, reason]) => parts.dependsOnClient(reason)).map(([item]) => item);
-    const count = withheld.size - others.length;
-    const note = others.length === 0 ? {} : { note: `${others.join(", ")}: only for clients that declare more` };
-    if (count === 0) return { name, state, tools, cause: "", remedy: "", ...note };
-    const changed = `${count} withheld, since they are not as they were approved`;
-    return { name, state: tools === 0 ? "withheld" : state, tools, cause: changed, remedy: review, ...note };
+  #healthOf(grant: ServerGrant): Omit<ServerHealth, "hasLogin"> {
+    const standing = this.#standing.get(grant.name);
+    if (standing === undefined || !grant.enabled) return unmountedHealth(grant, this.#notes.get(grant.name));
+    const { dependsOnClient } = this.#parts as Parts;
+    const [isStopped, launchChanged] = [this.#stopped.has(grant.name), this.#isLaunchChanged(standing)];
+    return mountedHealth({ ...standing, isStopped, launchChanged, dependsOnClient }, grant);
   }
 
   /** Ends its processes and forgets what they were: it is as it was approved until the next call starts it. False: there is no such server. */
@@ -400,6 +392,8 @@ export class MountedServers {
       // What was approved is judged as it will be when it was started: lists must not show more before that.
       withheld: review.withheld,
       launchChanged: this.#launchChanged(grant, locked),
+      reach: NOTHING,
+      isLeaving: false,
       missing: new Map(),
     };
     this.#rename(standing);
@@ -509,6 +503,7 @@ export class MountedServers {
     }
     if (this.#policy !== undefined) (this.#parts as Parts).requireSecrets(this.#policy, grant);
     const launch = locked.approved.get("launch");
+    const reach = (standing.reach = (this.#parts as Parts).serverReach(this.#policy as Policy, grant));
     // Nothing is started that is not on record.
     const detail = { launch: (this.#parts as Parts).launchDigest(launch) };
     await this.#options.record({ kind: "server.started", server: name, detail });
@@ -516,6 +511,7 @@ export class MountedServers {
     try {
       this.#lacking.set(client, undeclared(grant, options));
       await this.#compare(name, client);
+      if (standing.reach !== reach) throw new Error(`${name} was ended as it began: ${REACH_CHANGED}`);
       void client.closed.then(() => standing.missing.delete(client));
       return client;
     } catch (error) {
@@ -596,5 +592,7 @@ export class MountedServers {
 
 /** What decides about whatever a server offers in another way than was approved. */
 const approvalRule = (server: string): string => `approval of the server ${server}`;
-const LOGIN = "give its entry login: oauth, or a header with a secret that the server takes";
-const STOPPED = "a person stopped its server";
+const REACH_CHANGED = "the policy changed what it is started by; the next call starts it anew";
+const ENTRY_CHANGED = "its entry in the policy is another one now, and takes effect in a moment; make the call again";
+/** Of a server that was not opened yet, or that the policy has no more. */
+const NOTHING = "";

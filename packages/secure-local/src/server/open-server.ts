@@ -15,6 +15,7 @@ import { deniedEndpoint } from "../policy/decide.js";
 import type { Policy, SecretPolicy, ServerGrant } from "../policy/policy.js";
 import { secretsOf, withSecrets } from "../policy/read-servers.js";
 import { launchDigest } from "./server-launch.js";
+import { serverReach } from "./server-reach.js";
 import { learnSecret } from "./remember-secrets.js";
 
 export interface OpenServerOptions {
@@ -45,6 +46,9 @@ const CONNECT_MS = 60_000;
 
 /** Names the launch that `servers run` is to start, and no other. */
 export const APPROVED = "MCP_SECURE_LOCAL_LAUNCH";
+
+/** Names all of the policy that `servers run` is to start it by, and no other: the file may be another one by then. */
+export const REACH = "MCP_SECURE_LOCAL_REACH";
 
 /** Names the process that `servers run` is not to outlive. */
 export const PARENT = "MCP_SECURE_LOCAL_PARENT";
@@ -101,6 +105,7 @@ export async function upstreamOf(
   const args = [program, "servers", "run", name, "--policy", file];
   const env = {
     [PARENT]: String(process.pid),
+    [REACH]: serverReach(policy, grant),
     ...(approved === undefined ? {} : { [APPROVED]: launchDigest(approved) }),
   };
   const command = { command: process.execPath, args, inheritEnv: true, env, stderr: say ?? "tail" } as const;

@@ -1,4 +1,6 @@
 // How a mounted server is, for every place that shows it.
+import type { Mounted } from "@secure-local/mcp/gateway";
+import type { ServerGrant } from "../policy/policy.js";
 import type { MountState } from "@secure-local/mcp/gateway";
 
 /** How a server is: one vocabulary for every place that shows it. */
@@ -15,4 +17,50 @@ export interface ServerHealth {
   readonly note?: string;
   /** Whether a person logs in to it. */
   readonly hasLogin: boolean;
+}
+
+export const STOPPED = "a person stopped its server";
+const LOGIN = "give its entry login: oauth, or a header with a secret that the server takes";
+
+/** Of one that is not mounted; `note`: why. */
+export function unmountedHealth(
+  { name, enabled }: Pick<ServerGrant, "name" | "enabled">,
+  note = "it is not mounted",
+): Omit<ServerHealth, "hasLogin"> {
+  if (!enabled) return { name, state: "disabled", tools: 0, cause: "the policy says enabled: false", remedy: "" };
+  return { name, state: "withheld", tools: 0, cause: note, remedy: `mcp-secure-local servers review ${name}` };
+}
+
+interface MountedNow {
+  readonly mounted: Pick<Mounted, "offer" | "state">;
+  readonly locked: { readonly approved: ReadonlyMap<string, unknown> };
+  /** By kind and its own name, and why. */
+  readonly withheld: ReadonlyMap<string, string>;
+  readonly launchChanged: boolean;
+  readonly isStopped: boolean;
+  /** Whether something is withheld from some clients alone. */
+  readonly dependsOnClient: (reason: string) => boolean;
+}
+
+export function mountedHealth(
+  { mounted, locked, launchChanged, isStopped, dependsOnClient, withheld: held }: MountedNow,
+  { name, login }: Pick<ServerGrant, "name" | "login">,
+): Omit<ServerHealth, "hasLogin"> {
+  const withheld = launchChanged ? locked.approved : held;
+  const tools = mounted.offer?.tools.length ?? 0;
+  const { state, cause, code } = mounted.state;
+  if (isStopped)
+    return { name, state: "stopped", tools, cause: STOPPED, remedy: `mcp-secure-local servers restart ${name}` };
+  if (code === "UNAUTHORIZED" || code?.startsWith("AUTH_") === true) {
+    const remedy = login === undefined ? LOGIN : `mcp-secure-local servers login ${name}`;
+    return { name, state: "needs login", tools, cause: cause ?? "", remedy };
+  }
+  if (cause !== undefined) return { name, state, tools, cause, remedy: `mcp-secure-local servers logs ${name}` };
+  const others = launchChanged ? [] : [...held].filter(([, reason]) => dependsOnClient(reason)).map(([item]) => item);
+  const count = withheld.size - others.length;
+  const note = others.length === 0 ? {} : { note: `${others.join(", ")}: only for clients that declare more` };
+  if (count === 0) return { name, state, tools, cause: "", remedy: "", ...note };
+  const changed = `${count} withheld, since they are not as they were approved`;
+  const remedy = `mcp-secure-local servers review ${name}`;
+  return { name, state: tools === 0 ? "withheld" : state, tools, cause: changed, remedy, ...note };
 }

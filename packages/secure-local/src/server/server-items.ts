@@ -1,5 +1,4 @@
 // Takes what a mounted server offers apart into the items that are inspected and approved one by one, and puts it together again.
-import type { ServerGrant } from "../policy/policy.js";
 import { itemFault, type Offer } from "@secure-local/mcp/gateway";
 import type { Work } from "../audit/encoded-secrets.js";
 import { atOnce, replacingKnown, secretsVersion } from "../audit/secret-shapes.js";
@@ -156,12 +155,4 @@ export function serverOffering(server: string, said: Offer): Offering {
     resources: raw(offer.resources),
     resourceTemplates: raw(offer.resourceTemplates),
   };
-}
-
-/** A changed entry is another server: its connections end. */
-export function sameGrant(now: ServerGrant | undefined, before: ServerGrant): boolean {
-  if (now === undefined) return false;
-  const text = ({ rule: _, env, headers, ...rest }: ServerGrant): string =>
-    JSON.stringify({ ...rest, env: [...env], headers: [...headers] });
-  return text(now) === text(before);
 }
