@@ -47,6 +47,7 @@ export { ToolError } from "../server/content.js";
 export { LeanServer, type ServerOptions } from "../server/lean-server.js";
 export { Server } from "../server/server.js";
 export type { Unlisted, Visibility } from "../server/registry.js";
+export type { Tells } from "../server/subscription.js";
 export type { EndedSession } from "../server/session.js";
 export type { LiveSession, OnSession } from "../server/live-session.js";
 export { claimsOf, type RequestValue, requestValue } from "../server/request-values.js";

@@ -212,6 +212,7 @@ export type {
   PromptReturn,
 } from "../server/prompts.js";
 export type { Registration, Restricted, Unlisted, Visibility } from "../server/registry.js";
+export type { Tells } from "../server/subscription.js";
 export type { Reporter } from "../server/reporter.js";
 export type {
   ListedResource,

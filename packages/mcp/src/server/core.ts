@@ -22,10 +22,8 @@ import { type PromptEntry, PromptFiller } from "./prompts.js";
 import { Registry, type Unlisted, type Visibility } from "./registry.js";
 import type { Reporter } from "./reporter.js";
 import { type ResourceEntry, ResourceReader, type TemplateEntry } from "./resources.js";
-import { type ListKind, Subscription } from "./subscription.js";
+import { type ListKind, Subscribers, Subscription, type Tells } from "./subscription.js";
 import { ToolCaller, type ToolEntry } from "./tools.js";
-import type { Codec } from "../era/codec.js";
-import type { Connection } from "../jsonrpc/connection.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { AskError } from "./ask.js";
 import { type ListHints, type ServerLists, serverLists } from "./lists.js";
@@ -74,6 +72,7 @@ interface CoreOptions {
   readonly hooks: ConstructorParameters<typeof LiveSessions>[1];
   readonly visible?: Visibility | undefined;
   readonly unlisted?: Unlisted | undefined;
+  readonly tells?: Tells | undefined;
   readonly replays?: boolean;
 }
 
@@ -127,8 +126,8 @@ export class ServerCore implements AskServices {
     this.#declared = options.capabilities;
     this.sessions = new LiveSessions(this, options.hooks);
     this.parking = new Parking(options.limits, this.seal, options.replays);
-    this.subscribers = new Subscribers((uri) => this.#watch(uri));
-    const { visible, unlisted } = options;
+    const { visible, unlisted, tells } = options;
+    this.subscribers = new Subscribers((uri) => this.#watch(uri), tells);
     const seen = (kind: Parameters<Visibility>[0]): ConstructorParameters<typeof Registry>[2] => ({
       visible: visible && ((key, call) => visible(kind, key, call)),
       unlisted: unlisted && ((key) => unlisted(kind, key)),
@@ -307,131 +306,6 @@ export class ServerCore implements AskServices {
 function textIn(params: JsonObject, key: string): string {
   const value = params[key];
   return typeof value === "string" ? value : "";
-}
-
-// Everybody who wants to hear of changes: sessions and listen requests, told once a tick.
-
-const ALL_LISTS: ReadonlySet<ListKind> = new Set(["tools", "prompts", "resources"]);
-
-/** Called when the first subscriber of a URI comes; what it returns is called when the last one has gone. */
-type Watcher = (uri: string) => (() => void) | undefined;
-
-/** Fans changes out to subscriptions. Changes of one tick are merged. */
-class Subscribers {
-  readonly #all = new Set<Subscription>();
-  readonly #watched = new Map<string, { count: number; readonly stop: (() => void) | undefined }>();
-  readonly #listens = new WeakMap<Connection<Call>, number>();
-  readonly #tasks = new Map<string, Set<Subscription>>();
-  readonly #watch: Watcher;
-  readonly #lists = new Set<ListKind>();
-  readonly #uris = new Set<string>();
-  #scheduled = false;
-
-  constructor(watch: Watcher) {
-    this.#watch = watch;
-  }
-
-  /** A session hears of every list, and of the resources it subscribes to. */
-  addSession(session: Session, connection: Connection<Call>, carrier: Carrier): Subscription {
-    const subscription = new Subscription({ connection, codec: session.codec, carrier, lists: ALL_LISTS });
-    this.#all.add(subscription);
-    return subscription;
-  }
-
-  add(subscription: Subscription): void {
-    this.#all.add(subscription);
-    this.#listens.set(subscription.connection, this.listensOf(subscription.connection) + 1);
-    for (const uri of subscription.uris) this.#attach(uri);
-    for (const taskId of subscription.tasks) {
-      const listeners = this.#tasks.get(taskId);
-      if (listeners === undefined) this.#tasks.set(taskId, new Set([subscription]));
-      else listeners.add(subscription);
-    }
-  }
-
-  remove(subscription: Subscription): void {
-    if (!this.#all.delete(subscription)) return;
-    if (subscription.id !== undefined) {
-      this.#listens.set(subscription.connection, this.listensOf(subscription.connection) - 1);
-    }
-    for (const uri of subscription.uris) this.#detach(uri);
-    for (const taskId of subscription.tasks) {
-      const listeners = this.#tasks.get(taskId);
-      if (listeners?.delete(subscription) && listeners.size === 0) this.#tasks.delete(taskId);
-    }
-  }
-
-  /** Listen requests a connection has open. */
-  listensOf(connection: Connection<Call>): number {
-    return this.#listens.get(connection) ?? 0;
-  }
-
-  /** Does nothing for a subscription that is over: nobody would ever end the watching. */
-  subscribe(subscription: Subscription, uri: string): void {
-    if (this.#all.has(subscription) && subscription.addUri(uri)) this.#attach(uri);
-  }
-
-  unsubscribe(subscription: Subscription, uri: string): void {
-    if (subscription.removeUri(uri)) this.#detach(uri);
-  }
-
-  listChanged(kind: ListKind): void {
-    this.#lists.add(kind);
-    this.#schedule();
-  }
-
-  resourceUpdated(uri: string): void {
-    this.#uris.add(uri);
-    this.#schedule();
-  }
-
-  /** Nobody knows what changed: everybody looks again at all that was asked for. */
-  allChanged(): void {
-    for (const kind of ALL_LISTS) this.#lists.add(kind);
-    for (const { uris } of this.#all) for (const uri of uris) this.#uris.add(uri);
-    this.#schedule();
-  }
-
-  /** Tells those who listen to a task how it is now, in their own revision. */
-  taskChanged(taskId: string, detail: (codec: Codec) => object): void {
-    for (const subscription of this.#tasks.get(taskId) ?? []) {
-      subscription.taskChanged(taskId, "notifications/tasks", detail(subscription.codec));
-    }
-  }
-
-  /** Ends a connection's listen requests gracefully. */
-  endAll(connection: Connection<Call>): void {
-    for (const subscription of this.#all) if (subscription.connection === connection) subscription.end?.();
-  }
-
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    queueMicrotask(() => this.#flush());
-  }
-
-  #flush(): void {
-    this.#scheduled = false;
-    for (const subscription of this.#all) {
-      for (const kind of this.#lists) subscription.listChanged(kind);
-      for (const uri of this.#uris) subscription.resourceUpdated(uri);
-    }
-    this.#lists.clear();
-    this.#uris.clear();
-  }
-
-  #attach(uri: string): void {
-    const watched = this.#watched.get(uri);
-    if (watched === undefined) this.#watched.set(uri, { count: 1, stop: this.#watch(uri) });
-    else watched.count++;
-  }
-
-  #detach(uri: string): void {
-    const watched = this.#watched.get(uri);
-    if (watched === undefined || --watched.count > 0) return;
-    this.#watched.delete(uri);
-    watched.stop?.();
-  }
 }
 
 const LISTS: readonly [keyof SubscriptionFilter, ListKind][] = [

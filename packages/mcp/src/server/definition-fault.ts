@@ -77,7 +77,8 @@ const FORMS: Readonly<Record<Kind, Form>> = {
   server: {
     members: [
       ...["name", "version", "title", "description", "websiteUrl", "icons", "instructions", "capabilities", "limits"],
-      ...["seal", "listTtlMs", "visible", "unlisted", "report", "onSession", "onSessionEnd", "tasks", "questions"],
+      ...["seal", "listTtlMs", "visible", "unlisted", "tells", "report", "onSession", "onSessionEnd", "tasks"],
+      "questions",
     ],
     runs: undefined,
     renamed: { ...renamedTo("report", ["logger", "onError", "onerror"]), ...renamedTo("icons", ["icon"]) },

@@ -14,6 +14,7 @@ import { isReservedMetaKey } from "../protocol/meta-key.js";
 import type { Meta } from "../protocol/meta.js";
 import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompts.js";
 import type { Registration, Unlisted, Visibility } from "./registry.js";
+import type { Tells } from "./subscription.js";
 import { type ResourceDefinition, resourceEntry } from "./resources.js";
 import { type Reporter, reporterOf } from "./reporter.js";
 import { ServerCore } from "./core.js";
@@ -53,6 +54,8 @@ export interface ServerOptions {
    * is not in it. Asked again whenever something of that kind comes, goes or changes.
    */
   readonly unlisted?: Unlisted;
+  /** What may still be told of to whoever subscribed to it. Default: all of it. */
+  readonly tells?: Tells;
   /**
    * Told what only the operator should know: exceptions with their error ids, cancellations, stray messages. Default: warnings
    * and errors go to standard error, exceptions with their stacks. False: nobody is told.
@@ -109,6 +112,7 @@ export class LeanServer {
       listTtlMs = 0,
       visible,
       unlisted,
+      tells,
       report,
       onSession,
       onSessionEnd,
@@ -129,6 +133,7 @@ export class LeanServer {
       hooks: { onSession, onSessionEnd },
       visible,
       unlisted,
+      tells,
       replays: questions === "replay",
     });
   }
@@ -221,6 +226,11 @@ export class LeanServer {
   /** Tells clients that a list is another one now, where what `visible` says changed: what is registered or removed is told by itself. */
   listChanged(kind: "tools" | "prompts" | "resources"): void {
     this.#core.listChanged(kind);
+  }
+
+  /** Asks `tells` about all that is subscribed to, and ends what may not be told of any more. To be called when that says something else. */
+  rejudgeSubscriptions(): void {
+    this.#core.subscribers.rejudge();
   }
 
   /** Tells subscribers that a resource changed. */

@@ -12,6 +12,7 @@ export type ListKind = "tools" | "prompts" | "resources";
 /** Changes held for a receiver that does not read; past it the oldest are dropped, since each only says "look again". */
 const HELD_CHANGES = 1_000;
 
+const RESOURCE_UPDATED = "notifications/resources/updated";
 const NO_URIS: ReadonlySet<string> = new Set();
 const NO_TASKS: readonly string[] = [];
 
@@ -74,7 +75,18 @@ export class Subscription {
 
   /** Announces a changed resource if it, or something it lies in, is subscribed to. */
   resourceUpdated(uri: string): void {
-    if (covers(this.uris, uri)) this.#change(uri, "notifications/resources/updated", { uri });
+    if (this.hears(uri)) this.#change(uri, RESOURCE_UPDATED, { uri });
+  }
+
+  /** Whether a changed resource, or something it lies in, is subscribed to. */
+  hears(uri: string): boolean {
+    return covers(this.uris, uri);
+  }
+
+  /** Tells nothing of these resources that waits for its reader. */
+  forget(whose: (uri: string) => boolean): void {
+    for (const [key, { method }] of this.#held ?? [])
+      if (method === RESOURCE_UPDATED && whose(key)) this.#held?.delete(key);
   }
 
   /** Announces a changed task; a reader that is behind gets its latest state only. */
@@ -124,4 +136,155 @@ function covers(uris: ReadonlySet<string>, uri: string): boolean {
     if (uris.has(uri.slice(0, end + 1)) || uris.has(uri.slice(0, end))) return true;
   }
   return false;
+}
+
+// Everybody who wants to hear of changes: sessions and listen requests, told once a tick.
+
+const ALL_LISTS: ReadonlySet<ListKind> = new Set(["tools", "prompts", "resources"]);
+
+/** Called when the first subscriber of a URI comes; what it returns is called when the last one has gone. */
+type Watcher = (uri: string) => (() => void) | undefined;
+
+/**
+ * Whether a resource may be told of: asked before each update that somebody subscribed to (`updated`), and of all that is subscribed to
+ * by `rejudgeSubscriptions` (`rejudged`). Where it may not, the subscription is over.
+ */
+export type Tells = (uri: string, when: "updated" | "rejudged") => boolean;
+
+/** Fans changes out to subscriptions. Changes of one tick are merged. */
+export class Subscribers {
+  readonly #all = new Set<Subscription>();
+  readonly #watched = new Map<string, { count: number; readonly stop: (() => void) | undefined }>();
+  readonly #listens = new WeakMap<Connection<Call>, number>();
+  readonly #tasks = new Map<string, Set<Subscription>>();
+  readonly #watch: Watcher;
+  readonly #tells: Tells;
+  readonly #lists = new Set<ListKind>();
+  readonly #uris = new Set<string>();
+  #scheduled = false;
+
+  constructor(watch: Watcher, tells: Tells = () => true) {
+    this.#watch = watch;
+    this.#tells = tells;
+  }
+
+  /** A session hears of every list, and of the resources it subscribes to. */
+  addSession(session: { readonly codec: Codec }, connection: Connection<Call>, carrier: Carrier): Subscription {
+    const subscription = new Subscription({ connection, codec: session.codec, carrier, lists: ALL_LISTS });
+    this.#all.add(subscription);
+    return subscription;
+  }
+
+  add(subscription: Subscription): void {
+    this.#all.add(subscription);
+    this.#listens.set(subscription.connection, this.listensOf(subscription.connection) + 1);
+    for (const uri of subscription.uris) this.#attach(uri);
+    for (const taskId of subscription.tasks) {
+      const listeners = this.#tasks.get(taskId);
+      if (listeners === undefined) this.#tasks.set(taskId, new Set([subscription]));
+      else listeners.add(subscription);
+    }
+  }
+
+  remove(subscription: Subscription): void {
+    if (!this.#all.delete(subscription)) return;
+    if (subscription.id !== undefined) {
+      this.#listens.set(subscription.connection, this.listensOf(subscription.connection) - 1);
+    }
+    for (const uri of subscription.uris) this.#detach(uri);
+    for (const taskId of subscription.tasks) {
+      const listeners = this.#tasks.get(taskId);
+      if (listeners?.delete(subscription) && listeners.size === 0) this.#tasks.delete(taskId);
+    }
+  }
+
+  /** Listen requests a connection has open. */
+  listensOf(connection: Connection<Call>): number {
+    return this.#listens.get(connection) ?? 0;
+  }
+
+  /** Does nothing for a subscription that is over: nobody would ever end the watching. */
+  subscribe(subscription: Subscription, uri: string): void {
+    if (this.#all.has(subscription) && subscription.addUri(uri)) this.#attach(uri);
+  }
+
+  unsubscribe(subscription: Subscription, uri: string): void {
+    if (subscription.removeUri(uri)) this.#detach(uri);
+  }
+
+  listChanged(kind: ListKind): void {
+    this.#lists.add(kind);
+    this.#schedule();
+  }
+
+  resourceUpdated(uri: string): void {
+    this.#uris.add(uri);
+    this.#schedule();
+  }
+
+  /** Nobody knows what changed: everybody looks again at all that was asked for. */
+  allChanged(): void {
+    for (const kind of ALL_LISTS) this.#lists.add(kind);
+    for (const { uris } of this.#all) for (const uri of uris) this.#uris.add(uri);
+    this.#schedule();
+  }
+
+  /** Tells those who listen to a task how it is now, in their own revision. */
+  taskChanged(taskId: string, detail: (codec: Codec) => object): void {
+    for (const subscription of this.#tasks.get(taskId) ?? []) {
+      subscription.taskChanged(taskId, "notifications/tasks", detail(subscription.codec));
+    }
+  }
+
+  /** Ends a connection's listen requests gracefully. */
+  endAll(connection: Connection<Call>): void {
+    for (const subscription of this.#all) if (subscription.connection === connection) subscription.end?.();
+  }
+
+  /** Ends what nobody may hear of any more: the news that wait too. A listen request ends whole, so that its client learns of it. */
+  rejudge(): void {
+    for (const subscription of this.#all) {
+      subscription.forget((uri) => !this.#tells(uri, "rejudged"));
+      for (const uri of subscription.uris) if (!this.#tells(uri, "rejudged")) this.#over(subscription, uri);
+    }
+  }
+
+  #over(subscription: Subscription, uri: string): void {
+    if (subscription.end === undefined) this.unsubscribe(subscription, uri);
+    else subscription.end();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#scheduled = false;
+    const wanted = [...this.#uris].filter((uri) => [...this.#all].some((each) => each.hears(uri)));
+    const told = wanted.filter((uri) => this.#tells(uri, "updated"));
+    for (const subscription of this.#all) {
+      for (const kind of this.#lists) subscription.listChanged(kind);
+      for (const uri of told) subscription.resourceUpdated(uri);
+    }
+    const over = wanted.filter((uri) => !told.includes(uri));
+    for (const subscription of this.#all)
+      for (const uri of over) if (subscription.uris.has(uri)) this.#over(subscription, uri);
+    this.#lists.clear();
+    this.#uris.clear();
+  }
+
+  #attach(uri: string): void {
+    const watched = this.#watched.get(uri);
+    if (watched === undefined) this.#watched.set(uri, { count: 1, stop: this.#watch(uri) });
+    else watched.count++;
+  }
+
+  #detach(uri: string): void {
+    const watched = this.#watched.get(uri);
+    if (watched === undefined || --watched.count > 0) return;
+    this.#watched.delete(uri);
+    watched.stop?.();
+  }
 }

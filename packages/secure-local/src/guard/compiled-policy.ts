@@ -112,11 +112,11 @@ export function subjectOf(call: Call): Subject | undefined {
   return READERS.get(call.method)?.(call.params);
 }
 
-/** The resources a `subscriptions/listen` request wants to hear of. */
+/** The resources a `subscriptions/listen` request wants to hear of, each once. */
 export function listenedSubjects(call: Call): Subject[] {
   const wanted = call.params["notifications"] as { readonly resourceSubscriptions?: readonly string[] };
   const path = "/notifications/resourceSubscriptions";
-  return (wanted.resourceSubscriptions ?? []).map((name) => ({ kind: "resource", name, path }));
+  return [...new Set(wanted.resourceSubscriptions)].map((name) => ({ kind: "resource", name, path }));
 }
 
 function resource(params: Params): Subject {
@@ -128,6 +128,27 @@ function completed(params: Params): Subject {
   return ref.type === "ref/prompt"
     ? { kind: "prompt", name: ref.name, path: "/ref/name" }
     : { kind: "resource", name: ref.uri, path: "/ref/uri" };
+}
+
+/** What asks a person about a thing of a mounted server, as the read of the same thing would. */
+interface ReachedThing {
+  readonly tool: string;
+  readonly read: { readonly kind: "prompt" | "resource"; readonly name: string };
+  readonly destructive: false;
+  readonly arguments: Readonly<Record<string, string>>;
+}
+
+/** What a subscription or completion tells a mounted server; undefined for other requests, whose handlers ask. */
+export function reachWithin({ method, params }: Call, { kind, name }: Subject): ReachedThing | undefined {
+  if (kind === "tool") return undefined;
+  const about = { tool: name, read: { kind, name }, destructive: false as const };
+  if (method === "resources/subscribe" || method === "subscriptions/listen") return { ...about, arguments: {} };
+  if (method !== "completion/complete") return undefined;
+  const { argument, context } = params as {
+    readonly argument: { readonly name: string; readonly value: string };
+    readonly context?: { readonly arguments?: Readonly<Record<string, string>> };
+  };
+  return { ...about, arguments: { ...context?.arguments, [argument.name]: argument.value } };
 }
 
 // Calls that have been admitted and have not begun yet keep what they need of an older version.

@@ -1,19 +1,11 @@
 // The chain every request passes that reaches a tool, resource, prompt or completion: access, rate, intent on record,
 // time limit, cleaning, result on record. Arguments are validated behind it, by the library.
-import {
-  type Answer,
-  type Call,
-  type Context,
-  type LoggingLevel,
-  type Middleware,
-  type Next,
-  RpcError,
-} from "@secure-local/mcp/server";
-import { redactValue } from "../audit/redact.js";
-import { cleanAnswer, cleanError, cleanValue } from "./cleaning/clean-result.js";
-import { RateLimits, type RateRule, SlidingWindow, type TakenPlaces } from "./rate-limits.js";
+import { type Answer, type Call, type Context, type Middleware, type Next, RpcError } from "@secure-local/mcp/server";
+import { cleanAnswer, cleanError } from "./cleaning/clean-result.js";
+import { RateLimits, type RateRule, type TakenPlaces } from "./rate-limits.js";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
+import { approvalNeed } from "../policy/decide-command.js";
 import type { Policy } from "../policy/policy.js";
 import { conclude, type Conclusion, type ServerWay } from "./conclusion.js";
 import {
@@ -29,55 +21,31 @@ import type { CallerMemory } from "./caller-memory.js";
 import { Deadline, type Ending, SLOW_SHARE, timeLimitsOf } from "./deadline.js";
 import { PendingExceptions, type GuardedRequest, AuditRecorder, type RequestEnd } from "./audit-recorder.js";
 import {
+  ClientLog,
   denied,
   giveUp,
   limited,
   logAdvice,
+  NO_CALL,
   NOT_RECORDED,
   type Refusal,
   refuse,
   unknown,
+  UNKNOWN_CALL,
+  UNTOLD,
+  UNTOLD_QUESTION,
   WITHHELD,
 } from "./refusal.js";
 import {
   Admissions,
   listenedSubjects,
+  reachWithin,
   type Subject,
   subjectOf,
   type CompiledPolicy,
   compilePolicy,
 } from "./compiled-policy.js";
 import { type Flow, type FlowOf, type Taint, type TaintBook, Taints } from "./taints.js";
-
-// Tells callers what the guard did, as log messages of theirs and nobody else's.
-
-/** Ranks of the levels used here, as the protocol counts them from 0 for debug. */
-const RANKS: Readonly<Record<Extract<LoggingLevel, "notice" | "warning">, number>> = { notice: 2, warning: 3 };
-/** Messages a minute for everybody together: a client that is refused all the time need not be told all the time. */
-const MESSAGES = 120;
-
-class ClientLog {
-  readonly #window = new SlidingWindow();
-  readonly #own = new WeakSet();
-  readonly #now: () => number;
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  /** Sends a message that belongs to the request, if its caller wants that level. Secrets are taken out. */
-  send(call: Call, level: keyof typeof RANKS, data: Readonly<Record<string, unknown>>): void {
-    if (RANKS[level] < call.caller.logLevel || this.#window.take(MESSAGES, this.#now()) > 0) return;
-    const params = { level, logger: "guard", data: cleanValue(redactValue(data)) };
-    this.#own.add(params);
-    void call.notify("notifications/message", params);
-  }
-
-  /** Whether a message is ours, and tells of nothing that was read. */
-  isOwn(params: object): boolean {
-    return this.#own.has(params);
-  }
-}
 
 /** What exists, allowed or not: a name that is denied is told apart from one that is wrong. */
 type Exists = (subject: Pick<Subject, "kind" | "name">) => boolean;
@@ -154,6 +122,7 @@ export class Guard {
   readonly #serverOf: NonNullable<GuardOptions["serverOf"]>;
   readonly #wayOf: NonNullable<GuardOptions["wayOf"]>;
   readonly #met: GuardOptions["met"];
+  readonly #leads: GuardOptions["leads"];
   readonly #taints: Taints;
   readonly #memory: CallerMemory | undefined;
   readonly #requests: RateLimits;
@@ -182,6 +151,7 @@ export class Guard {
     this.#memory = options.memory;
     this.#taints = new Taints(this.#now, options);
     this.#met = options.met;
+    this.#leads = options.leads;
     this.#requests = new RateLimits(this.#now);
     this.#tools = new RateLimits(this.#now);
     this.#trail = new AuditRecorder(options.audit);
@@ -437,7 +407,9 @@ export class Guard {
 
   /** What reaches a mounted server and has no handler of ours is asked about here. */
   #asking(guarded: GuardedRequest, next: Next): Next {
-    const asked = this.#approving && guarded.server !== undefined ? askedReach(guarded) : undefined;
+    const reach =
+      this.#approving && guarded.server !== undefined ? reachWithin(guarded.call, guarded.subject) : undefined;
+    const asked = reach && { ...reach, ctx: guarded.call };
     if (asked === undefined) return next;
     if (guarded.call.method === "completion/complete")
       return async () => ((await this.#wouldAskOf(asked, guarded)) ? { completion: { values: [] } } : next());
@@ -466,7 +438,8 @@ export class Guard {
   }
 
   /** Where there are several processes, a request is counted under all its names with one question to what they share. */
-  #overRate({ call, subject, terms: { rates } }: GuardedRequest): Over {
+  #overRate({ call, subject, terms }: GuardedRequest): Over {
+    const { rates } = terms;
     const { requests } = rates;
     if (subject.kind === "tool")
       return this.#overTool(call, subject.name, { requests, [`tool ${subject.name}`]: rates.tool(subject.name) });
@@ -477,8 +450,7 @@ export class Guard {
     }
     const reader = call.method === "resources/read" ? this.#readBy(subject.name) : undefined;
     if (reader !== undefined) return this.#overTool(call, reader, { requests, [`tool ${reader}`]: rates.tool(reader) });
-    const refusal = (waitMs: number): Refusal => limited("requests", requests, { waitMs });
-    return this.#memory && this.#over(call, { requests }, { own: this.#requests, name: "", limit: requests, refusal });
+    return this.#memory && this.#overRequests(call, terms);
   }
 
   #overTool(call: Call, tool: string, names: Readonly<Record<string, number>>): Over {
@@ -529,60 +501,93 @@ export class Guard {
     return conclusion;
   }
 
-  /** A subscription may last for days, so it has no time limit; it is told only what a read would be told. */
+  /**
+   * One request that subscribes to several resources is judged, counted and recorded as a subscription to each: the intents before
+   * anybody hears of it, the results when it is over. It may last for days, so that it has no time limit.
+   */
   async #listen(call: Call, terms: CompiledPolicy, next: Next): Promise<Answer> {
-    for (const subject of listenedSubjects(call)) {
-      if (!this.#exists(subject)) continue;
+    const begun: GuardedRequest[] = [];
+    for (const subject of listenedSubjects(call).filter((each) => this.#exists(each))) {
       const decision = this.#decide(terms, subject);
       const guarded = this.#begin(call, subject, terms);
-      if (!decision.allowed) return this.#refuse(guarded, denied(subject, decision));
-      // The server hears of its URI, as when it is read. Whoever went away while a person was asked has got no answer.
-      if (this.#approving && guarded.server !== undefined) {
-        let passed = false;
-        const answer = await this.#guard(guarded, async () => ((passed = true), {}));
-        if (!passed || call.ended) return answer;
+      // The request itself was counted when it came.
+      const over = begun.length === 0 ? undefined : await this.#overRequests(call, terms);
+      const refused = decision.allowed ? over : denied(subject, decision);
+      if (refused !== undefined) return this.#refuse(guarded, refused);
+      begun.push(guarded);
+    }
+    if (begun.length === 0) return next();
+    const started = this.#now();
+    const recorded: GuardedRequest[] = [];
+    const ending = await this.#listening(begun, { recorded, next });
+    let told: Answer | RpcError = {};
+    for (const guarded of recorded) {
+      const at = {
+        durationMs: this.#now() - started,
+        timeoutMs: 0,
+        outside: false,
+        held: undefined,
+        faults: this.#faults,
+      };
+      const conclusion = await conclude(guarded, ending, at);
+      told = conclusion.told;
+      try {
+        await this.#trail.result(guarded, conclusion.result, told);
+      } catch (error) {
+        told = giveUp(guarded.subject, `${WITHHELD} ${logAdvice(error)}`);
       }
     }
-    return next();
+    return answerOf(recorded.length > 0 ? told : (ending.error as RpcError));
   }
-}
 
-/**
- * What a subscription or completion tells a mounted server, as the read of the same thing would be judged; undefined for other
- * requests, whose handlers ask.
- */
-function askedReach({ call, subject: { kind, name } }: GuardedRequest): AskedCall | undefined {
-  if (kind === "tool") return undefined;
-  const about = { ctx: call, tool: name, read: { kind, name }, destructive: false };
-  if (call.method === "resources/subscribe" || call.method === "subscriptions/listen")
-    return { ...about, arguments: {} };
-  if (call.method !== "completion/complete") return undefined;
-  const { argument, context } = call.params as {
-    readonly argument: { readonly name: string; readonly value: string };
-    readonly context?: { readonly arguments?: Readonly<Record<string, string>> };
-  };
-  return { ...about, arguments: { ...context?.arguments, [argument.name]: argument.value } };
+  /** How it ended. What is on record as meant is put into `recorded`: a result follows, whatever becomes of it. */
+  async #listening(
+    begun: readonly GuardedRequest[],
+    { recorded, next }: { readonly recorded: GuardedRequest[]; readonly next: Next },
+  ): Promise<Ending> {
+    for (const guarded of begun) {
+      const { call, subject, terms } = guarded;
+      try {
+        await this.#trail.intent(guarded, this.#decide(terms, subject).rule);
+      } catch (error) {
+        return { error: giveUp(subject, `${NOT_RECORDED} ${logAdvice(error)}`) };
+      }
+      recorded.push(guarded);
+      // The server hears of its URI, as when it is read.
+      if (!this.#approving || guarded.server === undefined) continue;
+      const deadline = new Deadline(call, terms.time(subject));
+      this.#underway.set(call.signal, { guarded, deadline });
+      const asked = await deadline.run(this.#asking(guarded, () => Promise.resolve({})));
+      this.#underway.delete(call.signal);
+      if (asked.answer === undefined) return asked;
+    }
+    // Whoever went away meanwhile has got no answer.
+    if (begun[0]?.call.ended === true) return NOT_BEGUN;
+    return next().then(
+      (answer) => ({ answer }),
+      (error: unknown) => ({ error }),
+    );
+  }
+
+  #overRequests(call: Call, { rates: { requests } }: CompiledPolicy): Over {
+    const refusal = (waitMs: number): Refusal => limited("requests", requests, { waitMs });
+    return this.#over(call, { requests }, { own: this.#requests, name: "requests", limit: requests, refusal });
+  }
+
+  /** Whether news of a resource may still be told, by the policy in force; `anew`: it is another one, and no consent by an older one counts. */
+  mayHear(uri: string, anew: boolean): boolean {
+    const subject: Subject = { kind: "resource", name: uri, path: "/uri" };
+    const { policy } = this.#terms;
+    if (!this.#exists(subject) || !this.#decide(this.#terms, subject).allowed) return false;
+    if (!anew || policy.approvals.length === 0 || this.#serverOf(subject) === undefined) return true;
+    const asked = { tool: uri, read: { kind: "resource" as const, name: uri }, destructive: false, arguments: {} };
+    return approvalNeed(policy, { ...asked, tainted: true, leads: this.#leads }) === undefined;
+  }
 }
 
 const INVALID_PARAMS = -32602;
 
 const PRIVATE: Flow = Object.freeze({ private: true, untrusted: false, sends: false });
-
-const UNKNOWN_CALL: NotApproved = Object.freeze({
-  text: "Denied. The policy was changed while this call began. Make it again.",
-  rule: "approvals",
-});
-
-const UNTOLD =
-  "The call ended, but what the processes of this server share cannot be reached (UNREACHABLE), so its result is withheld: the others have to know what was read.";
-
-const UNTOLD_QUESTION =
-  "What the processes of this server share cannot be reached (UNREACHABLE), so the question is not passed on: the others have to know what was read.";
-
-const NO_CALL: NotApproved = Object.freeze({
-  text: "Denied. Nothing is done outside of a call that is under way.",
-  rule: "plugins act within a call",
-});
 
 const NOT_BEGUN: Ending = Object.freeze({});
 

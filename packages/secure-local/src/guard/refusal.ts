@@ -1,10 +1,13 @@
 // The answers the guard gives instead of a handler's: results a model can act on for tools, errors for everything else.
-import type { Answer } from "@secure-local/mcp/server";
+import type { Answer, Call, LoggingLevel } from "@secure-local/mcp/server";
 import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import { ErrorCode } from "@secure-local/mcp/jsonrpc";
 import { AuditError, type AuditErrorCode } from "../audit/audit-event.js";
+import { redactValue } from "../audit/redact.js";
 import type { Decision } from "../policy/decide.js";
+import { cleanValue } from "./cleaning/clean-result.js";
 import { seconds } from "./deadline.js";
+import { SlidingWindow } from "./rate-limits.js";
 import type { Subject } from "./compiled-policy.js";
 
 /** Why a request is not served, or not answered, and what its audit record says of it. */
@@ -85,4 +88,53 @@ export function giveUp(subject: Subject, text: string): Answer | RpcError {
 
 function toolFailure(text: string): Answer {
   return { content: [{ type: "text", text }], isError: true };
+}
+
+type Told = Readonly<Record<"text" | "rule", string>>;
+
+/** What is told of a call that nobody lets go on, and by which rule. */
+export const UNKNOWN_CALL: Told = Object.freeze({
+  text: "Denied. The policy was changed while this call began. Make it again.",
+  rule: "approvals",
+});
+
+export const UNTOLD =
+  "The call ended, but what the processes of this server share cannot be reached (UNREACHABLE), so its result is withheld: the others have to know what was read.";
+
+export const UNTOLD_QUESTION =
+  "What the processes of this server share cannot be reached (UNREACHABLE), so the question is not passed on: the others have to know what was read.";
+
+export const NO_CALL: Told = Object.freeze({
+  text: "Denied. Nothing is done outside of a call that is under way.",
+  rule: "plugins act within a call",
+});
+
+// Tells callers what the guard did, as log messages of theirs and nobody else's.
+
+/** Ranks of the levels used here, as the protocol counts them from 0 for debug. */
+const RANKS: Readonly<Record<Extract<LoggingLevel, "notice" | "warning">, number>> = { notice: 2, warning: 3 };
+/** Messages a minute for everybody together: a client that is refused all the time need not be told all the time. */
+const MESSAGES = 120;
+
+export class ClientLog {
+  readonly #window = new SlidingWindow();
+  readonly #own = new WeakSet();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Sends a message that belongs to the request, if its caller wants that level. Secrets are taken out. */
+  send(call: Call, level: keyof typeof RANKS, data: Readonly<Record<string, unknown>>): void {
+    if (RANKS[level] < call.caller.logLevel || this.#window.take(MESSAGES, this.#now()) > 0) return;
+    const params = { level, logger: "guard", data: cleanValue(redactValue(data)) };
+    this.#own.add(params);
+    void call.notify("notifications/message", params);
+  }
+
+  /** Whether a message is ours, and tells of nothing that was read. */
+  isOwn(params: object): boolean {
+    return this.#own.has(params);
+  }
 }

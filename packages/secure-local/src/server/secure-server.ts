@@ -137,6 +137,7 @@ export class SecureServer {
       // A reload can fill a list that is empty now, and says so.
       capabilities: { expect: ["tools", "resources", "prompts"] },
       unlisted: (kind, name) => this.#menu.unlisted(kind, name) || this.#offer.unlisted(kind, name),
+      tells: (uri, when) => this.#guard.mayHear(uri, when === "rejudged"),
       report: (level, message, details) => this.#reported(level, message, details),
       ...(telemetry === undefined ? {} : { onSessionEnd: telemetry.onSessionEnd }),
     });
@@ -262,6 +263,7 @@ export class SecureServer {
     if (this.#started) this.#plugins.apply(policy);
     void this.#servers.apply(policy);
     this.#updateOffer();
+    this.server.rejudgeSubscriptions();
     for (const uri of unwatchedSchemas(policy)) this.server.resourceUpdated(uri);
     this.#record({
       kind: "policy.loaded",

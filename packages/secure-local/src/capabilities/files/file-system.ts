@@ -88,6 +88,8 @@ export class FileSystem {
 // Watches files and folders for changes, within bounds: so many at a time, and each told only so often.
 
 interface Watch {
+  /** What was found under its name: it is judged again before each news of it. */
+  real: string;
   readonly changed: () => void;
   watcher: FSWatcher | undefined;
   timer: NodeJS.Timeout | undefined;
@@ -105,7 +107,13 @@ export class Watches {
   }
 
   watch(path: string, changed: () => void): () => void {
-    const watch: Watch = { changed, watcher: undefined, timer: undefined, ended: false };
+    const watch: Watch = {
+      real: "",
+      changed: () => void this.#tell(watch, changed),
+      watcher: undefined,
+      timer: undefined,
+      ended: false,
+    };
     if (this.#all.size >= MAX_WATCHES) return () => undefined;
     this.#all.add(watch);
     void this.#start(watch, path).catch(() => this.#end(watch));
@@ -121,6 +129,7 @@ export class Watches {
     const terms = await this.#terms();
     const found = await this.#finder.find(terms, path, "read");
     try {
+      watch.real = found.path;
       if (found.stats.isDirectory()) return this.#begin(watch, found.at);
       const { folder, name } = await this.#finder.place(terms, found.path, "read");
       try {
@@ -140,6 +149,16 @@ export class Watches {
       if (name === undefined || entry === null || entry === name) note(watch);
     });
     watch.watcher.on("error", () => this.#end(watch));
+  }
+
+  /** The policy may be another one than when it was begun. */
+  async #tell(watch: Watch, changed: () => void): Promise<void> {
+    try {
+      this.#finder.judge(await this.#terms(), watch.real, "read");
+    } catch {
+      return this.#end(watch);
+    }
+    if (!watch.ended) changed();
   }
 
   #end(watch: Watch): void {
