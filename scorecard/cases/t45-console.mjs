@@ -28,8 +28,14 @@ export const defences = [
   {
     name: "a code counts once",
     file: "secure-local/src/console/console-access.ts",
-    find: "this.#codes = open.filter((each) => !timingSafeEqual(each.digest, given));\n    if (this.#codes.length === open.length) {",
-    replace: "this.#codes = open;\n    if (!open.some((each) => timingSafeEqual(each.digest, given))) {",
+    find: "this.#codes = open.filter((each) => !timingSafeEqual(each.digest, given));\n    if (this.#codes.length === open.length) return",
+    replace: "this.#codes = open;\n    if (!open.some((each) => timingSafeEqual(each.digest, given))) return",
+  },
+  {
+    name: "wrong codes leave the owner's as they are",
+    file: "secure-local/src/console/console-access.ts",
+    find: "if (this.#codes.length === open.length) return undefined;",
+    replace: "if (this.#codes.length === open.length) return void (this.#codes = []);",
   },
   {
     name: "of several cookies none counts",
@@ -147,6 +153,7 @@ export async function run(report, parts) {
   await honest(context);
   await door.close();
   await otherConsole(parts, report);
+  await wrongTries(parts, report);
 }
 
 const READ = ["GET", "/api/policy"];
@@ -393,9 +400,28 @@ async function codes({ door, report }) {
     const all = await Promise.all(Array.from({ length: 10 }, () => door.signIn(code)));
     return all.filter((each) => each !== undefined).length > 1 ? all : undefined;
   });
-  const guessed = door.newCode();
-  for (let guess = 0; guess < 20; guess += 1) await door.signIn(`guess${guess}`);
-  await refused("guessed at twenty times", () => door.signIn(guessed));
+}
+
+/** Whoever reaches the port tries codes: the owner's still counts, and none of theirs. */
+async function wrongTries(parts, report) {
+  const door = await Door.open(parts);
+  report.kind("wrong codes that would void the owner's", { found: "attack" });
+  const changed = (code, at) => code.slice(0, at) + (code[at] === "A" ? "B" : "A") + code.slice(at + 1);
+  const ways = {
+    "made up": (_, at) => `guess${at}`,
+    "the owner's, with a wrong character": changed,
+    "the owner's, cut short": (code, at) => code.slice(0, at),
+    empty: () => "",
+  };
+  for (const [name, wrong] of Object.entries(ways))
+    for (const times of [1, 19, 20, 21])
+      await report.attack(`${times} that are ${name}`, async () => {
+        const code = door.newCode();
+        for (let at = 0; at < times; at += 1)
+          if ((await door.signIn(wrong(code, at))) !== undefined) return "a wrong one signed in";
+        return (await door.signIn(code)) !== undefined || "the owner's code is void";
+      });
+  await door.close();
 }
 
 /** Cookies that another program of this machine, on another port, has set beside ours or instead. */

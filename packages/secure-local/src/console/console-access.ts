@@ -10,8 +10,11 @@ const SESSION_MS = 12 * 60 * 60_000;
 const MAX_SESSIONS = 16;
 /** Codes that count at once: a person opens one, and asks for another when the first went to another browser. */
 const MAX_CODES = 4;
-/** Wrong codes before no code counts any more: 128 bits are not guessed, whoever tries is a program. */
-const MAX_WRONG = 20;
+/**
+ * Bytes of a code: 128 bits are not guessed in ten minutes by whoever tries as often as this machine can. So wrong codes are not
+ * counted: another user of this machine, who can reach the port, would void those of the owner by them.
+ */
+const CODE_BYTES = 16;
 const COOKIE = "mcp-secure-local-console";
 /** Set by the page's own script on each request: no form, image or link of another page can. */
 export const KEY_HEADER = "x-console-key";
@@ -46,7 +49,6 @@ export class ConsoleAccess {
   readonly #cookie: string;
   /** The newest last. */
   #codes: readonly { readonly digest: Buffer; readonly ends: number }[] = [];
-  #wrong = 0;
 
   /** @param host `127.0.0.1:PORT`, the only `Host` that is answered. */
   constructor(host: string, now: () => number = Date.now) {
@@ -58,9 +60,8 @@ export class ConsoleAccess {
 
   /** A new code, for one sign-in within ten minutes. Of those given out before the newest three still count. */
   newCode(): string {
-    const code = randomBytes(16).toString("base64url");
+    const code = randomBytes(CODE_BYTES).toString("base64url");
     this.#codes = [...this.#codes.slice(1 - MAX_CODES), { digest: digest(code), ends: this.#now() + CODE_MS }];
-    this.#wrong = 0;
     return code;
   }
 
@@ -87,16 +88,12 @@ export class ConsoleAccess {
     return undefined;
   }
 
-  /** Takes a code once. Undefined when it is none of the newest, was used, or is too old. */
+  /** Takes a code once. Undefined when it is none of the newest, was used, or is too old: then the others count as before. */
   signIn(code: string): { readonly cookie: string; readonly key: string } | undefined {
     const given = digest(code);
     const open = this.#codes.filter(({ ends }) => ends >= this.#now());
     this.#codes = open.filter((each) => !timingSafeEqual(each.digest, given));
-    if (this.#codes.length === open.length) {
-      this.#wrong += 1;
-      if (this.#wrong >= MAX_WRONG) this.#codes = [];
-      return undefined;
-    }
+    if (this.#codes.length === open.length) return undefined;
     const cookie = randomBytes(32).toString("base64url");
     const key = randomBytes(32).toString("base64url");
     const oldest = this.#sessions.keys().next().value;
