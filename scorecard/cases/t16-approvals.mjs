@@ -13,7 +13,9 @@ import {
   outcome,
   SESSION,
 } from "../support/approving.mjs";
+import { exchangedExecutors } from "../support/exchanged-executors.mjs";
 import { honestConsents } from "../support/honest-approvals.mjs";
+import { livesCases } from "../support/lives.mjs";
 import { otherPrograms, otherRules } from "../support/narrow-consents.mjs";
 import { questionsShown } from "../support/questions-shown.mjs";
 import { nobodyAnswers, terminals } from "../support/unanswered-approvals.mjs";
@@ -53,6 +55,19 @@ export const defences = [
     find: "asker: [carrier.principal, identity?.program, actor]",
     replace: "asker: [carrier.principal, identity && undefined, actor]",
   },
+  {
+    name: "what is kept by a name is its owner's of then",
+    file: "secure-local/src/guard/callers.ts",
+    find: "return life === undefined && ends === undefined ? principal",
+    replace: "return life !== `${ends}` ? principal",
+  },
+  {
+    name: "a consent is for the program that would have done it",
+    file: "secure-local/src/guard/approvals/approvals.ts",
+    find: "[this.#callers.of(asked), this.#options.executor?.(policy, call)]",
+    replace:
+      "[this.#callers.of(asked), policy.hash === call.tool ? this.#options.executor?.(policy, call) : undefined]",
+  },
 ];
 
 /** Questions wait for people and sockets: what takes longer is tried again, since others use the machine. */
@@ -68,6 +83,8 @@ export async function run(whole, parts) {
   await replays(report, parts);
   await otherCallers(report, parts);
   await goneCallers(report, parts);
+  await lives(report, parts);
+  await exchanged(report, parts);
   await otherPolicies(report, parts);
   await rememberedNarrowly(report, parts);
   await otherRules(report, parts);
@@ -78,6 +95,20 @@ export async function run(whole, parts) {
   await questionsShown(report, parts);
   await crashes(report, parts);
   await honestConsents(report, parts);
+}
+
+/** Somebody leaves, and whoever has the name next finds nothing of theirs. */
+async function lives(report, parts) {
+  report.kind("what was kept of somebody who had the name before", { found: "attack" });
+  for (const { name, isAttack, run } of livesCases(parts)) await (isAttack ? report.attack : report.benign)(name, run);
+}
+
+/** Agreed to was one program, done would it be by another that took its place. */
+async function exchanged(report, parts) {
+  report.kind("a consent used by another program than it was given for", { found: "attack" });
+  const household = await exchangedExecutors(parts);
+  for (const { name, isAttack, run } of household.cases) await (isAttack ? report.attack : report.benign)(name, run);
+  household.remove();
 }
 
 /** Approved is one call, sent is another: by the retry of a stateless client, and against a consent that is remembered. */

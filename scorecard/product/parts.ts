@@ -41,6 +41,7 @@ export { loadPolicy } from "../../packages/secure-local/src/policy/load-policy.j
 export { parsePolicy } from "../../packages/secure-local/src/policy/parse-policy.js";
 export { PolicyError } from "../../packages/secure-local/src/policy/faults.js";
 export { followPolicyFile } from "../../packages/secure-local/src/server/follow-policy-file.js";
+export { KnownPeople } from "../../packages/secure-local/src/server/known-people.js";
 export { SecureServer } from "../../packages/secure-local/src/server/secure-server.js";
 
 export { BOMBS as JSON_BOMBS, request as jsonRequest } from "../../packages/mcp/test/jsonrpc/json-bombs.js";

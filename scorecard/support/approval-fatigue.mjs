@@ -52,14 +52,14 @@ export async function goneCallers(report, parts) {
       await report.attack(`of ${name}, by ${rules.trim()}`, async () => {
         const server = await approving(parts, rules);
         const { asked } = await askedOf(parts, server, principal(name));
-        await server.secure.server.endWorkOf(name);
+        await server.secure.endWorkOf(name);
         const peer = await server.connect({ revision: STATELESS, capabilities: FORMS, ...principal(name) });
         return nothingRan(server, await outcome(peer.request("tools/call", parts.retry(asked, parts.yes(), ASKED))));
       });
   await report.benign("a question of another, and one that the next of the name is asked", async () => {
     const server = await approving(parts, ASK);
     const one = await askedOf(parts, server, principal("ben"));
-    await server.secure.server.endWorkOf("ada");
+    await server.secure.endWorkOf("ada");
     await new Promise((resolve) => setTimeout(resolve, 5));
     const other = await askedOf(parts, server, principal("ada"));
     for (const { peer, asked } of [one, other]) {

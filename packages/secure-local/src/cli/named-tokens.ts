@@ -154,12 +154,15 @@ function adopt(change: PeopleChange, cause: "SIGHUP" | "changed", options: Follo
   if (gone.length > 0) void endWork(gone, options);
 }
 
-/** Whoever has their names later is somebody else. Those who have another token are the same, and may look after their tasks. */
+/** Whoever has their names later is somebody else. Those who kept a token of theirs are the same, and may look after their tasks. */
 async function endWork(gone: readonly string[], options: FollowOptions): Promise<void> {
   const ended: Record<string, EndedWork> = {};
-  for (const name of gone) {
+  // All at once: nobody has a name already while that of another is still looked after.
+  const ending = gone.map((name) => [name, options.profiles.endWorkOf(name)] as const);
+  await Promise.allSettled(ending.map(([, work]) => work));
+  for (const [name, ends] of ending) {
     try {
-      const work = await options.profiles.endWorkOf(name);
+      const work = await ends;
       if (work.tasks + work.questions > 0) ended[name] = work;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);

@@ -60,7 +60,8 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const observed = { audit: metrics.listenTo(heard), telemetry: await telemetry(version, say) };
   const kept = { own: [...ownPlaces(line), ...logPlaces(line, policy)], ...pluginFolders() };
   const book = new TaintBook();
-  const given = { version, say, ...kept, channel, memory, book, ...observed, admit: gate.middleware };
+  const shared = { channel, memory, book, lifeOf: (name: string): string | undefined => people.lifeOf(name) };
+  const given = { version, say, ...kept, ...shared, ...observed, admit: gate.middleware };
   const secure = new SecureServer({ policy, ...given });
   const profiles = new ProfileServers(secure, (part) => new SecureServer({ policy: part, ...given }), say);
   metrics.plugins = () => secure.pluginHealth();

@@ -75,7 +75,7 @@ export class ProfileServers implements FollowsPolicy {
   /** Ends what somebody began at any of them who may not call any more, and says how much there was. */
   async endWorkOf(principal: string): Promise<{ readonly tasks: number; readonly questions: number }> {
     const all = [this.#whole, ...this.#profiles.values()];
-    const ended = await Promise.all(all.map(({ server }) => server.endWorkOf(principal)));
+    const ended = await Promise.all(all.map((secure) => secure.endWorkOf(principal)));
     return {
       tasks: ended.reduce((sum, { tasks }) => sum + tasks, 0),
       questions: ended.reduce((sum, { questions }) => sum + questions, 0),

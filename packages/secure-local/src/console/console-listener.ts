@@ -181,7 +181,8 @@ export class ConsoleListener {
     if (signed === undefined)
       return refuse(response, {
         status: 401,
-        error: "This is none of the codes that count: it is wrong, was used already, is older than ten minutes, or four newer ones were given out.",
+        error:
+          "This is none of the codes that count: it is wrong, was used already, is older than ten minutes, or four newer ones were given out.",
         advice: "Press Enter in the terminal where mcp-secure-local console runs, and open the address it prints.",
       });
     response.setHeader("set-cookie", signed.cookie);

@@ -18,6 +18,8 @@ import {
   type Underway,
 } from "./approvals/approvals.js";
 import type { CallerMemory } from "./caller-memory.js";
+import { ClientLog } from "./client-log.js";
+import { Callers, type LifeOf } from "./callers.js";
 import { Deadline, type Ending, SLOW_SHARE, timeLimitsOf } from "./deadline.js";
 import { PendingExceptions, type GuardedRequest, AuditRecorder, type RequestEnd } from "./audit-recorder.js";
 import {
@@ -98,6 +100,10 @@ export interface GuardOptions {
   readonly memory?: CallerMemory | undefined;
   /** What callers without a session have read, where other guards of this process share it. Default: a book of its own. */
   readonly book?: TaintBook | undefined;
+  /** Default: a name is always the same one's, until `end` says otherwise. */
+  readonly lifeOf?: LifeOf | undefined;
+  /** The program of others that does something. Default: there is none. */
+  readonly executor?: ApprovalsOptions["executor"];
   /** Monotonic milliseconds; `performance.now` when absent. */
   readonly now?: () => number;
 }
@@ -124,6 +130,7 @@ export class Guard {
   readonly #met: GuardOptions["met"];
   readonly #leads: GuardOptions["leads"];
   readonly #taints: Taints;
+  readonly #callers: Callers;
   readonly #memory: CallerMemory | undefined;
   readonly #requests: RateLimits;
   readonly #tools: RateLimits;
@@ -149,7 +156,8 @@ export class Guard {
     this.#serverOf = options.serverOf ?? (() => undefined);
     this.#wayOf = options.wayOf ?? (() => ({}));
     this.#memory = options.memory;
-    this.#taints = new Taints(this.#now, options);
+    this.#callers = new Callers(options.lifeOf);
+    this.#taints = new Taints(this.#now, { ...options, callers: this.#callers });
     this.#met = options.met;
     this.#leads = options.leads;
     this.#requests = new RateLimits(this.#now);
@@ -163,6 +171,8 @@ export class Guard {
       current: () => this.#terms.policy,
       leads: options.leads,
       memory: options.memory,
+      callers: this.#callers,
+      executor: options.executor,
     });
     this.#terms = this.#adopt(options.policy);
   }
@@ -175,15 +185,22 @@ export class Guard {
   /** What a caller has used of its limits in the last minute: of all its requests, and of each tool it called. */
   limits(principal: string | undefined): UsedLimit[] {
     const { rates } = this.#terms;
+    const caller = this.#callers.key(principal);
     return [
-      ...[...this.#requests.used(principal)].map(([name, taken]) => ({ name, ...taken, ...rates.other(name) })),
-      ...[...this.#tools.used(principal)].map(([name, taken]) => ({ name, ...taken, ...rates.ruleOf(name) })),
+      ...[...this.#requests.used(caller)].map(([name, taken]) => ({ name, ...taken, ...rates.other(name) })),
+      ...[...this.#tools.used(caller)].map(([name, taken]) => ({ name, ...taken, ...rates.ruleOf(name) })),
     ];
   }
 
   /** Puts another policy in force for every request from now on; those under way keep theirs. */
   swap(policy: Policy): void {
     this.#terms = this.#adopt(policy);
+  }
+
+  /** Forgets all that is kept of a principal that is gone: whoever has the name from now on is somebody else. */
+  end(principal: string): void {
+    this.#callers.end(principal);
+    this.#approvals.endOf(principal);
   }
 
   /** Takes away what is no longer on offer, once every call that was admitted has begun. */
@@ -346,7 +363,7 @@ export class Guard {
   readonly middleware: Middleware = (call, next) => {
     const terms = this.#terms;
     this.#met?.(call);
-    const wait = this.#requests.take(call.carrier.principal, "requests", terms.rates.requests);
+    const wait = this.#requests.take(this.#callers.of(call), "requests", terms.rates.requests);
     if (wait > 0) throw limited("requests", terms.rates.requests, { waitMs: wait }).error;
     const subject = subjectOf(call);
     if (subject !== undefined) return this.#guard(this.#begin(call, subject, terms), next);
@@ -460,14 +477,10 @@ export class Guard {
     return this.#over(call, names, { own: this.#tools, name: tool, limit, refusal });
   }
 
-  #over(
-    { carrier: { principal } }: Call,
-    names: Readonly<Record<string, number>>,
-    { own, name, limit, refusal }: RateOf,
-  ): Over {
+  #over(call: Call, names: Readonly<Record<string, number>>, { own, name, limit, refusal }: RateOf): Over {
     const judged = (waitMs: number): Refusal | undefined => (waitMs > 0 ? refusal(waitMs) : undefined);
-    if (this.#memory !== undefined) return this.#memory.take(principal, names).then(judged);
-    return judged(own.take(principal, name, limit));
+    if (this.#memory !== undefined) return this.#memory.take(call.carrier.principal, names).then(judged);
+    return judged(own.take(this.#callers.of(call), name, limit));
   }
 
   async #refuse(guarded: GuardedRequest, refused: Refusal): Promise<Answer> {

@@ -2,6 +2,7 @@
 import type { Call } from "@secure-local/mcp/server";
 import type { Policy } from "../policy/policy.js";
 import type { CallerMemory } from "./caller-memory.js";
+import { Callers } from "./callers.js";
 import type { Rule } from "../policy/faults.js";
 import type { Subject } from "./compiled-policy.js";
 import type { GuardedRequest, RequestEnd } from "./audit-recorder.js";
@@ -74,7 +75,7 @@ const BEFORE: TaintMark = { from: "(what was read before the server was started 
  * by one of them and sends by another is the same caller.
  */
 export class TaintBook {
-  /** By principal. @internal */
+  /** By principal, and which of those it is who had the name. @internal */
   readonly callers: Map<string, Marks> = new Map();
   readonly #attached = new Map<string, Marks>();
 
@@ -113,6 +114,8 @@ interface TaintsOptions {
   readonly flow?: FlowOf | undefined;
   readonly memory?: CallerMemory | undefined;
   readonly book?: TaintBook | undefined;
+  /** Default: a name is always the same one's. */
+  readonly callers?: Callers | undefined;
 }
 
 export class Taints {
@@ -122,10 +125,15 @@ export class Taints {
   /** By session, or by the pipe that all sessions of its one client come over, one after another and of any revision. */
   readonly #own = new WeakMap<object, Marks>();
   readonly #book: TaintBook;
+  readonly #known: Callers;
 
   /** `now` is monotonic, in milliseconds. */
-  constructor(now: () => number, { flow, memory, book = new TaintBook() }: TaintsOptions = {}) {
+  constructor(
+    now: () => number,
+    { flow, memory, book = new TaintBook(), callers = new Callers() }: TaintsOptions = {},
+  ) {
     this.#now = now;
+    this.#known = callers;
     this.#flow = flow;
     this.#memory = memory;
     this.#book = book;
@@ -238,7 +246,7 @@ export class Taints {
 
   /** Where it stands what the one who calls has read. */
   #read(call: Call): Page[] {
-    const names = namesOf(call).read.map((name) => ({ marks: this.#lasting(name), shared: name }));
+    const names = namesOf(call).read.map((name) => ({ marks: this.#lasting(this.#nameOf(name, call)), shared: name }));
     const own = this.#ownOf(call);
     return own === undefined ? names : [{ marks: own, shared: sharedSession(call) }, ...names];
   }
@@ -246,11 +254,17 @@ export class Taints {
   /** Where it is noted what a call brings in; begun where there is nothing yet. */
   #noted(call: Call): (Page & { readonly marks: Marks })[] {
     const own = this.#ownOf(call);
-    const pages = namesOf(call).noted.flatMap((name) => {
+    const pages = namesOf(call).noted.flatMap((shared) => {
+      const name = this.#nameOf(shared, call);
       const marks = this.#lasting(name) ?? this.#begun(name);
-      return marks === undefined ? [] : [{ marks, shared: name }];
+      return marks === undefined ? [] : [{ marks, shared }];
     });
     return own === undefined ? pages : [{ marks: own, shared: sharedSession(call) }, ...pages];
+  }
+
+  /** In this process. What all processes share goes by the name alone: whoever has it next is asked more, never less. */
+  #nameOf(name: string, call: Call): string {
+    return `${name}\n${this.#known.of(call) ?? ""}`;
   }
 
   /** What is known of the connection or session of a call; undefined for one that belongs to none. */

@@ -6,7 +6,7 @@ export interface NamedToken {
   readonly sha256: string;
 }
 
-/** What a new list changed, by names. */
+/** What a new list changed, by names. Where none of somebody's tokens is left, whoever has the name now is somebody else. */
 export interface PeopleChange {
   readonly came: readonly string[];
   readonly gone: readonly string[];
@@ -19,9 +19,25 @@ export interface PeopleChange {
 /** One list for a whole process, which may be exchanged while it serves. */
 export class KnownPeople {
   #tokens: readonly NamedToken[];
+  /** By name, as long as it is one person's: the token that it came with, so that all processes of a server say the same. */
+  #lives: ReadonlyMap<string, string>;
 
   constructor(tokens: readonly NamedToken[] = []) {
     this.#tokens = tokens;
+    this.#lives = this.#livesIn(tokens, new Set());
+  }
+
+  /** Tells those apart who have a name one after another; undefined for nobody's. */
+  lifeOf(name: string): string | undefined {
+    return this.#lives.get(name);
+  }
+
+  #livesIn(tokens: readonly NamedToken[], lasting: ReadonlySet<string>): ReadonlyMap<string, string> {
+    const lives = new Map<string, string>();
+    for (const { principal, sha256 } of tokens)
+      if (!lives.has(principal))
+        lives.set(principal, (lasting.has(principal) ? this.#lives.get(principal) : undefined) ?? sha256);
+    return lives;
   }
 
   /** Another array after each change. */
@@ -44,11 +60,13 @@ export class KnownPeople {
         ...tokens.filter((each) => !before.has(keyOf(each))),
       ].map(({ principal }) => principal),
     );
+    const lasting = new Set(tokens.filter((each) => before.has(keyOf(each))).map(({ principal }) => principal));
+    this.#lives = this.#livesIn(tokens, lasting);
     if (differ.size > 0) this.#tokens = tokens;
     return {
-      came: names.filter((name) => !old.includes(name)),
-      gone: old.filter((name) => !names.includes(name)),
-      changed: names.filter((name) => old.includes(name) && differ.has(name)),
+      came: names.filter((name) => !lasting.has(name)),
+      gone: old.filter((name) => !lasting.has(name)),
+      changed: names.filter((name) => lasting.has(name) && differ.has(name)),
       count: names.length,
     };
   }

@@ -42,6 +42,7 @@ export class LazyPlugins {
   #wanted: Policy | undefined;
   #offer: () => PluginRegistrations = () => NOTHING;
   #health: () => readonly PluginHealth[] = () => [];
+  #contentOf: (name: string) => string | undefined = () => undefined;
   #reviews: () => readonly PluginReview[] = () => [];
   #readLock: () => LockChange | undefined = () => undefined;
   #reconsider: () => void = () => undefined;
@@ -59,6 +60,11 @@ export class LazyPlugins {
   /** How each of them is. */
   health(): readonly PluginHealth[] {
     return this.#health();
+  }
+
+  /** SHA-256 of the content of one that is started now. */
+  contentOf(name: string): string | undefined {
+    return this.#contentOf(name);
   }
 
   /** What was found in what each of them offers. */
@@ -125,6 +131,7 @@ export class LazyPlugins {
       learn: learnSecret,
       runs: (started) => this.#recorded(started),
     });
+    this.#contentOf = (name) => set.plugins().find((each) => each.name === name)?.started?.kept.hash;
     this.#reviews = () => (this.#wanted === undefined ? [] : kept.of(this.#wanted, set.plugins()));
     const standing = (plugin: string): ReadonlyMap<string, string> | undefined => {
       if (this.#wanted !== undefined && kept.isTouched(this.#wanted)) this.#lockTouched();

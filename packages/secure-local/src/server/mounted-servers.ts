@@ -172,9 +172,9 @@ export class MountedServers {
     }
   }
 
-  /** The server behind something that clients name, whether they may have it or not. */
-  ownerOf(kind: Subject["kind"], name: string): string | undefined {
-    return this.#find({ kind, name })?.standing.grant.name;
+  /** The server behind something that clients name, as it was approved, whether they may have it or not. */
+  ownerOf(kind: Subject["kind"], name: string): Pick<Standing, "grant" | "locked"> | undefined {
+    return this.#find({ kind, name })?.standing;
   }
 
   /**

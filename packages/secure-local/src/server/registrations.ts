@@ -101,6 +101,11 @@ export class Registrations {
     return objection(policy, this.#catalogue, subject);
   }
 
+  /** The plugin behind something. */
+  pluginOf(kind: SubjectKind, name: string): string | undefined {
+    return this.#catalogue.owners.get(`${kind} ${name}`);
+  }
+
   /** What goes through something under a policy. */
   flow(policy: Policy, subject: FlowSubject): Flow {
     return flowOf(policy, this.#catalogue, subject);

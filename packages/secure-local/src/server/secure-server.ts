@@ -18,6 +18,7 @@ import { rememberBases } from "../capabilities/files/bases.js";
 import type { ApprovalChannel } from "../guard/approvals/approvals.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { CallerMemory } from "../guard/caller-memory.js";
+import type { LifeOf } from "../guard/callers.js";
 import { Guard, type GuardOptions, type UsedLimit } from "../guard/guard.js";
 import type { TaintBook } from "../guard/taints.js";
 import type { Telemetry } from "../observe/open-telemetry.js";
@@ -31,6 +32,7 @@ import type { SharedPowers } from "../tools/tool.js";
 import { unwatchedSchemas } from "./database-family.js";
 import { readerOf } from "./asked-reads.js";
 import { lazyDatabases, lazyFetch, lazyFileSystem, lazyLog, lazyRun } from "./lazy-parts.js";
+import { executors } from "./executors.js";
 import { LazyPlugins, type LazyPluginsOptions } from "./lazy-plugins.js";
 import { MountedServers, type OpenServer } from "./mounted-servers.js";
 import type { MountedTool } from "./mounted-tool.js";
@@ -76,6 +78,8 @@ export interface SecureServerOptions {
   readonly memory?: CallerMemory | undefined;
   /** What callers without a session have read, shared with the other parts of the policy that this process serves. Default: its own. */
   readonly book?: TaintBook | undefined;
+  /** Tells callers apart who have a name one after another. Default: only `endWorkOf` does. */
+  readonly lifeOf?: LifeOf | undefined;
   /** Told, one line at a time, what only the operator should know. */
   readonly say?: Say;
   /** Connects to servers of the policy. Default: behind the wall, or by the guarded fetch. */
@@ -151,8 +155,8 @@ export class SecureServer {
     });
     this.#kept = options;
     this.#servers = this.#mountedServers(options);
-    const { channel, memory, book } = options;
-    this.#guard = new Guard({ policy, audit, ...this.#offered(), channel, memory, book, leads: leadsTo });
+    const { channel, memory, book, lifeOf } = options;
+    this.#guard = new Guard({ policy, audit, ...this.#offered(), channel, memory, book, lifeOf, leads: leadsTo });
     this.#updateOffer();
     this.#useMiddleware(options);
   }
@@ -205,11 +209,16 @@ export class SecureServer {
   /** What the guard asks about what there is. */
   #offered(): Pick<
     GuardOptions,
-    "exists" | "objection" | "readBy" | "outside" | "flow" | "serverOf" | "wayOf" | "met"
+    "exists" | "objection" | "readBy" | "outside" | "flow" | "serverOf" | "executor" | "wayOf" | "met"
   > {
     return {
       met: (call) => this.#clients.note(call),
-      serverOf: ({ kind, name }) => this.#servers.ownerOf(kind, name),
+      serverOf: ({ kind, name }) => this.#servers.ownerOf(kind, name)?.grant.name,
+      executor: executors({
+        pluginOf: (kind, name) => this.#offer.pluginOf(kind, name),
+        contentOf: (plugin) => this.#plugins.contentOf(plugin),
+        serverOf: (kind, name) => this.#servers.ownerOf(kind, name),
+      }),
       wayOf: (call) => this.#servers.wayOf(call),
       exists: ({ kind, name }) => this.#offer.exists(kind, name),
       objection: (under, subject, byName) =>
@@ -316,6 +325,13 @@ export class SecureServer {
     return this.#clients.heard().map((each) => ({ ...each, limits: this.#guard.limits(each.principal || undefined) }));
   }
 
+  /** Ends what somebody began who may not call any more, says how much there was, and forgets the rest that is kept of them. */
+  endWorkOf(principal: string): ReturnType<Server["endWorkOf"]> {
+    this.#guard.end(principal);
+    this.#clients.forget(principal);
+    return this.server.endWorkOf(principal);
+  }
+
   /** How each plugin is. */
   pluginHealth(): readonly PluginHealth[] {
     return this.#plugins.health();
@@ -346,7 +362,7 @@ export class SecureServer {
   #updateOffer(): void {
     const { policy } = this;
     this.#menu.adopt(policy, () => this.#menuTools(policy));
-    const servers = { mountedOn: (kind: SubjectKind, name: string) => this.#servers.ownerOf(kind, name) };
+    const servers = { mountedOn: (kind: SubjectKind, name: string) => this.#servers.ownerOf(kind, name)?.grant.name };
     const given = { ...this.#catalogue, plugins: this.#plugins.offer(), servers, shortMenu: this.#menu.short };
     this.#offer.update(policy, catalogueOf(policy, given));
   }
@@ -554,6 +570,10 @@ class ClientRegister {
     }
     if (this.#clients.size >= MAX_CLIENTS) this.#forgetOne();
     this.#clients.set(key, { name, principal, revision, since: now, last: now, requests: 1, scopes, expiresAt });
+  }
+
+  forget(principal: string): void {
+    for (const [key, client] of this.#clients) if (client.principal === principal) this.#clients.delete(key);
   }
 
   /** The one that was heard of last, first. */

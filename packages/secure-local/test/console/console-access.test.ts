@@ -35,7 +35,13 @@ describe("access to the console", () => {
   it("takes the owner's codes however often others have sent wrong ones", () => {
     const { access } = clocked();
     const codes = [access.newCode(), access.newCode()];
-    const wrong = ["", "x", codes[0]?.slice(0, -1) ?? "", `${codes[0]}A`, ...Array.from({ length: 1_000 }, (_, at) => `${at}`)];
+    const wrong = [
+      "",
+      "x",
+      codes[0]?.slice(0, -1) ?? "",
+      `${codes[0]}A`,
+      ...Array.from({ length: 1_000 }, (_, at) => `${at}`),
+    ];
     for (const code of wrong) expect(access.signIn(code)).toBeUndefined();
     for (const code of codes) expect(access.signIn(code)).toBeDefined();
     for (const code of codes) expect(access.signIn(code)).toBeUndefined();

@@ -115,12 +115,22 @@ it("leaves their tasks to whoever only has another token", async () => {
   const { audit, said, stop } = following(file);
   const ada = await fleet.client("2026-07-28", { principal: "ada", capabilities: ABLE });
   const { taskId } = await ada.request("tools/call", { name: "jobs__long", arguments: {} });
-  writeFileSync(file, `ada: ${"a1".repeat(32)}\n`, { mode: 0o600 });
-  process.emit("SIGHUP", "SIGHUP");
-  await expect.poll(() => said.join(), { timeout: 5_000 }).toContain("ada has other tokens");
-  stop();
+  const other = `ada: ${"a1".repeat(32)}\n`;
+  for (const [at, text] of [line("ada") + other, other].entries()) {
+    writeFileSync(file, text, { mode: 0o600 });
+    process.emit("SIGHUP", "SIGHUP");
+    await expect.poll(() => said.filter((each) => each.includes("ada has other tokens")).length).toBe(at + 1);
+  }
   expect((await ada.request("tasks/get", { taskId }))["status"]).toBe("working");
-  expect(audit.records().map(({ kind }) => kind)).toEqual(["people.changed"]);
+  expect(audit.records().map(({ kind }) => kind)).toEqual(["people.changed", "people.changed"]);
+
+  // Of whom no token is left, nobody knows that it is the same one.
+  writeFileSync(file, `ada: ${"b2".repeat(32)}\n`, { mode: 0o600 });
+  process.emit("SIGHUP", "SIGHUP");
+  await expect.poll(() => said.at(-1)).toBe("tokens: ada is gone, ada is new, 1 person");
+  stop();
+  await expect.poll(() => ended).toEqual(["long"]);
+  await expect(ada.request("tasks/get", { taskId })).rejects.toThrow("no such task");
 });
 
 it("takes an empty file, as it is when the last of them leaves, for nobody", async () => {

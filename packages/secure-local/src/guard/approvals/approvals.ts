@@ -10,6 +10,7 @@ import type { Deadline } from "../deadline.js";
 import { RateLimits } from "../rate-limits.js";
 import { type Taint, withTaint } from "../taints.js";
 import type { CallerMemory } from "../caller-memory.js";
+import { Callers } from "../callers.js";
 import { clientOf, type GuardedRequest, type AuditRecorder } from "../audit-recorder.js";
 import { type BoundCall, callDigest, type AskedConsent, covers, Grants } from "./consents.js";
 import { shownCall } from "./shown-call.js";
@@ -103,7 +104,17 @@ export interface ApprovalsOptions {
   readonly leads?: LeadsTo | undefined;
   /** Where consents are remembered for the other processes of this server; absent where it is alone. */
   readonly memory?: CallerMemory | undefined;
+  /** Default: a name is always the same one's. */
+  readonly callers?: Callers | undefined;
+  /** The program of others that will do it, as it is at this moment. Default: all is done by our own. */
+  readonly executor?: ExecutorOf | undefined;
 }
+
+/** Names the program of others that does what is asked for, with all that makes it this one; undefined where it is our own. */
+export type ExecutorOf = (
+  policy: Policy,
+  does: Pick<AskedCall, "tool" | "actor" | "read" | "arguments">,
+) => string | undefined;
 
 /** Questions a minute for one caller: more than a person reads, and who is asked too often stops reading. */
 const QUESTIONS = 20;
@@ -122,12 +133,14 @@ const NO_RECORD = "the audit log is unavailable, and consents that cannot be rec
 export class Approvals {
   readonly #options: ApprovalsOptions;
   readonly #grants: Grants;
+  readonly #callers: Callers;
   readonly #rate: RateLimits;
   readonly #open = new Map<string, number>();
   #openCount = 0;
 
   constructor(options: ApprovalsOptions) {
     this.#options = options;
+    this.#callers = options.callers ?? new Callers();
     this.#grants = new Grants(options.now);
     this.#rate = new RateLimits(options.now);
   }
@@ -136,7 +149,18 @@ export class Approvals {
   consent(call: AskedCall, { guarded, deadline }: Underway): Promise<NotApproved | undefined> | undefined {
     const { leads } = this.#options;
     const need = this.needOf(call, { guarded });
-    return need === undefined ? undefined : this.#decide(new Case({ call, guarded, need, leads }), deadline);
+    const bound = (): BoundCall["bound"] => this.#boundTo(call, guarded);
+    return need === undefined ? undefined : this.#decide(new Case({ call, guarded, need, leads, bound }), deadline);
+  }
+
+  /** Forgets what people have agreed to for a principal that is gone. */
+  endOf(principal: string): void {
+    this.#grants.endOf(principal);
+  }
+
+  /** Which of those it is who had the name of its caller, and what will do it. */
+  #boundTo(call: AskedCall, { call: asked, terms: { policy } }: GuardedRequest): BoundCall["bound"] {
+    return [this.#callers.of(asked), this.#options.executor?.(policy, call)];
   }
 
   /** Why a person has to be asked, if one has. */
@@ -190,7 +214,7 @@ export class Approvals {
     const given = await recorded(this.#options.trail.approval(guarded, "approval.given", asked.detail(how)));
     if (!given) return asked.refused(NO_RECORD);
     if (isKept) {
-      this.#grants.add(consent, guarded.call.caller, remember);
+      this.#grants.add(consent, guarded.call.caller, remember, guarded.call.carrier.principal);
       await this.#tell(asked);
     }
     // Writing takes time too: what was true a moment ago is asked once more.
@@ -229,14 +253,14 @@ export class Approvals {
     const taint = call.taintNow === undefined ? call.taint : await call.taintNow();
     if (call.ctx.signal.aborted) return "the call was cancelled";
     if (this.#options.current().hash !== guarded.terms.policy.hash) return "the policy has changed since it was asked";
-    if (!asked.isUnchanged()) return "the call, or where its paths lead, is not what was asked about";
+    if (!asked.isUnchanged()) return "the call, where its paths lead, or what would do it, is not what was asked about";
     const need = this.needOf({ ...call, taint }, { guarded });
     return need === undefined || covers(consent.rules, rulesOf(need, taint, guarded)) ? undefined : READ_SINCE;
   }
 
   async #ask(asked: Case, deadline: Deadline): Promise<ApprovalReply> {
     const { guarded, need } = asked;
-    const caller = guarded.call.carrier.principal ?? "";
+    const caller = this.#callers.of(guarded.call) ?? "";
     const none = this.#reasonNotToAsk(asked, caller);
     if (none !== undefined) return { answer: undefined, reason: none };
     this.#count(caller, 1);
@@ -313,6 +337,7 @@ interface AboutCase {
   readonly guarded: GuardedRequest;
   readonly need: ApprovalNeed;
   readonly leads: LeadsTo | undefined;
+  readonly bound: () => BoundCall["bound"];
 }
 
 /** One call and the question about it. */
@@ -329,9 +354,10 @@ class Case {
   /** Undefined where there are too many to show. */
   readonly paths: ReturnType<typeof pathsOfCall>;
   readonly #leads: LeadsTo | undefined;
+  readonly #boundTo: () => BoundCall["bound"];
   by: "client" | "terminal" | "console" | undefined;
 
-  constructor({ call, guarded, need, leads }: AboutCase) {
+  constructor({ call, guarded, need, leads, bound }: AboutCase) {
     const id = randomBytes(8).toString("hex");
     const { rules, timeoutMs } = need;
     const { principal } = guarded.call.carrier;
@@ -339,9 +365,10 @@ class Case {
     this.guarded = guarded;
     this.need = need;
     this.#leads = leads;
+    this.#boundTo = bound;
     this.paths = pathsOfCall(guarded.terms.policy, call);
     const led = this.#led();
-    this.consent = { digest: digestOf(call, guarded, this.#bound()), rules: rulesOf(need, call.taint, guarded) };
+    this.consent = { digest: this.#digest(), rules: rulesOf(need, call.taint, guarded) };
     this.remember = this.paths !== undefined && canRemember(need.remember, guarded, led) ? need.remember : NOT_AT_ALL;
     const shown = {
       tool: call.tool,
@@ -366,17 +393,18 @@ class Case {
     return kind === "session" && sessionId !== undefined ? `session ${sessionId} ${digest}` : undefined;
   }
 
-  /** Whether it is still the call that was asked about, and its paths lead to the same places. */
+  /** Whether it is still the call that was asked about, of the same caller, its paths lead to the same places, and the same does it. */
   isUnchanged(): boolean {
-    return digestOf(this.call, this.guarded, this.#bound()) === this.consent.digest;
+    return this.#digest() === this.consent.digest;
   }
 
   #led(): BoundCall["led"] {
     return this.#leads === undefined ? [] : ledElsewhere(this.paths ?? [], this.#leads);
   }
 
-  #bound(): BoundCall["led"] {
-    return this.#leads === undefined ? [] : boundPlaces(this.paths ?? [], this.#leads);
+  #digest(): string {
+    const led = this.#leads === undefined ? [] : boundPlaces(this.paths ?? [], this.#leads);
+    return digestOf(this.call, this.guarded, { led, bound: this.#boundTo() });
   }
 
   /** What the record says beside what every record of a call says. */
@@ -404,7 +432,7 @@ class Case {
 function digestOf(
   { tool: called, read, actor, arguments: args }: AskedCall,
   { call: { carrier, identity }, terms: { policy } }: GuardedRequest,
-  led: BoundCall["led"],
+  { led, bound }: Pick<BoundCall, "led" | "bound">,
 ): string {
   // What no tool reads must not pass for a tool of that name.
   const tool = read?.name === called ? `${read.kind} ${called}` : called;
@@ -414,6 +442,7 @@ function digestOf(
     led,
     policy: [policy.hash, policy.profile?.name],
     asker: [carrier.principal, identity?.program, actor],
+    bound,
   });
 }
 

@@ -17,11 +17,13 @@ export interface BoundCall {
   readonly policy: readonly [hash: string, profile: string | undefined];
   /** Who asks: a principal, the program of it where those are told apart, and who does it for the call. */
   readonly asker: readonly [principal: string | undefined, program: string | undefined, actor: string | undefined];
+  /** What it is bound to besides, as it is at this moment. */
+  readonly bound: readonly (string | undefined)[];
 }
 
 /** SHA-256 in hexadecimal. The order of keys makes no difference. */
-export function callDigest({ tool, arguments: args, led, policy, asker }: BoundCall): string {
-  const text = JSON.stringify([tool, sorted(exactly(args)), led, policy, asker]);
+export function callDigest({ tool, arguments: args, led, policy, asker, bound }: BoundCall): string {
+  const text = JSON.stringify([tool, sorted(exactly(args)), led, policy, asker, bound]);
   return createHash("sha256").update(text).digest("hex");
 }
 
@@ -55,7 +57,7 @@ const MAX_GRANTS = 1_000;
 export class Grants {
   readonly #now: () => number;
   /** What was agreed to and when that ends, by the call's digest. */
-  readonly #timed = new Map<string, Pick<AskedConsent, "rules"> & { readonly end: number }>();
+  readonly #timed = new Map<string, Pick<AskedConsent, "rules"> & { readonly end: number; readonly of: string }>();
   readonly #sessions = new WeakMap<Caller, Map<string, AskedConsent>>();
 
   /** `now` is monotonic, in milliseconds: a clock that is set must not lengthen a consent. */
@@ -74,7 +76,13 @@ export class Grants {
     return given !== undefined && this.#now() < given.end && covers(given.rules, rules);
   }
 
-  add(consent: AskedConsent, caller: Caller, remember: Remember): void {
+  /** Forgets what was agreed to for a principal that is gone. What belongs to a session ends with that. */
+  endOf(principal: string): void {
+    for (const [digest, { of }] of this.#timed) if (of === principal) this.#timed.delete(digest);
+  }
+
+  /** `of`: the principal that it is for. */
+  add(consent: AskedConsent, caller: Caller, remember: Remember, of: string = ""): void {
     const { digest, rules } = consent;
     if (remember.kind === "session") {
       const granted = this.#sessions.get(caller) ?? new Map<string, AskedConsent>();
@@ -83,7 +91,7 @@ export class Grants {
     } else if (remember.kind === "minutes") {
       this.#timed.delete(digest);
       if (this.#timed.size >= MAX_GRANTS) this.#timed.delete(this.#timed.keys().next().value as string);
-      this.#timed.set(digest, { rules, end: this.#now() + remember.minutes * 60_000 });
+      this.#timed.set(digest, { rules, of, end: this.#now() + remember.minutes * 60_000 });
     }
   }
 }
