@@ -2,7 +2,7 @@
 export { ErrorCode } from "../jsonrpc/errors.js";
 export { DEFAULT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 export { LocalError } from "../jsonrpc/errors.js";
-export { ExactNumber, exactly } from "../jsonrpc/exact-numbers.js";
+export { ExactNumber, exactly, sentDigits } from "../jsonrpc/exact-numbers.js";
 export type {
   ErrorObject,
   FailureMessage,

@@ -161,6 +161,13 @@ function keyOf({ at }: Place): string {
   return typeof at === "number" ? String(at) : (JSON.parse(at) as string);
 }
 
+/** The digits of a number as it was sent, where they are others than JavaScript writes. */
+export function sentDigits(holder: object, key: string): string | undefined {
+  const text = anySent ? sent.get(holder)?.get(key) : undefined;
+  const isSame = text !== undefined && Object.is(Number(text), (holder as Readonly<Record<string, unknown>>)[key]);
+  return isSame ? text : undefined;
+}
+
 /** As deep as values are copied, from one object to another, on their way to whoever passes them on. */
 const COPIED = 2;
 

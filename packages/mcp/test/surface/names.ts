@@ -496,6 +496,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "exactly",
     "parseJson",
     "resolveLimits",
+    "sentDigits",
     "type Arrival",
     "type Carrier",
     "type ErrorObject",

@@ -1,4 +1,5 @@
 // Copies a value with its secrets replaced and its size bounded, at any depth.
+import { holdsKnownDigits } from "./number-secrets.js";
 import { isSecretKey, REDACTED, redactText, replaceKnown } from "./secret-shapes.js";
 
 /** Deeper than any call a person would want to read; the parser of messages stops at 64. */
@@ -45,6 +46,7 @@ function copy(value: unknown, depth: number, budget: Budget): unknown {
     case "string":
       return bounded(value, budget);
     case "number":
+      return holdsKnownDigits(value) ? REDACTED : value;
     case "boolean":
       return value;
     case "object":

@@ -276,6 +276,11 @@ export function secretsVersion(): number {
   return version;
 }
 
+/** How all values that are known may be written, each with the name of its secret. */
+export function knownSpellings(): ReadonlyMap<string, string> {
+  return names;
+}
+
 /** Characters that are looked through in one piece, at most: a few milliseconds of what takes longest. */
 const A_PIECE = 65_536;
 /**

@@ -1,5 +1,7 @@
 // Takes what a mounted server offers apart into the items that are inspected and approved one by one, and puts it together again.
 import { itemFault, type Offer } from "@secure-local/mcp/gateway";
+import { ExactNumber } from "@secure-local/mcp/jsonrpc";
+import { holdsKnownDigits } from "../audit/number-secrets.js";
 import type { Work } from "../audit/encoded-secrets.js";
 import { atOnce, replacingKnown, secretsVersion } from "../audit/secret-shapes.js";
 import type { Items } from "@secure-local/inspection/drift";
@@ -32,6 +34,8 @@ export function* withoutSecretsInParts<T>(value: T): Work<T> {
 
 function* withNames(value: unknown): Work<unknown> {
   if (typeof value === "string") return yield* replacingKnown(value);
+  if (typeof value === "number") return holdsKnownDigits(value) ? 0 : value;
+  if (value instanceof ExactNumber) return holdsKnownDigits(value.toString()) ? 0 : value;
   if (typeof value !== "object" || value === null || "toJSON" in value) return value;
   yield A_MEMBER;
   if (Array.isArray(value)) {

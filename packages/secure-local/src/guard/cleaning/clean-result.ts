@@ -1,8 +1,10 @@
 // Cleans every text of a result, an error or any other JSON value on its way out.
 import { Buffer, isUtf8 } from "node:buffer";
 import { randomBytes } from "node:crypto";
+import { ErrorCode, ExactNumber, sentDigits } from "@secure-local/mcp/jsonrpc";
 import { type Answer, ReadyResult, RpcError } from "@secure-local/mcp/server";
 import type { Work } from "../../audit/encoded-secrets.js";
+import { holdsKnownDigits } from "../../audit/number-secrets.js";
 import { followsFiles, renewSecrets } from "../../audit/secret-files.js";
 import {
   atOnce,
@@ -14,6 +16,7 @@ import {
   secretsVersion,
   TooMuchWorkError,
 } from "../../audit/secret-shapes.js";
+import { ValuePieces, withoutPieces } from "../../audit/value-pieces.js";
 import { type CleanLimits, cleaningText, DEFAULT_CLEAN_LIMITS } from "./clean-text.js";
 
 /** Deeper than any honest answer, and far from where recursion would overflow the stack; also ends cycles. */
@@ -45,12 +48,15 @@ interface Pass {
   size: number;
   /** The texts of content blocks, for what stands in none of them alone. */
   readonly texts: string[];
+  /** What stands of values in all texts and names of members; undefined where no value is known. */
+  readonly pieces: ValuePieces | undefined;
   /** Members since the last stop. */
   members: number;
 }
 
 function passWith(limits: CleanLimits): Pass {
-  return { limits, left: limits.resultBytes, size: 0, texts: [], members: 0 };
+  const pieces = knowsSecrets() ? new ValuePieces() : undefined;
+  return { limits, left: limits.resultBytes, size: 0, texts: [], pieces, members: 0 };
 }
 
 /** Thrown for a result that is longer than the policy allows though its texts were cut. */
@@ -86,6 +92,7 @@ export function* cleaningResult<T>(result: T, limits: CleanLimits): Work<T> {
     if (!knowsSecrets()) continue;
     cleaned = yield* withoutSpread(cleaned, pass.texts);
     cleaned = yield* withoutSpreadContent(cleaned);
+    cleaned = yield* withoutFoundPieces(cleaned, pass);
   }
   return cleaned as T;
 }
@@ -103,16 +110,15 @@ export function cleanValue<T>(value: T, limits: CleanLimits = DEFAULT_CLEAN_LIMI
 }
 
 function* cleaningValue(value: unknown, limits: CleanLimits): Work<unknown> {
-  const cleaned = yield* cleanAny(value, passWith(limits), 0, false);
-  return knowsSecrets() ? yield* withoutSpreadStrings(cleaned) : cleaned;
+  const pass = passWith(limits);
+  const cleaned = yield* cleanAny(value, pass, 0, false);
+  return knowsSecrets() ? yield* withoutFoundPieces(yield* withoutSpreadStrings(cleaned), pass) : cleaned;
 }
 
 function* cleanAny(value: unknown, pass: Pass, depth: number, inBlocks: boolean): Work<unknown> {
   if (typeof value === "string") return yield* cleanString(value, pass);
-  if (typeof value !== "object" || value === null) {
-    pass.size += String(value).length + BETWEEN;
-    return value;
-  }
+  if (typeof value !== "object" || value === null) return cleanPlain(value, undefined, pass);
+  if (value instanceof ExactNumber) return cleanPlain(value, value.toString(), pass);
   if (depth >= MAX_DEPTH) return TOO_DEEP;
   if (Array.isArray(value)) return yield* cleanArray(value, pass, depth, inBlocks);
   const plain = "toJSON" in value && typeof value.toJSON === "function" ? (value.toJSON() as unknown) : value;
@@ -121,11 +127,24 @@ function* cleanAny(value: unknown, pass: Pass, depth: number, inBlocks: boolean)
   return cleaned === plain ? value : cleaned;
 }
 
+/** A number that reads as a secret is nought: a text in its place would not be what readers expect there. */
+function cleanPlain(value: unknown, digits: string | undefined, pass: Pass): unknown {
+  pass.size += (digits ?? String(value)).length + BETWEEN;
+  if (pass.pieces === undefined || (typeof value !== "number" && digits === undefined)) return value;
+  return holdsKnownDigits(digits ?? (value as number)) ? 0 : value;
+}
+
+/** A number that is a member, by its digits where those are kept beside it. */
+function cleanNumber(value: number, source: object, key: string | number, pass: Pass): unknown {
+  return cleanPlain(value, pass.pieces && sentDigits(source, String(key)), pass);
+}
+
 function* cleanString(text: string, pass: Pass): Work<string> {
   const cleaned = yield* cleaningText(text, pass.limits, Math.min(pass.limits.textBytes, pass.left));
   const bytes = Buffer.byteLength(cleaned);
   pass.left -= bytes;
   pass.size += bytes + BETWEEN;
+  pass.pieces?.look(cleaned);
   return cleaned;
 }
 
@@ -134,8 +153,12 @@ function* cleanArray(list: readonly unknown[], pass: Pass, depth: number, inBloc
   pass.size += BETWEEN;
   for (let index = 0; index < list.length; index += 1) {
     if (isStop(pass)) yield A_STEP * A_MEMBER;
-    const cleaned = yield* cleanAny(list[index], pass, depth + 1, inBlocks);
-    if (cleaned === list[index]) continue;
+    const value = list[index];
+    const cleaned =
+      typeof value === "number"
+        ? cleanNumber(value, list, index, pass)
+        : yield* cleanAny(value, pass, depth + 1, inBlocks);
+    if (cleaned === value) continue;
     copy ??= [...list];
     copy[index] = cleaned;
   }
@@ -150,12 +173,16 @@ function* cleanObject(source: Json, pass: Pass, depth: number, inBlocks: boolean
     if (isStop(pass)) yield A_STEP * A_MEMBER;
     const key = keys[index] as string;
     const value = source[key];
-    const name = OWN_KEYS.has(key) ? key : yield* cleaningText(key, pass.limits);
+    const isOwn = OWN_KEYS.has(key);
+    const name = isOwn ? key : yield* cleaningText(key, pass.limits);
+    if (!isOwn) pass.pieces?.look(name);
     pass.size += name.length + BETWEEN;
     const cleaned =
-      inBlocks && isBytes(source, key, value)
-        ? yield* cleanBytes(source, value as string, pass)
-        : yield* cleanAny(value, pass, depth + 1, leadsToBlocks(key, depth, inBlocks));
+      typeof value === "number"
+        ? cleanNumber(value, source, key, pass)
+        : inBlocks && isBytes(source, key, value)
+          ? yield* cleanBytes(source, value as string, pass)
+          : yield* cleanAny(value, pass, depth + 1, leadsToBlocks(key, depth, inBlocks));
     if (inBlocks && depth > 0 && key === "text" && typeof cleaned === "string") pass.texts.push(cleaned);
     if (copy === undefined && name === key && cleaned === value) continue;
     copy ??= copyOf(source, keys.slice(0, index));
@@ -259,6 +286,13 @@ function cutAt(
   };
 }
 
+/** The value without what stands in pieces at the ends of its texts, in whatever order and with whatever others between them. */
+function* withoutFoundPieces(value: unknown, { pieces }: Pick<Pass, "pieces">): Work<unknown> {
+  const values = pieces?.whole();
+  if (values === undefined || values.size === 0) return value;
+  return yield* withStrings(value, { text: (text) => withoutPieces(text, values), lists: new Map(), members: 0, keys: true });
+}
+
 /** The same for the strings of structured content, in their order, and for bytes that are a list of numbers. */
 function* withoutSpreadContent(result: unknown): Work<unknown> {
   if (typeof result !== "object" || result === null || !("structuredContent" in result)) return result;
@@ -311,7 +345,7 @@ function withZeros(list: readonly number[], places: readonly Pick<Cutting, "inde
 /** The value with other strings, in their order, and other lists of bytes. */
 function* withStrings(
   value: unknown,
-  by: Pick<Collected, "lists" | "members"> & { readonly text: (text: string) => string },
+  by: Pick<Collected, "lists" | "members"> & { readonly text: (text: string) => string; readonly keys?: boolean },
 ): Work<unknown> {
   if (typeof value === "string") return by.text(value);
   if (typeof value !== "object" || value === null || "toJSON" in value) return value;
@@ -326,10 +360,10 @@ function* withStrings(
     }
     return list;
   }
-  const copy = copyOf(value as Json, Object.keys(value));
+  const copy = copyOf(value as Json, by.keys === true ? [] : Object.keys(value));
   for (const [key, member] of Object.entries(value)) {
     if (isStop(by)) yield A_STEP * A_MEMBER;
-    define(copy, key, yield* withStrings(member, by));
+    define(copy, by.keys === true ? by.text(key) : key, yield* withStrings(member, by));
   }
   return copy;
 }
@@ -453,7 +487,9 @@ export function cleanError(error: RpcError, { hidden, ...limits }: CleanLimits):
   const rules: CleanLimits = hidden === "show" ? { ...limits, hidden } : limits;
   try {
     const { message, data } = cleanValue({ message: error.message, data: error.data }, rules, MOST_AT_ONCE);
-    return message === error.message && data === error.data ? error : new RpcError(error.code, message, data);
+    const code = knowsSecrets() && holdsKnownDigits(error.code) ? ErrorCode.InternalError : error.code;
+    const isSame = message === error.message && data === error.data && code === error.code;
+    return isSame ? error : new RpcError(code, message, data);
   } catch (thrown) {
     if (!(thrown instanceof TooMuchWorkError)) throw thrown;
     return new RpcError(error.code, workRefused("text of the error", thrown));
