@@ -1,5 +1,5 @@
 // `mcp-secure-local audit verify | query | tail | report | archive`: checks the audit log, looks into it, follows it, writes it out as a page, and moves its full files away.
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { once } from "node:events";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { recordOf } from "../audit/call-records.js";
@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import type { ArchivedFile } from "../audit/archive.js";
 import { AuditError } from "../audit/audit-event.js";
 import { checkpointKey, publicKeyPath } from "../audit/checkpoint.js";
-import { archivedPath } from "../audit/log-file.js";
+import { archivedPath, archivesOf } from "../audit/log-file.js";
 import { existingLogs, rememberedLogs } from "../audit/log-lock.js";
 import { verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
 import { loadPolicy } from "../policy/load-policy.js";
@@ -39,7 +39,7 @@ export async function auditCommand(line: CommandLine): Promise<number> {
   if (files.length === 0) return noLog(line);
   if (action === "query") return auditQuery(line, files, words);
   if (action === "report") return auditReport(line, files, words);
-  return auditTail(line, files, { words });
+  return auditTail(line, () => existingLogs(usual), { words });
 }
 
 async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[]): Promise<number> {
@@ -337,35 +337,62 @@ async function written(text: string): Promise<void> {
 
 /** Milliseconds between two looks. */
 const LOOK_MS = 250;
-/** Records shown at the start, and bytes in which they are looked for. */
+/** Records shown at the start, and bytes of each log in which they are looked for at first. */
 const FIRST = 10;
 const FIRST_BYTES = 65_536;
+/** So many times more is read where too few of them are wanted. */
+const FURTHER = 8;
 const CHUNK = 65_536;
 
-/** Resolves when `signal` is aborted; without one, when the program is ended. */
+/** `logs`: those there are now. Resolves when `signal` is aborted; without one, when the program is ended. */
 export async function auditTail(
   line: CommandLine,
-  files: readonly string[],
+  logs: () => readonly string[],
   { words, signal }: { readonly words: readonly string[]; readonly signal?: AbortSignal },
 ): Promise<number> {
   const wanted = recordFilter(sinceFirst(line, words));
+  const files = logs();
   tellArchived(files);
   if (!line.json) print(styled("dim", tableHead()));
   const names = await policyNames(line);
   const show = { wanted, names };
-  const followers = files.map((file) => new Follower(file, line.json ? showRecords(show) : showCalls(file, show)));
-  for (const follower of followers) await follower.begin();
+  const followers = new Map<string, Follower>();
+  const follow = (file: string): Follower => {
+    const follower = new Follower(file, () => (line.json ? showRecords(show) : showCalls(file, show)));
+    followers.set(file, follower);
+    return follower;
+  };
+  const first = await Promise.all(files.map((file) => follow(file).begin(FIRST)));
+  for (const { text } of inOrder(first).slice(-FIRST)) print(text);
   for (;;) {
-    for (const follower of followers) await follower.look();
+    const come = await Promise.all([...followers.values()].map((follower) => follower.look()));
+    // A server that was started meanwhile writes a log of its own: whatever is there is new.
+    for (const file of logs()) if (!followers.has(file)) come.push(await follow(file).begin(Infinity, Infinity));
+    for (const { text } of inOrder(come)) print(text);
     if (signal?.aborted === true) break;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await pause();
   }
-  for (const follower of followers) await follower.close();
+  for (const follower of followers.values()) await follower.close();
   return ExitCode.Ok;
 }
 
+/** A line to print, and the time of what it is about. */
+interface Come {
+  readonly time: string;
+  readonly text: string;
+}
+
+/** Times are written alike, so their texts have their order. */
+function inOrder(come: readonly (readonly Come[])[]): Come[] {
+  return come.flat().toSorted((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+}
+
 /** Gives out the lines to print for the lines of a log that have come. */
-type Shown = (lines: readonly string[]) => string[];
+type Shown = (lines: readonly string[]) => Come[];
 
 /** Which records are wanted, and the names of policies that all the logs have told. */
 interface Show {
@@ -375,12 +402,11 @@ interface Show {
 
 function showRecords({ wanted, names }: Show): Shown {
   return (lines) =>
-    lines
-      .filter((text) => {
-        const record = recordOf(text);
-        return record !== undefined && wanted(names.named(record), text);
-      })
-      .map(jsonLine);
+    lines.flatMap((text) => {
+      const record = recordOf(text);
+      if (record === undefined || !wanted(names.named(record), text)) return [];
+      return [{ time: String(record["time"]), text: jsonLine(text) }];
+    });
 }
 
 /** A call is shown when it has ended, or was refused. */
@@ -390,53 +416,105 @@ function showCalls(log: string, { wanted, names }: Show): Shown {
     lines.flatMap((line) => {
       const record = recordOf(line);
       const entries = record === undefined ? [] : [...joiner.take({ record: names.named(record), line, log })];
-      return entries.filter((entry) => wanted(entry.record, entry.line)).map((entry) => tableRow(entry.record));
+      return entries
+        .filter((entry) => wanted(entry.record, entry.line))
+        .map((entry) => ({ time: String(entry.record["time"]), text: tableRow(entry.record) }));
     });
 }
 
 /** Reads one log on and on, over the moments when it is put away and begun anew. */
 class Follower {
   readonly #file: string;
-  readonly #shown: Shown;
+  readonly #makeShown: () => Shown;
+  #shown: Shown;
   #handle: FileHandle | undefined;
   #position = 0;
   #cutter = new LineCutter();
 
-  constructor(file: string, shown: Shown) {
+  constructor(file: string, makeShown: () => Shown) {
     this.#file = file;
-    this.#shown = shown;
+    this.#makeShown = makeShown;
+    this.#shown = makeShown();
   }
 
-  async begin(): Promise<void> {
-    this.#handle = await open(this.#file, "r");
-    const { size } = await this.#handle.stat();
-    this.#position = Math.max(0, size - FIRST_BYTES);
-    for (const line of this.#shown(await this.#rest()).slice(-FIRST)) print(line);
+  /** The last `most` that are wanted, looked for further and further back, in its full files too. */
+  async begin(most: number, bytes = FIRST_BYTES): Promise<readonly Come[]> {
+    for (let within = bytes; ; within *= FURTHER) {
+      const { found, whole } = await this.#last(most, within);
+      if (whole || found.length >= most) return found;
+    }
   }
 
-  async look(): Promise<void> {
-    for (const line of this.#shown(await this.#rest())) print(line);
-    if (!(await this.#wasPutAway())) return;
+  async look(): Promise<readonly Come[]> {
+    const found = await this.#rest();
+    if (!(await this.#wasPutAway())) return found;
     // What was written between the last look and the exchange.
-    for (const line of this.#shown(await this.#rest())) print(line);
-    await this.#handle?.close();
-    this.#handle = await open(this.#file, "r");
+    found.push(...(await this.#rest()));
+    await this.#open();
     this.#position = 0;
     this.#cutter = new LineCutter();
+    return found;
   }
 
   async close(): Promise<void> {
     await this.#handle?.close();
   }
 
-  async #rest(): Promise<string[]> {
-    const lines: string[] = [];
+  /** What the last bytes of the log hold, and whether they are all it has. */
+  async #last(most: number, bytes: number): Promise<{ readonly found: readonly Come[]; readonly whole: boolean }> {
+    const full = await this.#open();
+    const { size = 0 } = (await this.#handle?.stat()) ?? {};
+    this.#shown = this.#makeShown();
+    let left = bytes - size;
+    const parts: { readonly file: string; readonly start: number }[] = [];
+    for (const file of full.toReversed()) {
+      if (left <= 0) break;
+      const length = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+      parts.unshift({ file, start: Math.max(0, length - left) });
+      left -= length;
+    }
+    let found: Come[] = [];
+    const keep = (come: readonly Come[]): void => void (found = [...found, ...come].slice(-most));
+    for (const { file, start } of parts) {
+      const cutter = new LineCutter();
+      for await (const chunk of createReadStream(file, { start }) as AsyncIterable<Buffer>)
+        keep(this.#shown(cutter.take(chunk)));
+    }
+    this.#position = Math.max(0, size - bytes);
+    this.#cutter = new LineCutter();
+    await this.#rest(keep);
+    return { found, whole: left >= 0 };
+  }
+
+  /** Opens the file that has the name now, and gives out the full ones before it. */
+  async #open(): Promise<readonly string[]> {
+    await this.#handle?.close();
+    this.#handle = undefined;
+    for (;;) {
+      const before = archivesOf(this.#file);
+      this.#handle = await open(this.#file, "r").catch((error: NodeJS.ErrnoException) => this.#betweenNames(error));
+      if (this.#handle !== undefined && archivesOf(this.#file).length === before.length) return before;
+      await this.#handle?.close();
+      await pause();
+    }
+  }
+
+  /** A full file has its new name, and the next one is not there yet. */
+  #betweenNames(error: NodeJS.ErrnoException): undefined {
+    if (error.code !== "ENOENT" || archivesOf(this.#file).length === 0) throw error;
+    return undefined;
+  }
+
+  /** What has come since the last look: as a whole, or piece by piece. */
+  async #rest(piece?: (come: readonly Come[]) => void): Promise<Come[]> {
+    const found: Come[] = [];
+    const take = piece ?? ((come: readonly Come[]) => void found.push(...come));
     const buffer = Buffer.alloc(CHUNK);
     for (;;) {
       const read = await this.#handle?.read(buffer, 0, CHUNK, this.#position);
-      if (read === undefined || read.bytesRead === 0) return lines;
+      if (read === undefined || read.bytesRead === 0) return found;
       this.#position += read.bytesRead;
-      lines.push(...this.#cutter.take(buffer.subarray(0, read.bytesRead)));
+      take(this.#shown(this.#cutter.take(buffer.subarray(0, read.bytesRead))));
     }
   }
 

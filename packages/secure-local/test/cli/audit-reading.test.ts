@@ -107,7 +107,7 @@ describe("a log", () => {
     const log = await AuditLog.open(file, { rotateBytes: 1_500 });
     await log.record({ kind: "start" });
     const over = new AbortController();
-    const following = auditTail(readCommandLine(["--json"]), [file], { words: [], signal: over.signal });
+    const following = auditTail(readCommandLine(["--json"]), () => [file], { words: [], signal: over.signal });
     const seen = (): number => shown.split("\n").length - 1;
     await expect.poll(seen, { timeout: 5_000 }).toBe(1);
     for (let index = 0; index < 8; index++) await log.record({ kind: "call.intent", tool: `t${index}` });
