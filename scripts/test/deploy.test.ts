@@ -161,7 +161,6 @@ describe("docs/deployment.md behind a proxy", () => {
     expect(lines.map((line) => line.trim())).toEqual([
       "mcp.example.com {",
       `reverse_proxy /mcp* ${UPSTREAM} {`,
-      `header_up Host ${UPSTREAM}`,
       "flush_interval -1",
       "}",
       "}",

@@ -17,6 +17,8 @@ export interface HttpBridgeOptions {
   readonly token: string | undefined;
   /** Origins of web pages that may call. */
   readonly origins: readonly string[];
+  /** Further values of Host that are served: the names of a proxy in front. */
+  readonly publicHosts?: readonly string[];
   /** Longest message of a client. Default 16 MiB. */
   readonly messageBytes?: number | undefined;
   readonly say: (text: string) => void;
@@ -115,7 +117,9 @@ export class HttpBridge {
   #refusal({ headers, socket }: IncomingMessage): readonly [number, string] | undefined {
     const { localPort } = socket;
     const names = ["localhost", "127.0.0.1", "[::1]", this.#options.host].map((name) => `${name}:${localPort}`);
-    if (!names.includes(headers.host?.toLowerCase() ?? "")) return [403, "This Host is not served here"];
+    const given = headers.host?.toLowerCase() ?? "";
+    if (!names.includes(given) && !this.#options.publicHosts?.includes(given))
+      return [403, "This Host is not served here: name that of a proxy in front with --public-host"];
     const { origin } = headers;
     const site = headers["sec-fetch-site"];
     const allowed = origin !== undefined && this.#options.origins.includes(origin);

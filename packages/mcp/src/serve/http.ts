@@ -18,6 +18,11 @@ export interface ServeHttpOptions extends HttpOptions {
   readonly host?: string;
   /** A socket file instead of a port. Its folder's permissions say who may connect. */
   readonly socketPath?: string;
+  /**
+   * Exact values of the Host header that are served besides the address listened on: the names of a proxy in front. With them, no
+   * other host is served on any address, nor on a socket file, but this machine's own names. Not beside `allowedHosts`.
+   */
+  readonly publicHosts?: readonly string[];
   /** Key, certificate and the other options of node:https. Default: plain HTTP. */
   readonly tls?: TlsOptions;
   /**
@@ -53,8 +58,8 @@ export interface HttpServing {
 }
 
 /**
- * Listens and serves. Behind a loopback address only requests to that address and from its own origin are let in;
- * on any other one name the hosts in `allowedHosts`. Rejects when the address cannot be listened on, and with BAD_SHARE when what is
+ * Listens and serves. Behind a loopback address only requests to that address, to `publicHosts` and from its own origin are let in;
+ * on any other one name the hosts in `publicHosts` or `allowedHosts`. Rejects when the address cannot be listened on, and with BAD_SHARE when what is
  * shared is not fit for it.
  */
 export async function serveHttp(server: LeanServer, options: ServeHttpOptions = {}): Promise<HttpServing> {
@@ -62,13 +67,19 @@ export async function serveHttp(server: LeanServer, options: ServeHttpOptions = 
   const listener = new HttpListener(withLimits(DEFAULT_HTTP_LIMITS, options.limits), tls);
   const scheme = tls === undefined ? "http" : "https";
   const listening = await listener.listen({ port, host, socketPath, tls });
-  const own = socketPath === undefined && isLoopback(host) ? loopbackHosts(listening, tls ? 443 : 80) : undefined;
+  const authority = host.includes(":") ? `[${host}]:${listening}` : `${host}:${listening}`;
+  const usual = tls === undefined ? 80 : 443;
+  const own = socketPath === undefined && isLoopback(host) ? loopbackHosts(listening, usual) : undefined;
   const origins = (own ?? []).map((each) => `${scheme}://${each}`);
+  const { publicHosts = [] } = options;
+  // A socket file has no port, and clients of one send the name of the machine.
+  const here = socketPath === undefined ? [...loopbackHosts(listening, usual), authority] : ["localhost"];
+  const hosts = publicHosts.length === 0 ? own : [...here, ...publicHosts];
   let endpoint: HttpEndpoint;
   let member: ClusterMember | undefined;
   try {
     member = (await options.share?.join()) as ClusterMember | undefined;
-    endpoint = httpEndpoint(server, options, { hosts: own, origins, guests: makeGuests }, member);
+    endpoint = httpEndpoint(server, options, { hosts, origins, guests: makeGuests }, member);
     await member?.open(endpoint.local);
   } catch (error) {
     await member?.leave();
@@ -77,7 +88,6 @@ export async function serveHttp(server: LeanServer, options: ServeHttpOptions = 
   }
   listener.serve(endpoint.site);
   const path = options.path ?? "/mcp";
-  const authority = host.includes(":") ? `[${host}]:${listening}` : `${host}:${listening}`;
   const url =
     socketPath === undefined
       ? `${scheme}://${authority}${path}`

@@ -59,6 +59,8 @@ export interface CommandLine {
   readonly env: readonly string[];
   /** For `serve`: origins of web pages that may call. */
   readonly origins: readonly string[];
+  /** For `serve`: names that a proxy in front of it is asked by. */
+  readonly publicHosts: readonly string[];
   /** For `replay`: in the recorded order only. For `doctor`: whatever is found fails it. */
   readonly strict: boolean;
   /** For `doctor`: checks that are left out. */
@@ -134,7 +136,7 @@ type Value =
   | "maxMembers"
   | "saveImages"
   | "digest";
-type List = "headers" | "env" | "origins" | "ignore";
+type List = "headers" | "env" | "origins" | "publicHosts" | "ignore";
 type Key = Switch | Value | List;
 
 const SWITCHES: ReadonlyMap<string, Switch> = new Map([
@@ -194,6 +196,7 @@ const LISTS: ReadonlyMap<string, List> = new Map([
   ["--header", "headers"],
   ["--env", "env"],
   ["--origin", "origins"],
+  ["--public-host", "publicHosts"],
   ["--ignore", "ignore"],
 ]);
 /** What stands after an option, where it is not the name of a file. */
@@ -212,6 +215,7 @@ const WANTED: ReadonlyMap<string, string> = new Map([
   ["--timeout", "a number of seconds, as in --timeout 30"],
   ["--token", "a bearer token, as in --token abc"],
   ["--origin", "the origin of a web page, as in --origin https://app.example"],
+  ["--public-host", "the name that clients ask for, as in --public-host mcp.example.com"],
   ["--max-message-mb", "a number of megabytes, as in --max-message-mb 64"],
   ["--max-members", "a number, as in --max-members 1000000"],
   ["--save-images", "the name of a folder, as in --save-images shots"],
@@ -228,6 +232,7 @@ const SERVE_ONLY: readonly Key[] = [
   "rate",
   "tokens",
   "origins",
+  "publicHosts",
   "noAuth",
   "sse",
   "quiet",
@@ -310,7 +315,7 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
   const words: string[] = [];
   const values: Record<Value, string | undefined> = { ...NO_VALUES };
   const switches: Record<Switch, boolean> = { ...NO_SWITCHES };
-  const lists: Record<List, string[]> = { headers: [], env: [], origins: [], ignore: [] };
+  const lists: Record<List, string[]> = { headers: [], env: [], origins: [], publicHosts: [], ignore: [] };
   const rest = [...argv];
   let after: string[] | undefined;
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {

@@ -41,7 +41,7 @@ const TARGET: readonly string[] = [
   "--timeout",
 ];
 const LIMITS: readonly string[] = ["--max-message-mb", "--max-members"];
-const LISTEN: readonly string[] = ["--port", "--host", "--origin", "--no-auth"];
+const LISTEN: readonly string[] = ["--port", "--host", "--public-host", "--origin", "--no-auth"];
 
 const SHARE: readonly string[] = ["--redis", "--share-key", "--prefix"];
 
@@ -73,6 +73,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     examples: [
       ["serve", "serve on port 3333"],
       ["serve --port 8080 --policy team.yaml", "another port, another policy"],
+      ["serve --public-host mcp.example.com", "behind a proxy of that name"],
       ["serve --socket /run/user/1000/mcp.sock", "a Unix socket for you alone"],
       ["serve --redis redis://10.0.0.2 --address tcp://10.0.0.5:3101", "one of many processes behind a balancer"],
       ["serve --profile work", "that part of the policy alone; without it each profile has its path, as /mcp/work"],
@@ -524,6 +525,11 @@ export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
   },
   "--port": { value: "N", about: "the port; else MCP_SECURE_LOCAL_PORT, else 3333; 0 takes one that is free" },
   "--host": { value: "ADDRESS", about: "the address; else MCP_SECURE_LOCAL_HOST, else 127.0.0.1 (this machine only)" },
+  "--public-host": {
+    value: "NAME[:PORT]",
+    about:
+      "the name of a proxy in front, which clients send as Host (may be repeated); else MCP_SECURE_LOCAL_PUBLIC_HOST",
+  },
   "--socket": { value: "PATH", about: "listen on a Unix socket for its owner only" },
   "--rate": { value: "N", about: "requests a second one caller may send (default 100; ten times that at once)" },
   "--tokens": { value: "FILE", about: "people who may call besides you: lines NAME: SHA-256 of a token of theirs" },
@@ -593,6 +599,7 @@ export const VARIABLES: readonly (readonly [name: string, about: string])[] = [
   ["MCP_SECURE_LOCAL_AUDIT", "the audit log, where --audit is not given"],
   ["MCP_SECURE_LOCAL_HOST", "the address serve listens on"],
   ["MCP_SECURE_LOCAL_PORT", "the port serve listens on"],
+  ["MCP_SECURE_LOCAL_PUBLIC_HOST", "names of a proxy in front of serve, with commas between them"],
   ["MCP_SECURE_LOCAL_TOKEN_FILE", "where the token of serve is kept"],
   ["MCP_SECURE_LOCAL_REDIS", "what processes share over, where --redis is not given"],
   ["MCP_SECURE_LOCAL_CLIENT_TOKENS", "where tokens are kept that other servers gave to this program"],

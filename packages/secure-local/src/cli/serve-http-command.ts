@@ -147,8 +147,20 @@ interface Parts {
 async function begin(given: Parts): Promise<HttpServing> {
   const { settings, token, people, audit, secure, profiles, metrics, gate, cluster } = given;
   let serving: HttpServing | undefined;
-  const { sse, perSecond, origins } = settings;
-  const parts = { sse, perSecond, origins, token, people, audit, metrics, gate, say, serving: () => serving! };
+  const { sse, perSecond, origins, publicHosts } = settings;
+  const parts = {
+    sse,
+    perSecond,
+    origins,
+    publicHosts,
+    token,
+    people,
+    audit,
+    metrics,
+    gate,
+    say,
+    serving: () => serving!,
+  };
   const options = {
     ...httpOptions({ ...parts, allMetrics: cluster?.metrics }),
     ...(cluster === undefined ? { servers: profiles.servers } : { share: cluster.share }),

@@ -16,11 +16,13 @@ export interface ServeSettings {
   readonly quiet: boolean;
   /** Origins of web pages that may call, as browsers write them. */
   readonly origins: readonly string[];
+  /** Values of Host that are served besides the own address, in small letters: the names of a proxy in front. */
+  readonly publicHosts: readonly string[];
 }
 
 type ServeLine = Pick<
   CommandLine,
-  "words" | "host" | "port" | "socket" | "rate" | "tokens" | "noAuth" | "sse" | "quiet" | "origins"
+  "words" | "host" | "port" | "socket" | "rate" | "tokens" | "noAuth" | "sse" | "quiet" | "origins" | "publicHosts"
 >;
 
 const PORT = "3333";
@@ -42,6 +44,9 @@ export function serveSettings(
   const socketPath = line.socket === undefined ? undefined : resolve(line.socket);
   if (line.noAuth && socketPath === undefined && !bindsToLoopback(host))
     throw new UsageError(`--no-auth is for this machine alone: leave it out, or leave out the host ${host}`);
+  const publicHosts = publicHostsOf(line.publicHosts, environment["MCP_SECURE_LOCAL_PUBLIC_HOST"]);
+  if (line.noAuth && publicHosts.length > 0)
+    throw new UsageError("--no-auth is for this machine alone: leave it out, or leave out the public host");
   if (line.noAuth && line.tokens !== undefined)
     throw new UsageError(
       "--no-auth asks nobody for a token, and --tokens lists those who have one; keep one or the other",
@@ -56,12 +61,30 @@ export function serveSettings(
     sse: line.sse,
     quiet: line.quiet,
     origins: line.origins.map(originOf),
+    publicHosts,
   };
 }
 
 /** Whether only programs on this machine reach an address. */
 export function bindsToLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)(?::\d{1,5})?$/;
+/** Ports that clients leave out of Host. */
+const USUAL_PORT = /:(?:80|443)$/;
+
+/** What clients send as Host: a name, with its port where that is not the usual one. */
+function publicHostsOf(given: readonly string[], variable = ""): readonly string[] {
+  const named = given.length > 0 ? given : variable.split(/[\s,]+/).filter((name) => name !== "");
+  return named.flatMap((text) => {
+    const name = text.toLowerCase();
+    if (!HOST.test(name) || Number(/:(\d+)$/.exec(name)?.[1] ?? 1) > MAX_PORT)
+      throw new UsageError(
+        `--public-host needs the name that clients ask for, and its port where that is not 80 or 443, as in --public-host mcp.example.com, not "${text}"`,
+      );
+    return USUAL_PORT.test(name) ? [name, name.replace(USUAL_PORT, "")] : [name];
+  });
 }
 
 /** As a browser sends it: scheme, host, and a port that is not the usual one. */

@@ -31,6 +31,8 @@ export interface HttpSettings {
   readonly perSecond: number;
   /** Origins of web pages that may call. */
   readonly origins?: readonly string[];
+  /** Values of Host that are served besides the own address. */
+  readonly publicHosts?: readonly string[];
   /** Undefined: everybody who reaches the server may call. */
   readonly token: string | undefined;
   /** Others who may call, each by a token of their own. Default: nobody. */
@@ -49,6 +51,7 @@ export function httpOptions({
   sse,
   perSecond,
   origins = [],
+  publicHosts = [],
   token,
   people = NOBODY,
   audit,
@@ -63,8 +66,9 @@ export function httpOptions({
   return {
     sse,
     allowedOrigins: origins,
+    publicHosts,
     hostAdvice:
-      "ask at the address that serve printed (a proxy in front of it has to send that as Host), or let serve listen at another one with --host",
+      "name that of a proxy in front with the option --public-host of serve, as in --public-host mcp.example.com, or ask at the address that serve printed",
     originOption: "the option --origin of serve, as in --origin https://app.example",
     // A page that may call has to ask first, and to read the answer.
     cors: origins.length > 0,

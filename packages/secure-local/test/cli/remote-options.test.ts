@@ -150,7 +150,7 @@ describe("serve", () => {
       });
       asked.on("error", reject).end("{}");
     });
-    expect(refused).toMatch(/^403 .*This Host is not served here: .* --host/s);
+    expect(refused).toMatch(/^403 .*This Host is not served here: .* --public-host of serve/s);
     expect(refused).not.toContain("allowedHosts");
   });
 
@@ -215,5 +215,51 @@ describe("--token-file", () => {
     expect(() => bearerToken({ token: "x", tokenFile: file })).toThrow("give one of them");
     writeFileSync(file, "two words");
     expect(() => bearerToken({ token: undefined, tokenFile: file })).toThrow("holds no token");
+  });
+});
+
+describe("names of a proxy", () => {
+  const named = (words: readonly string[], environment = {}): readonly string[] =>
+    serveSettings({ ...readCommandLine(["serve", ...words]), words: [] }, environment).publicHosts;
+
+  it("are what clients send as Host, from the command line or the environment", () => {
+    expect(named(["--public-host", "MCP.example.com", "--public-host", "mcp.example.com:8443"])).toEqual([
+      "mcp.example.com",
+      "mcp.example.com:8443",
+    ]);
+    expect(named(["--public-host", "mcp.example.com:443"])).toEqual(["mcp.example.com:443", "mcp.example.com"]);
+    const environment = { MCP_SECURE_LOCAL_PUBLIC_HOST: "one.example, two.example:81" };
+    expect(named([], environment)).toEqual(["one.example", "two.example:81"]);
+    expect(named(["--public-host", "three.example"], environment)).toEqual(["three.example"]);
+  });
+
+  it.each(["*", "*.example.com", "https://mcp.example.com", "mcp.example.com/mcp", "a b", "mcp.example.com:99999"])(
+    "are no patterns and no URLs: %s",
+    (name) => expect(() => named(["--public-host", name])).toThrow("--public-host needs the name that clients ask for"),
+  );
+
+  it("are for callers with a token", () => {
+    expect(() => named(["--public-host", "mcp.example.com", "--no-auth"])).toThrow("--no-auth is for this machine");
+  });
+
+  it.each(["127.0.0.1", "0.0.0.0"])("are served at %s beside this machine's own, and nothing else", async (host) => {
+    const server = new Server({ name: "x", version: "1" });
+    const { url, close } = await serveHttp(server, { port: 0, host, publicHosts: ["mcp.example.com"] });
+    closers.push(close);
+    const own = url.replace("0.0.0.0", "127.0.0.1");
+    const { port } = new URL(url);
+    const status = (name: string): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        request(own, { method: "GET", headers: { host: name } }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        })
+          .on("error", reject)
+          .end();
+      });
+    for (const name of ["mcp.example.com", "MCP.EXAMPLE.COM", `127.0.0.1:${port}`, `localhost:${port}`])
+      expect(await status(name), name).not.toBe(403);
+    for (const name of ["mcp.example.com:1", "x.mcp.example.com", "evil.example", "127.0.0.1:1"])
+      expect(await status(name), name).toBe(403);
   });
 });

@@ -310,11 +310,16 @@ export function statusError(status: number, shown: string, body: string): HttpSt
   const said = body.trim();
   // Between quotation marks: what a stranger wrote must not read as if we had.
   const answer = said === "" ? "" : looksLikeHtml(body) ? ": an HTML page" : `: ${quotedWords(said)}`;
-  return new HttpStatusError(status, `${shown} answered with HTTP ${status}${answer}. ${advice(status)}`);
+  return new HttpStatusError(status, `${shown} answered with HTTP ${status}${answer}. ${advice(status, said)}`);
 }
 
-function advice(status: number): string {
+/** Refused by the name that was asked for, or by the page that asked: no scope changes that. */
+const OF_ITS_PLACE = /\b(?:host|origin)\b/i;
+
+function advice(status: number, said: string): string {
   if (status === 401) return "It wants authorization: give a token in `headers`, or an authorizer.";
+  if (status === 403 && OF_ITS_PLACE.test(said))
+    return "That is about the name it was asked by, not about what authorizes this client.";
   if (status === 403)
     return "What authorizes this client does not allow it: check its scopes, or the server's allowed origins.";
   if (status === 404 || status === 405) return "Is it the URL of the MCP endpoint? Its path is often /mcp or /sse.";

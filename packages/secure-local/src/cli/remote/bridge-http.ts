@@ -12,13 +12,14 @@ import { limitsOf, person } from "./with-client.js";
 /** Resolves when the bridge was told to stop, and every program has ended. */
 export async function bridgeOverHttp(target: CommandTarget, line: CommandLine): Promise<number> {
   if (line.socket !== undefined) throw new UsageError("bridge -- COMMAND listens on a port: leave out --socket");
-  const { host, port, auth, origins } = serveSettings({ ...line, words: [] });
+  const { host, port, auth, origins, publicHosts } = serveSettings({ ...line, words: [] });
   const { limits } = limitsOf(line);
   const { link } = await routeTo(target, { person: person(), limits });
   const token = auth ? storedToken(tokenFile()) : undefined;
   const say = (text: string): void => complain(`mcp-secure-local: ${cleanLine(text)}`);
   const { shared } = line;
-  const bridge = new HttpBridge({ link, shared, host, port, token, origins, messageBytes: limits?.messageBytes, say });
+  const place = { host, port, origins, publicHosts };
+  const bridge = new HttpBridge({ link, shared, ...place, token, messageBytes: limits?.messageBytes, say });
   const told = new Promise<void>((resolve) => {
     process.once("SIGINT", () => resolve()).once("SIGTERM", () => resolve());
   });
