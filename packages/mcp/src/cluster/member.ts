@@ -42,6 +42,8 @@ export interface ShareOptions {
    * change while the process runs.
    */
   readonly policy?: string | (() => string);
+  /** Fingerprints of what `policy` is made of, by the names people know them by: a refusal names those that differ. */
+  readonly parts?: () => Readonly<Record<string, string>>;
 }
 
 /** 32 bytes, or their base64. */
@@ -65,23 +67,30 @@ const STEPS = 8;
 /** Shares what stores of one's own keep. Throws BAD_SHARE for options that make no sense. */
 export function shareOver(stores: SharedStores, options: ShareOptions): Share {
   const keys = keysOf(options.key);
-  const { node = newName(), address = "tcp://127.0.0.1:0", policy } = options;
+  const { node = newName(), address = "tcp://127.0.0.1:0", policy, parts } = options;
   if (!/^[a-z0-9]{1,32}$/.test(node)) throw bad(`node "${node}" must be 1 to 32 small letters and digits`);
   const listen = addressOf(address);
   return {
     async join() {
-      await stores.open(node, fleetOf(options.key, policy));
+      await stores.open(node, fleetOf(options.key, policy, parts));
       return new Member(stores, { node, keys, listen });
     },
   };
 }
 
 /** What processes have to have in common, as `SharedStores.open` takes it. Throws BAD_SHARE for a key that is none. */
-export function fleetOf(key: ShareOptions["key"], policy?: ShareOptions["policy"]): Fleet {
+export function fleetOf(
+  key: ShareOptions["key"],
+  policy?: ShareOptions["policy"],
+  parts?: ShareOptions["parts"],
+): Fleet {
   return {
     keys: keysOf(key).map(fingerprintOf),
     get policy() {
       return typeof policy === "function" ? policy() : policy;
+    },
+    get parts() {
+      return parts?.();
     },
   };
 }

@@ -316,7 +316,16 @@ export function checkFleet(there: ReadonlyMap<string, Fleet>, own: Fleet, name: 
   const policies = [...there].filter(([, { policy }]) => policy !== undefined);
   // While a policy is changed, the first process that has the new one opens the door for the others.
   if (policies.length > 0 && policies.every(([, { policy }]) => policy !== own.policy)) {
-    const what = `the process ${policies[0]?.[0]} at ${name} has another policy: give all of them the same, or this one another prefix`;
+    const nearest = policies
+      .map(([node, { parts }]) => ({ node, differs: differing(parts, own.parts) }))
+      .reduce((one, other) => (other.differs.length < one.differs.length ? other : one));
+    const what = `the process ${nearest.node} at ${name} has ${nearest.differs.map((part) => `another ${part}`).join(" and ")}: give all of them the same, or this one another prefix`;
     throw new LocalError("BAD_SHARE", `share: ${what}`);
   }
+}
+
+/** The names of what differs; where nobody said what there is, it is the policy. */
+function differing(there: Fleet["parts"], own: Fleet["parts"]): readonly string[] {
+  const names = Object.keys({ ...there, ...own }).filter((part) => there?.[part] !== own?.[part]);
+  return there === undefined || own === undefined || names.length === 0 ? ["policy"] : names;
 }

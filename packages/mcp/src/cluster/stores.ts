@@ -119,6 +119,8 @@ export interface Fleet {
   readonly keys: readonly string[];
   /** A fingerprint of what has to be the same in all of them, such as a policy. */
   readonly policy?: string | undefined;
+  /** Fingerprints of what that is made of, by the names people know them by: a refusal names those that differ. */
+  readonly parts?: Readonly<Record<string, string>> | undefined;
 }
 
 /** All of them. Every method rejects with a LocalError UNREACHABLE when the store cannot be reached, and never waits for ever. */

@@ -118,7 +118,17 @@ const AWAY: ReadonlySet<string> = new Set([
 ]);
 
 function unreachable(name: string, cause: unknown): LocalError {
-  return new LocalError("UNREACHABLE", `${name} cannot be reached: ${(cause as Error).message}`, { cause });
+  return new LocalError("UNREACHABLE", `${name} cannot be reached: ${plainly(cause)}`, { cause });
+}
+
+/** What a client says that has no connection, with the names of its options. */
+const NO_CONNECTION = /maxRetriesPerRequest|enableOfflineQueue|isn't writeable|connection is closed|client is closed/i;
+
+/** The reason in words for who has not written the client. */
+function plainly(cause: unknown): string {
+  const { message = "", code } = cause as NodeJS.ErrnoException;
+  if (code === "ECONNREFUSED" || message === "") return "the connection was refused";
+  return NO_CONNECTION.test(message) ? "the connection was lost" : message;
 }
 
 /** Slices of the time an answer may take. */
@@ -177,7 +187,7 @@ async function madeFor(target: string, name: string): Promise<IoRedisLike> {
   } catch (error) {
     client.disconnect();
     const why = (errors[0] ?? error) as Error;
-    throw new LocalError("BAD_SHARE", `share: ${name} cannot be reached: ${why.message || "connection refused"}`, {
+    throw new LocalError("BAD_SHARE", `share: ${name} cannot be reached: ${plainly(why)}`, {
       cause: why,
     });
   }

@@ -495,7 +495,7 @@ export class RedisStores implements SharedStores {
       node,
       address,
       String(LEASE_MS),
-      JSON.stringify({ v: 1, keys: this.#fleet.keys, policy: this.#fleet.policy }),
+      JSON.stringify({ v: 1, keys: this.#fleet.keys, policy: this.#fleet.policy, parts: this.#fleet.parts }),
     ])) as [number, string[]];
     const nodes = new Map<string, string>();
     for (let at = 0; at < flat.length; at += 2) nodes.set(flat[at] as string, flat[at + 1] as string);

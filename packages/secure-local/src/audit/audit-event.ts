@@ -32,6 +32,8 @@ type AuditKind =
   | "recording.ended"
   | "cluster.joined"
   | "cluster.heads"
+  | "cluster.away"
+  | "cluster.back"
   | "log.repaired"
   | "log.truncated";
 

@@ -52,8 +52,12 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const gate = new LoadShedder({ watch: new MemoryMonitor({ limit: memoryLimit() }), onRefused });
   outliveReaders();
   const door = new ControlDoor(say);
-  const common = (): readonly string[] => [...commonOf(secure.policy), line.profile ?? "", ...known(token, people)];
-  const cluster = await joined(line, { common, local: door.channel });
+  const common = (): ReturnType<ClusterOptions["common"]> => ({
+    ...commonOf(secure.policy),
+    "--profile": [line.profile ?? ""],
+    ...known(token, people),
+  });
+  const cluster = await joined(line, { common, local: door.channel, say });
   const { channel, memory } = cluster ?? { channel: door.channel };
   const audit = await openAudit(line, policy, say, cluster?.heads);
   const heard = line.verbose ? new SpokenAudit(audit) : audit;
@@ -65,6 +69,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const secure = new SecureServer({ policy, ...given });
   const profiles = new ProfileServers(secure, (part) => new SecureServer({ policy: part, ...given }), say);
   metrics.plugins = () => secure.pluginHealth();
+  if (cluster !== undefined) metrics.shared = () => !cluster.away();
   tuneEngine();
   const parts = { settings, token, people, audit, secure, profiles, metrics, gate, cluster, book };
   const serving = await begin(parts);
@@ -104,7 +109,7 @@ async function watch(line: CommandLine): Promise<{ close(): Promise<void> }> {
 /** Loaded where processes share, and nowhere else. */
 async function joined(
   line: CommandLine,
-  given: Pick<ClusterOptions, "common" | "local">,
+  given: Pick<ClusterOptions, "common" | "local" | "say">,
 ): Promise<OpenCluster | undefined> {
   const settings = clusterSettings(line);
   if (settings === undefined) return undefined;
@@ -114,13 +119,17 @@ async function joined(
 }
 
 /** By what callers are known, which all processes have to have alike. */
-function known(token: string | undefined, people: KnownPeople): readonly string[] {
-  return [token ?? "", ...people.tokens.map(({ principal, sha256 }) => `${principal} ${sha256}`)];
+function known(token: string | undefined, people: KnownPeople): Record<string, readonly string[]> {
+  const list = people.tokens.map(({ principal, sha256 }) => `${principal} ${sha256}`);
+  return { token: [token ?? ""], "list of people (--tokens)": list };
 }
 
 /** What of a policy all processes have to have alike: the file, and what was approved of plugins and servers. */
-function commonOf({ hash, file }: Policy): readonly string[] {
-  return [hash, file === undefined ? "" : lockOf(file)];
+function commonOf({ hash, file }: Policy): Record<string, readonly string[]> {
+  return {
+    policy: [hash],
+    "lock (what was approved of plugins and servers)": [file === undefined ? "" : lockOf(file)],
+  };
 }
 
 function lockOf(policyFile: string): string {
@@ -162,7 +171,7 @@ async function begin(given: Parts): Promise<HttpServing> {
     serving: () => serving!,
   };
   const options = {
-    ...httpOptions({ ...parts, allMetrics: cluster?.metrics }),
+    ...httpOptions({ ...parts, allMetrics: cluster?.metrics, away: cluster?.away }),
     ...(cluster === undefined ? { servers: profiles.servers } : { share: cluster.share }),
   };
   if (cluster !== undefined && profiles.names.length > 0)

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { fleetOf, type Share, shareOver, type SharedStores } from "@secure-local/mcp/cluster";
 import { redisStores } from "@secure-local/mcp/redis";
-import type { AuditSink } from "../audit/audit-event.js";
+import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { checkpointKey } from "../audit/checkpoint.js";
 import type { ApprovalChannel } from "../guard/approvals/approvals.js";
 import type { CallerMemory } from "../guard/caller-memory.js";
@@ -23,12 +23,14 @@ export interface ClusterPlace {
 export interface ClusterOptions extends ClusterPlace {
   /** Where the other processes reach this one. */
   readonly address: string | undefined;
-  /** What has to be the same in all processes, as it is now: policy, approved plugins and servers, token. */
-  readonly common: () => readonly string[];
+  /** What has to be the same in all processes, as it is now, by the names a refusal gives it. */
+  readonly common: () => Readonly<Record<string, readonly string[]>>;
   /** The file of the key that heads of the audit log are signed with. */
   readonly auditKey: string;
   /** Shows questions to the people at this process. */
   readonly local: ApprovalChannel;
+  /** Tells the operator when Redis goes away, and when it is back. */
+  readonly say: (line: string) => void;
   readonly witnessMs?: number | undefined;
 }
 
@@ -41,6 +43,8 @@ export interface OpenCluster {
   readonly memory: CallerMemory;
   readonly channel: ApprovalChannel;
   readonly heads: AuditHeads;
+  /** Whether what is shared cannot be reached now. */
+  readonly away: () => boolean;
   /** To be called once requests are served. */
   start(audit: AuditSink & { readonly file: string }, metrics: () => string): Promise<void>;
   /** The metrics of all processes. Rejects with UNREACHABLE. */
@@ -51,19 +55,21 @@ export interface OpenCluster {
 
 /** Rejects with a LocalError BAD_SHARE whose one sentence says what to change. */
 export async function openCluster(options: ClusterOptions): Promise<OpenCluster> {
-  const { redis, prefix, keys, address, common, auditKey, local, witnessMs } = options;
+  const { redis, prefix, keys, address, common, auditKey, local, say, witnessMs } = options;
   const stores = redisStores(redis, { key: keys, ...(prefix === undefined ? {} : { prefix }) });
   const node = newName();
-  const policy = (): string => fingerprint(keys.at(-1) ?? "", common());
+  const key = keys.at(-1) ?? "";
+  const policy = (): string => fingerprint(key, Object.values(common()).flat());
+  const parts = (): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(common()).map(([name, values]) => [name, fingerprint(key, values)]));
   let nodes: ReadonlyMap<string, string> = new Map();
   const onBeat = (now: ReadonlyMap<string, string>): void => {
     nodes = now;
     questions.present(now);
   };
-  const share = shareOver(keptOpen(stores, onBeat), {
-    key: keys,
-    node,
-    policy,
+  const presence = new Presence(stores.name, say);
+  const share = shareOver(keptOpen(stores, presence, onBeat), {
+    ...{ key: keys, node, policy, parts },
     ...(address === undefined ? {} : { address }),
   });
   const heads = new AuditHeads({ node, records: stores.records, key: checkpointKey(auditKey), witnessMs });
@@ -76,7 +82,9 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
     memory: new SharedMemory(stores, () => nodes.size),
     channel: questions,
     heads,
+    away: () => presence.away,
     async start(audit, metrics) {
+      presence.audit = audit;
       await questions.start();
       await heads.start(audit, { redis: stores.name, prefix });
       quiet = tellMetrics(stores.records, node, metrics);
@@ -84,6 +92,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
     metrics: () => allMetrics(stores.records),
     async close() {
       quiet();
+      presence.audit = undefined;
       questions.close();
       await stores.close();
     },
@@ -102,19 +111,70 @@ export async function headsIn({ redis, prefix, keys }: ClusterPlace): ReturnType
 }
 
 /** What is shared outlives the serving: the last records of the log are signed after it has ended. */
-function keptOpen(stores: SharedStores, onBeat: (nodes: ReadonlyMap<string, string>) => void): SharedStores {
+function keptOpen(
+  stores: SharedStores,
+  presence: Presence,
+  onBeat: (nodes: ReadonlyMap<string, string>) => void,
+): SharedStores {
   const { name, sessions, tasks, limits, marks, locks, records, bus } = stores;
   return {
     ...{ name, sessions, tasks, limits, marks, locks, records, bus },
     open: (node, fleet) => stores.open(node, fleet),
     async beat(node, address) {
-      const directory = await stores.beat(node, address);
+      const directory = await stores.beat(node, address).catch((error: unknown) => {
+        presence.gone(error as Error);
+        throw error;
+      });
+      presence.back();
       onBeat(directory.nodes);
       return directory;
     },
     leave: (node) => stores.leave(node),
     close: () => Promise.resolve(),
   };
+}
+
+const WITHOUT =
+  "until it is back calls that need approval are refused, and each process keeps to its part of the limits; everything else goes on";
+
+/** Knows by the signs of life, one a second, whether Redis is there, and tells of it once when it goes and once when it is back. */
+class Presence {
+  /** Where it is recorded, once there is a log. */
+  audit: AuditSink | undefined;
+  readonly #name: string;
+  readonly #say: (line: string) => void;
+  /** Since when it is away, by `performance.now()`. */
+  #since: number | undefined;
+
+  constructor(name: string, say: (line: string) => void) {
+    this.#name = name;
+    this.#say = say;
+  }
+
+  get away(): boolean {
+    return this.#since !== undefined;
+  }
+
+  gone({ message }: Error): void {
+    if (this.#since !== undefined) return;
+    this.#since = performance.now();
+    const reason = message.includes(this.#name) ? message : `${this.#name} cannot be used: ${message}`;
+    this.#say(`redis: ${reason}; ${WITHOUT}`);
+    this.#record({ kind: "cluster.away", detail: { redis: this.#name, reason } });
+  }
+
+  back(): void {
+    if (this.#since === undefined) return;
+    const seconds = Math.round((performance.now() - this.#since) / 1_000);
+    this.#since = undefined;
+    this.#say(`redis: ${this.#name} is reached again, after ${seconds} s`);
+    this.#record({ kind: "cluster.back", detail: { redis: this.#name, seconds } });
+  }
+
+  /** Nobody waits for it, and what is wrong with the log is told elsewhere. */
+  #record(event: AuditEvent): void {
+    void this.audit?.record(event).catch(() => undefined);
+  }
 }
 
 /** Tells what is common from what is not, and nothing of it to who has not the key. */

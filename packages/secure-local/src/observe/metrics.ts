@@ -25,6 +25,9 @@ export class Metrics {
   /** How plugins are, asked when the text is. Names are the policy's. */
   plugins: () => readonly { readonly name: string; readonly state: string }[] = () => [];
 
+  /** Whether what processes share can be reached; undefined where nothing is shared. */
+  shared: (() => boolean) | undefined;
+
   constructor(version: string) {
     this.#version = version;
   }
@@ -43,6 +46,8 @@ export class Metrics {
       "1 while the audit log can be written; calls are refused while it cannot.",
     );
     text.sample(audit.failure === undefined ? 1 : 0);
+    if (this.shared !== undefined)
+      text.metric(`${PREFIX}_redis_up`, "gauge", "1 while Redis can be reached.").sample(this.shared() ? 1 : 0);
     this.#calls(text);
     text.metric(`${PREFIX}_unauthorized_total`, "counter", "Requests without a valid token.").sample(this.unauthorized);
     text.metric(`${PREFIX}_shed_total`, "counter", "Calls refused for now because memory was short.").sample(this.shed);

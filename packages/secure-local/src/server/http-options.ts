@@ -43,6 +43,8 @@ export interface HttpSettings {
   readonly serving: () => Pick<HttpServing, "stats">;
   /** The metrics of all processes of this server; undefined where it is alone. */
   readonly allMetrics?: (() => Promise<string>) | undefined;
+  /** Whether what the processes of this server share cannot be reached now; undefined where it is alone. */
+  readonly away?: (() => boolean) | undefined;
   /** Tells the operator what is wrong with the list of people. */
   readonly say?: ((line: string) => void) | undefined;
 }
@@ -59,6 +61,7 @@ export function httpOptions({
   gate,
   serving,
   allMetrics,
+  away,
   say,
 }: HttpSettings): ServeHttpOptions {
   const onRefused = (): void => void (metrics.unauthorized += 1);
@@ -72,7 +75,7 @@ export function httpOptions({
     originOption: "the option --origin of serve, as in --origin https://app.example",
     // A page that may call has to ask first, and to read the answer.
     cors: origins.length > 0,
-    pages: httpPages({ audit, metrics, load, gate, allMetrics }),
+    pages: httpPages({ audit, metrics, load, gate, allMetrics, away }),
     rate: { perSecond, burst: perSecond * BURST_SECONDS },
     limits: httpRoom(),
     // The library's defaults: who left without a word does not keep its session for half an hour.
@@ -198,15 +201,23 @@ interface HttpPagesOptions {
   readonly load: () => Load;
   readonly gate: { readonly short: boolean };
   readonly allMetrics: HttpSettings["allMetrics"];
+  readonly away: HttpSettings["away"];
 }
 
 /** `/healthz` tells everybody, and no more than that; `/metrics` only whoever may call. */
-function httpPages({ audit, metrics, load, gate, allMetrics }: HttpPagesOptions): Readonly<Record<string, HttpPage>> {
+function httpPages({
+  audit,
+  metrics,
+  load,
+  gate,
+  allMetrics,
+  away = () => false,
+}: HttpPagesOptions): Readonly<Record<string, HttpPage>> {
   const measured = { "content-type": PROMETHEUS_TYPE, "cache-control": "no-store" };
   return {
     "/healthz": {
       open: true,
-      respond: () => (audit.failure !== undefined ? NO_LOG : gate.short ? NO_MEMORY : HEALTHY),
+      respond: () => (audit.failure !== undefined ? NO_LOG : gate.short ? NO_MEMORY : away() ? NO_REDIS : HEALTHY),
     },
     "/metrics": { respond: () => ({ status: 200, headers: measured, body: metrics.text(load(), audit) }) },
     ...(allMetrics === undefined
@@ -226,6 +237,11 @@ function noMetrics(): HttpPageReply {
 const HEALTHY = health(200, { status: "ok" });
 /** Calls are refused while they cannot be recorded; what is wrong with the log is told by the calls. */
 const NO_LOG = health(503, { status: "degraded", reason: "the audit log cannot be written" });
+/** Most calls are served without it, and it is away for all processes: a balancer that took them all out would end the rest. */
+const NO_REDIS = health(200, {
+  status: "degraded",
+  reason: "what the processes of this server share cannot be reached",
+});
 const NO_MEMORY = health(503, { status: "degraded", reason: "memory is short" });
 
 function health(status: number, body: object): HttpPageReply {

@@ -197,6 +197,72 @@ describe.runIf(hasRedis)("a process that does not belong", () => {
   );
 });
 
+describe.runIf(hasRedis)("a refusal", () => {
+  it("names what differs: the token, the people, the policy, or several of them", LONG, async () => {
+    const fleet = await startFleet(CALCULATE, 1);
+    const [first] = fleet.members;
+    const place = ["--redis", fleet.redis.url, "--prefix", fleet.prefix];
+    const refusal = async (change: (own: ReturnType<typeof machine>) => readonly string[]): Promise<string> => {
+      const own = machine(CALCULATE, first);
+      const more = change(own);
+      const served = new Served(["--policy", own.policy, ...place, ...more], own.home);
+      expect(await served.exited()).toBe(2);
+      return (
+        /has (.*): give all of them the same, or this one another prefix/.exec(served.stderr)?.[1] ?? served.stderr
+      );
+    };
+    const otherToken = (home: string): void =>
+      writeFileSync(join(home, ".config", "mcp-secure-local", "token"), `${"k".repeat(43)}\n`, { mode: 0o600 });
+    const people = (home: string): readonly string[] => {
+      const file = join(home, "tokens");
+      writeFileSync(file, `ada: ${"a1".repeat(32)}\n`, { mode: 0o600 });
+      return ["--tokens", file];
+    };
+    expect(await refusal(({ home }) => (otherToken(home), []))).toBe("another token");
+    expect(await refusal(({ home }) => people(home))).toBe("another list of people (--tokens)");
+    expect(await refusal(({ policy }) => (writeFileSync(policy, `${CALCULATE}#\n`), []))).toBe("another policy");
+    expect(
+      await refusal(({ home, policy }) => {
+        writeFileSync(policy, `${CALCULATE}#\n`);
+        otherToken(home);
+        return people(home);
+      }),
+    ).toBe("another policy and another token and another list of people (--tokens)");
+  });
+});
+
+describe.runIf(hasRedis)("Redis that is away", () => {
+  it("is told once when it goes and once when it is back: in words, health, metrics and the log", LONG, async () => {
+    const fleet = await startFleet(CALCULATE, 1);
+    const [member] = fleet.members as [(typeof fleet.members)[number]];
+    const { served, url } = member;
+    const page = (path: string): ReturnType<typeof send> => send(url.replace("/mcp", path), { headers: served.bearer });
+    expect((await page("/healthz")).text).toBe('{"status":"ok"}');
+    expect((await page("/metrics")).text).toMatch(/^mcp_secure_local_redis_up 1$/m);
+    fleet.redis.pause();
+    await served.complained("cannot be reached");
+    const health = await page("/healthz");
+    expect([health.status, health.text]).toEqual([200, expect.stringMatching(/"degraded".*cannot be reached/)]);
+    expect((await page("/metrics")).text).toMatch(/^mcp_secure_local_redis_up 0$/m);
+    expect(told(await fleet.call(0, "calculate", { expression: "6 * 7" })).text).toBe("42");
+    fleet.redis.resume();
+    await served.complained("is reached again");
+    expect((await page("/healthz")).text).toBe('{"status":"ok"}');
+    await fleet.redis.kill();
+    await until(() => served.stderr.split("cannot be reached").length === 3);
+    expect(served.stderr).not.toMatch(/maxRetries|enableOfflineQueue|writeable/);
+    expect(served.stderr.match(/calls that need approval are refused/g)).toHaveLength(2);
+    expect(served.stderr.match(/is reached again/g)).toHaveLength(1);
+    await until(() => recordsOf(member).filter(({ kind }) => kind === "cluster.away").length === 2);
+    const kinds = recordsOf(member).map(({ kind }) => String(kind));
+    expect(kinds.filter((kind) => /^cluster\.(?:away|back)$/.test(kind))).toEqual([
+      "cluster.away",
+      "cluster.back",
+      "cluster.away",
+    ]);
+  });
+});
+
 describe.runIf(hasRedis)("metrics", () => {
   it("are told of each process, and of all by any", LONG, async () => {
     const fleet = await startFleet(CALCULATE);
