@@ -3,7 +3,7 @@ import { type Answer, type Call, RpcError } from "@secure-local/mcp/server";
 import { HiddenTextError } from "./cleaning/clean-text.js";
 import { TooMuchWorkError } from "../audit/secret-shapes.js";
 import type { UpstreamHop } from "../audit/audit-event.js";
-import type { Ending } from "./deadline.js";
+import { type Ending, latenessOf } from "./deadline.js";
 import { type PendingExceptions, type GuardedRequest, hideException, type RequestEnd } from "./audit-recorder.js";
 import { giveUp, timedOut } from "./refusal.js";
 import { cleanAnswer, cleanError, LongResultError, WORK_RULE, workRefused } from "./cleaning/clean-result.js";
@@ -50,8 +50,10 @@ async function concluded(
   const { durationMs, timeoutMs, faults } = at;
   if (call.ended) return cancelled(call, durationMs);
   if (ending.timedOut === true) {
-    const result: RequestEnd = { outcome: "timeout", durationMs, fault: undefined, detail: undefined };
-    return { told: giveUp(subject, timedOut(subject, timeoutMs, call.task !== undefined)), result };
+    const why = latenessOf(call);
+    const detail = why === undefined ? undefined : { reason: why };
+    const result: RequestEnd = { outcome: "timeout", durationMs, fault: undefined, detail };
+    return { told: giveUp(subject, timedOut(subject, timeoutMs, { task: call.task !== undefined, why })), result };
   }
   if (ending.answer === undefined) return failed(ending.error, durationMs, terms.cleaning);
   const answer = ending.answer as Readonly<Record<string, unknown>>;

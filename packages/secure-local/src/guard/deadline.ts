@@ -24,6 +24,19 @@ export function timeLimitsOf({ task }: Call, { callMs, taskMs }: TimeLimits): nu
   return task === undefined ? callMs : Math.max(callMs, taskMs);
 }
 
+/** By the signal of a request: what its handler knows of why there is no answer. */
+const KNOWN_WHY = new WeakMap<AbortSignal, () => string | undefined>();
+
+/** `why` is asked once the time of the request is over, in words after "timed out: ". */
+export function explainLateness(signal: AbortSignal, why: () => string | undefined): void {
+  KNOWN_WHY.set(signal, why);
+}
+
+/** Why a request whose time is over was not answered, as far as its handler knows. */
+export function latenessOf({ signal }: Pick<Call, "signal">): string | undefined {
+  return KNOWN_WHY.get(signal)?.();
+}
+
 /** The time of one request. */
 export class Deadline {
   readonly #call: Call;

@@ -70,9 +70,15 @@ const LOG_ADVICE: Readonly<Partial<Record<AuditErrorCode, string>>> = {
   queue_full: "Too many records wait for the disk: try again when it answers.",
 };
 
-/** @param task whether it had become one, which has a time limit of its own */
-export function timedOut({ kind, name }: Subject, ms: number, task: boolean): string {
+/** `task`: whether it had become one, which has a time limit of its own; `why`: what is known of the cause. */
+export function timedOut(
+  { kind, name }: Subject,
+  ms: number,
+  { task, why }: { readonly task: boolean; readonly why?: string | undefined },
+): string {
   const key = task ? "task_timeout" : `timeouts.${kind === "tool" ? name : "default"}`;
+  if (why !== undefined)
+    return `The ${kind} ${name} timed out after ${seconds(ms)}: ${why}. The server's standard error shows what it wrote. If it only needs longer, raise tools.${key} in the policy.`;
   return `The ${kind} ${name} timed out after ${seconds(ms)}. To give it longer, raise tools.${key} in the policy.`;
 }
 

@@ -22,6 +22,15 @@ export interface CallOptions {
   /** Asked before anything is done for the call that the plugin asks for; without it nothing is. */
   readonly leave?: AskPermission;
   readonly progress?: (done: number, total?: number, message?: string) => void;
+  /** Handed what to ask when the time of the call is over: why there is no answer, fit for the caller. */
+  readonly late?: (why: () => string) => void;
+}
+
+/** What a plugin wrote to stdout during a call that answers none. */
+export interface StrayLines {
+  readonly count: number;
+  /** The start of the first. */
+  readonly first: string;
 }
 
 /** Calls that wait for answers; a plugin that has so many is not keeping up. */
@@ -37,9 +46,17 @@ const GRACE_MS = 500;
 
 type Json = Readonly<Record<string, unknown>>;
 
-interface Waiting extends CallOptions {
+interface Waiting extends Omit<CallOptions, "late"> {
   readonly call: CallReference;
+  stray: StrayLines;
   settle(answer: Json | PluginError): void;
+}
+
+const NO_LINES: StrayLines = { count: 0, first: "" };
+
+interface PluginCallOptions extends Omit<CallOptions, "late"> {
+  /** Handed what to ask when the time of the call is over. */
+  readonly late?: ((stray: () => StrayLines) => void) | undefined;
 }
 
 interface ProcessEvents {
@@ -126,6 +143,11 @@ export class PluginProcess {
     });
   }
 
+  /** What it wrote to stderr last. */
+  get complaint(): string {
+    return this.#stderr.text;
+  }
+
   /** What it wrote to stderr last, and to stdout that was no answer. */
   get output(): string {
     const { text } = this.#stderr;
@@ -161,12 +183,13 @@ export class PluginProcess {
   }
 
   /** Resolves with its answer as it is. @throws PluginError; the signal's reason when aborted */
-  call(asked: PluginCall, options: CallOptions = {}): Promise<Json> {
+  call(asked: PluginCall, options: PluginCallOptions = {}): Promise<Json> {
     if (this.#waiting.size >= MAX_WAITING) {
       return Promise.reject(new PluginError(`The plugin has ${MAX_WAITING} calls to answer; try again later.`));
     }
     const id = (this.#ids += 1);
-    const { signal, leave = NO_LEAVE } = options;
+    const { late, ...kept } = options;
+    const { signal, leave = NO_LEAVE } = kept;
     const over = new AbortController();
     // Each ask listens to it.
     setMaxListeners(MAX_ASKS + 1, over.signal);
@@ -189,7 +212,9 @@ export class PluginProcess {
         if (answer instanceof PluginError) reject(answer);
         else resolve(answer);
       };
-      this.#waiting.set(id, { ...options, call: { signal: over.signal, leave }, settle });
+      const waiting: Waiting = { ...kept, call: { signal: over.signal, leave }, settle, stray: NO_LINES };
+      this.#waiting.set(id, waiting);
+      late?.(() => waiting.stray);
       this.#send({ id, ...asked });
       this.#heartbeat.sent();
     });
@@ -240,6 +265,10 @@ export class PluginProcess {
   #dropped(text: string): void {
     if (this.#stray === 0) this.#firstStray = text.slice(0, SHOWN_STRAY);
     this.#stray += 1;
+    for (const waiting of this.#waiting.values()) {
+      const { count, first } = waiting.stray;
+      waiting.stray = { count: count + 1, first: count === 0 ? text.slice(0, SHOWN_STRAY) : first };
+    }
     if (this.#stray === MAX_STRAY) this.kill(`it wrote ${MAX_STRAY} lines to stdout that answer nothing`);
   }
 }

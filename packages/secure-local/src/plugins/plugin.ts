@@ -11,7 +11,7 @@ import { type PluginPlace, type PluginSource, preparePlace } from "./find-plugin
 import type { CachedPlugin, PluginCache } from "./plugin-cache.js";
 import { type Placeholders, pluginCommand } from "./plugin-command.js";
 import { type PluginDescription, readDescription } from "./plugin-description.js";
-import { type CallOptions, type PluginCall, PluginProcess, reportOf } from "./plugin-process.js";
+import { type CallOptions, type PluginCall, PluginProcess, reportOf, type StrayLines } from "./plugin-process.js";
 import { PluginError } from "./plugin-error.js";
 import { PluginPowers, type StartedCommand } from "./plugin-powers.js";
 import { decide } from "../policy/decide.js";
@@ -167,18 +167,42 @@ export class Plugin {
     if (place?.source.kind === "executable" && !place.source.persistent && this.#state === "ready") {
       const process = this.#spawn(place, (ended) => this.#fell(ended, ended.unanswered ? ended.end : undefined));
       try {
-        return await process.call(asked, options);
+        return await process.call(asked, this.#toldWhenLate(process, asked, options));
       } finally {
         process.kill();
       }
     }
     if (this.#process !== undefined && this.#state === "ready") {
-      const answer = await this.#process.call(asked, options);
+      const process = this.#process;
+      const answer = await process.call(asked, this.#toldWhenLate(process, asked, options));
       if (answer["failed"] === true)
         this.#tell("a call of it failed", typeof answer["error"] === "string" ? answer["error"] : "");
       return answer;
     }
     throw new PluginError(`The plugin ${this.name} is ${this.#state}${this.#note === "" ? "" : `: ${this.#note}`}`);
+  }
+
+  /** Whoever asks why there is no answer hears what kind of thing came instead, and the operator what it was. */
+  #toldWhenLate(
+    process: PluginProcess,
+    { tool, prompt, resource }: PluginCall,
+    options: CallOptions,
+  ): Parameters<PluginProcess["call"]>[1] {
+    const { late, ...rest } = options;
+    const what = `a call of it (${tool ?? prompt ?? resource}) was not answered in time`;
+    const asks = (stray: () => StrayLines) => (): string => {
+      const { count, first } = stray();
+      const lines = count === 1 ? "1 line" : `${count} lines`;
+      const wrote =
+        count === 0
+          ? "it wrote no line to stdout meanwhile"
+          : `stdout is for answers, and it wrote ${lines} there meanwhile that answer nothing (an answer has the id of its call), the first: ${JSON.stringify(first)}`;
+      this.#tell(`${what}; ${wrote}`, process.complaint);
+      return count === 0
+        ? "its plugin wrote no answer"
+        : `its plugin wrote ${lines}, and none of them is an answer to it`;
+    };
+    return { ...rest, late: late && ((stray) => late(asks(stray))) };
   }
 
   async stop(): Promise<void> {

@@ -8,6 +8,7 @@ import {
   RpcError,
   Server,
 } from "@secure-local/mcp/server";
+import { explainLateness } from "../guard/deadline.js";
 import { cleanText } from "../guard/cleaning/clean-text.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import type { Plugin } from "../plugins/plugin.js";
@@ -143,7 +144,7 @@ function toolOf(offered: Offered, tool: DescribedTool): AnyTool {
           readPluginAnswer(
             await plugin.call(
               { tool: tool.name, arguments: args },
-              { signal: within.signal, leave: within.leave, progress: tell },
+              { signal: within.signal, leave: within.leave, late: within.late, progress: tell },
             ),
           ),
         );
@@ -230,17 +231,20 @@ interface WithinCallOptions {
 }
 
 /** Binds what a plugin asks for to the one call it is for: all of it ends with the call. */
-class WithinCall implements Pick<CallOptions, "signal" | "leave"> {
+class WithinCall implements Pick<CallOptions, "signal" | "leave" | "late"> {
   readonly #options: WithinCallOptions;
   readonly #over = new AbortController();
   readonly #followed = new WeakSet<AbortSignal>();
   #last: Promise<unknown> = Promise.resolve();
+  #why: (() => string) | undefined;
   readonly signal: AbortSignal = this.#over.signal;
 
   constructor(options: WithinCallOptions) {
     this.#options = options;
     this.#follow();
   }
+
+  readonly late = (why: () => string): void => void (this.#why = why);
 
   /** One at a time: a person who is asked about two things at once reads neither. */
   readonly leave: AskPermission = (act) => {
@@ -269,6 +273,7 @@ class WithinCall implements Pick<CallOptions, "signal" | "leave"> {
     const { signal } = this.#options.under;
     if (this.#followed.has(signal)) return;
     this.#followed.add(signal);
+    explainLateness(signal, () => this.#why?.());
     const end = (): void => this.#over.abort(signal.reason);
     if (signal.aborted) end();
     else signal.addEventListener("abort", end, { once: true });

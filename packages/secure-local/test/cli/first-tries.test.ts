@@ -238,7 +238,7 @@ describe("limits", () => {
     const { stderr } = await tried("call", "calculate", "expression=1", "--policy", policy);
     expect(stderr).toBe("");
     expect(limited("calls of x", 1, { waitMs: 1, key: "tools.rate_limits.x" }).text).toContain("tools.rate_limits.x");
-    expect(timedOut({ kind: "tool", name: "import_csv", path: "" }, 30_000, false)).toContain(
+    expect(timedOut({ kind: "tool", name: "import_csv", path: "" }, 30_000, { task: false })).toContain(
       "tools.timeouts.import_csv",
     );
     expect(stoppedText("sales", 10_000)).toContain("databases.sales.timeout");

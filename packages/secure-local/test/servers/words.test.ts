@@ -34,7 +34,7 @@ describe("texts of the guard's, said by a server", () => {
     limited("calls of ev__x", 60, { waitMs: 1_000 }).text,
     unknown(tool).text,
     unknown({ ...tool, kind: "resource" }).text,
-    timedOut(tool, 1_000, false),
+    timedOut(tool, 1_000, { task: false }),
     NOT_RECORDED,
     WITHHELD,
     (refuse(tool, denied(tool, decision)) as unknown as { content: [{ text: string }] }).content[0].text,
