@@ -121,7 +121,7 @@ export async function archiveFiles(
   }
   const text = [...linesOf(log), ...lines, ""].join("\n");
   // There first: what lies there is then whole by itself, whatever happens here.
-  for (const place of [archivedPath(join(folder, basename(log))), archivedPath(log)]) replace(place, text);
+  for (const place of [archivedPath(join(folder, basename(log))), archivedPath(log)]) replaceWhole(place, text);
   for (const { path } of files) fs.rmSync(path);
   syncFolder(dirname(log));
   return folder;
@@ -201,7 +201,8 @@ async function digestOf(path: string, copy?: FileHandle): Promise<string> {
   return digest.digest("hex");
 }
 
-function replace(path: string, text: string): void {
+/** Writes a file so that it is there as a whole, before or after. */
+export function replaceWhole(path: string, text: string): void {
   const draft = `${path}.new`;
   fs.writeFileSync(draft, text, { mode: 0o600, flush: true });
   fs.renameSync(draft, path);

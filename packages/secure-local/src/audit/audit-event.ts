@@ -35,7 +35,8 @@ type AuditKind =
   | "cluster.away"
   | "cluster.back"
   | "log.repaired"
-  | "log.truncated";
+  | "log.truncated"
+  | "log.restored";
 
 /** What was decided, by which rule, and the line of the policy file it stands in. */
 interface Verdict {

@@ -15,6 +15,7 @@ import {
   newestRound,
 } from "./log-file.js";
 import { publicKeyOf, readCheckpoint } from "./checkpoint.js";
+import { type Restored, signedRestores } from "./restored.js";
 
 /** What a check found. */
 interface AuditReport {
@@ -43,6 +44,10 @@ interface AuditReport {
   readonly tornTail?: number;
   /** Records that a power failure took from the log and its journal has; the next start puts them back. */
   readonly inJournal?: number;
+  /** The restores that were accepted: what was recorded between is lost for good. */
+  readonly restored?: readonly Restored[];
+  /** Of a fault that a copy of an earlier time, put back, leaves too: its last record, and how far the log had come. */
+  readonly earlier?: RecordLink & { readonly known: number };
 }
 
 export interface VerifyOptions {
@@ -58,6 +63,8 @@ export interface VerifyOptions {
   readonly full?: boolean;
   /** Name the records that checkpoints signed. */
   readonly signed?: boolean;
+  /** Judge as if this restore had been accepted. */
+  readonly supposed?: Restored;
 }
 
 const NEWLINE = 10;
@@ -72,7 +79,10 @@ const TRUNCATED = '"kind":"log.truncated"';
  * @throws the system's error when a file cannot be read.
  */
 export async function verifyAudit(file: string, options: VerifyOptions = {}): Promise<AuditReport> {
-  const checkpoints = options.checkpoints && readCheckpoints(file, options.checkpoints);
+  const said = signedRestores(file, options.archives?.publicKey);
+  if (typeof said === "string") return { ok: false, records: 0, reason: said };
+  const restored = options.supposed === undefined ? said : [...said, options.supposed];
+  const checkpoints = options.checkpoints && readCheckpoints(file, options.checkpoints, restored);
   if (typeof checkpoints === "string") return { ok: false, records: 0, reason: checkpoints };
   const archived = readArchived(file, options.archives);
   if (typeof archived === "string") return { ok: false, records: 0, reason: archived };
@@ -89,6 +99,7 @@ export async function verifyAudit(file: string, options: VerifyOptions = {}): Pr
     archived,
     place,
     round,
+    restored,
     full: options.full === true,
     signed: options.signed === true,
   });
@@ -156,7 +167,11 @@ class Walk {
   #files = 0;
   #agreed = 0;
   readonly #signed: number[] | undefined;
+  readonly #restored: readonly Restored[];
+  /** The last record that a checkpoint agreed with. */
+  #sure: RecordLink = { seq: 0, hash: GENESIS };
   #torn = 0;
+  #copy: AuditReport["earlier"];
 
   constructor(
     log: string,
@@ -167,6 +182,7 @@ class Walk {
       readonly archived: readonly ArchivedFile[];
       readonly place: ArchivedFile | undefined;
       readonly round: readonly RecordLink[];
+      readonly restored: readonly Restored[];
       readonly full: boolean;
       readonly signed: boolean;
     },
@@ -178,6 +194,10 @@ class Walk {
     this.#archived = new Map(others.archived.map((each) => [each.seq, each]));
     for (const { seq, hash, reached } of others.archived)
       this.#remembered.set(seq, hash).set(reached.seq, reached.hash);
+    this.#restored = others.restored;
+    // A later one may have been of a copy from before an earlier one.
+    for (const { seq, hash, time } of others.restored)
+      if (!wasLost(others.restored, seq, time)) this.#remembered.set(seq, hash);
     this.#place = others.place;
     this.#round = new Map(others.round.map(({ seq, hash }) => [seq, hash]));
     this.#full = others.full ? [] : undefined;
@@ -220,7 +240,8 @@ class Walk {
     const known = this.#place?.seq ?? this.#known();
     const { records: inJournal, link } = journalledAfter(journal, last);
     // What the journal still has is not lost.
-    if (known > link.seq) return this.#bad(`records ${link.seq + 1} to ${known} were cut off at the end`);
+    if (known > link.seq)
+      return this.#bad(`records ${link.seq + 1} to ${known} were cut off at the end`, { ...last, known });
     return {
       ok: true,
       records: last.seq - (this.#before?.seq ?? 0),
@@ -231,13 +252,14 @@ class Walk {
       ...this.#agreement,
       ...(this.#torn > 0 ? { tornTail: this.#torn } : {}),
       ...(inJournal > 0 ? { inJournal } : {}),
+      ...(this.#restored.length > 0 ? { restored: this.#restored } : {}),
     };
   }
 
   /** How far this log has come for certain, by whatever remembers it. */
   #known(): number {
     let known = Math.max(this.#head?.seq ?? 0, this.#checkpoints?.last ?? 0);
-    for (const seq of this.#witnesses.keys()) known = Math.max(known, seq);
+    for (const seq of this.#witnesses.keys()) if (!this.#isLost(seq)) known = Math.max(known, seq);
     for (const seq of this.#round.keys()) known = Math.max(known, seq);
     for (const seq of this.#remembered.keys()) known = Math.max(known, seq);
     return known;
@@ -263,26 +285,41 @@ class Walk {
     if (wrong !== undefined) return wrong;
     const next = follow(line, this.#last, this.#head);
     if (typeof next === "string") return next;
+    if (line.includes(TRUNCATED)) {
+      const expected = truncation(line, this.#restored);
+      if (expected !== undefined) return this.#earlier(CUT_BEFORE, this.#last, expected);
+    }
     if (next.seq === 1) this.#chain = next.hash;
     const then = this.#remembered.get(next.seq);
     if (then !== undefined && then !== next.hash)
       return "the log was rewritten: it had another record when files of it were archived";
     const signed = this.#checkpoints?.hashes.get(next.seq);
     if (signed !== undefined && signed !== next.hash)
-      return "the log was rewritten: a signed checkpoint remembers another record";
+      return this.#earlier("the log was rewritten: a signed checkpoint remembers another record", this.#sure);
     const seen = this.#witnesses.get(next.seq);
-    if (seen !== undefined && seen !== next.hash)
+    if (seen !== undefined && seen !== next.hash && !this.#isLost(next.seq))
       return "the log was rewritten: another process remembers another record";
     const journalled = this.#round.get(next.seq);
     if (journalled !== undefined && journalled !== next.hash)
       return "the log or its journal was rewritten: the journal has another record";
-    if (signed !== undefined) this.#agree(next.seq);
+    if (signed !== undefined) this.#agree(next);
     this.#last = next;
     this.#line += 1;
     return undefined;
   }
 
-  #agree(seq: number): void {
+  /** A fault that the copy of an earlier time leaves, too: it went up to `last`. */
+  #earlier(reason: string, { seq, hash }: RecordLink, expected = 0): string {
+    this.#copy = { seq, hash, known: Math.max(expected, this.#head?.seq ?? 0, this.#checkpoints?.last ?? 0) };
+    return reason;
+  }
+
+  #isLost(seq: number): boolean {
+    return this.#restored.some((each) => seq > each.seq && seq <= each.known);
+  }
+
+  #agree({ seq, hash }: RecordLink): void {
+    this.#sure = { seq, hash };
     this.#agreed += 1;
     this.#signed?.push(seq - (this.#before?.seq ?? 0));
     if (this.#signed !== undefined && this.#signed.length > MAX_SIGNED) this.#signed.shift();
@@ -297,10 +334,19 @@ class Walk {
     return this.#files > 1 ? { files: this.#files } : {};
   }
 
-  #bad(reason: string): AuditReport {
+  #bad(reason: string, earlier: AuditReport["earlier"] = this.#copy): AuditReport {
     const file = this.#file === this.#log ? {} : { badFile: this.#file };
     const records = this.#last.seq - (this.#before?.seq ?? 0);
-    return { ok: false, records, ...this.#agreement, ...this.#count, ...file, firstBadLine: this.#line + 1, reason };
+    return {
+      ok: false,
+      records,
+      ...this.#agreement,
+      ...this.#count,
+      ...file,
+      firstBadLine: this.#line + 1,
+      reason,
+      ...(earlier === undefined ? {} : { earlier }),
+    };
   }
 }
 
@@ -313,14 +359,22 @@ function follow(line: Buffer, last: RecordLink, head: RecordLink | undefined): R
   if (next.prev !== last.hash) return "the line does not follow the one before it: lines were replaced";
   if (head?.seq === next.seq && head.hash !== next.hash)
     return "the log was rewritten: the head file remembers another record";
-  if (line.includes(TRUNCATED) && isTruncation(line)) {
-    return "records before this line had been cut off, or the journal exchanged, when the server started; if you removed them yourself, remove the log, its .head and its .journal file";
-  }
   return next;
 }
 
-function isTruncation(line: Buffer): boolean {
-  return (JSON.parse(line.toString("utf8")) as { kind?: unknown }).kind === "log.truncated";
+const CUT_BEFORE =
+  "records before this line had been cut off, or the journal exchanged, when the server started; if you removed them yourself, remove the log, its .head and its .journal file; if you put back a copy of an earlier time, see audit restored";
+
+/** How far the log had come before its end was cut off, as the record says that this line is; undefined where it says none, or was accepted. */
+function truncation(line: Buffer, restored: readonly Restored[]): number | undefined {
+  const { kind, seq, time, detail } = JSON.parse(line.toString("utf8")) as Record<string, unknown>;
+  if (kind !== "log.truncated" || wasLost(restored, Number(seq), String(time))) return undefined;
+  return Number((detail as { readonly expected?: unknown } | undefined)?.expected) || 0;
+}
+
+/** Whether something was said of a record before that was accepted as lost. */
+function wasLost(restored: readonly Restored[], seq: number, time: string): boolean {
+  return restored.some((each) => seq > each.seq && time < each.time);
 }
 
 // Reads the checkpoints of one log, as far as they are signed with the right key.
@@ -339,7 +393,11 @@ const MAX_CHECKED = 10_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** What is wrong with the file, in words, when it holds a line that nobody with the key wrote. */
-function readCheckpoints(log: string, given: { file: string; publicKey: string }): Checkpoints | string {
+function readCheckpoints(
+  log: string,
+  given: { file: string; publicKey: string },
+  restored: readonly Restored[],
+): Checkpoints | string {
   const { file } = given;
   let text: string;
   try {
@@ -358,8 +416,9 @@ function readCheckpoints(log: string, given: { file: string; publicKey: string }
     // A crash left a torn line here, and the next server went on behind it.
     const checkpoint = readCheckpoint(line, key) ?? readCheckpoint(line.slice(line.lastIndexOf('{"log":')), key);
     if (checkpoint === undefined) return `line ${index + 1} of ${file} is not signed with the key of this log`;
-    if (checkpoint.log !== basename(log)) continue;
-    hashes.set(checkpoint.seq, checkpoint.hash);
+    if (checkpoint.log !== basename(log) || wasLost(restored, checkpoint.seq, checkpoint.time)) continue;
+    // A server that went on with a log that was cut off signs for other records of the same numbers: the first word holds.
+    if (!hashes.has(checkpoint.seq)) hashes.set(checkpoint.seq, checkpoint.hash);
     last = Math.max(last, checkpoint.seq);
   }
   return { last, hashes };

@@ -1,4 +1,4 @@
-// `mcp-secure-local audit verify | query | tail | report | archive`: checks the audit log, looks into it, follows it, writes it out as a page, and moves its full files away.
+// `mcp-secure-local audit verify | query | tail | report | archive | restored`: checks the audit log, looks into it, follows it, writes it out as a page, moves its full files away, and accepts that a copy was put back.
 import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { once } from "node:events";
 import { type FileHandle, open, stat } from "node:fs/promises";
@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 import type { ArchivedFile } from "../audit/archive.js";
 import { AuditError } from "../audit/audit-event.js";
 import { checkpointKey, publicKeyPath } from "../audit/checkpoint.js";
+import type { Restored } from "../audit/restored.js";
 import { archivedPath, archivesOf } from "../audit/log-file.js";
 import { existingLogs, rememberedLogs } from "../audit/log-lock.js";
 import { verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
@@ -22,7 +23,7 @@ import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { LineCutter, PolicyNames, readLogs, recordFilter, type RecordFilter } from "./audit-lines.js";
 import { callsOf, EntryJoiner, localTime, tableHead, tableRow } from "./audit-calls.js";
 
-const ACTIONS = ["verify", "query", "tail", "report", "archive"];
+const ACTIONS = ["verify", "query", "tail", "report", "archive", "restored"];
 
 export async function auditCommand(line: CommandLine): Promise<number> {
   const [action, ...words] = line.words;
@@ -37,6 +38,10 @@ export async function auditCommand(line: CommandLine): Promise<number> {
   // Where files were archived to there is no log that goes on.
   const files = logs.length === 0 && action !== "tail" && existsSync(archivedPath(usual)) ? [usual] : logs;
   if (files.length === 0) return noLog(line);
+  if (action === "restored") {
+    const { auditRestored } = await import("./audit-restored.js");
+    return auditRestored(line, files, { words, options: await verifyOptions(line) });
+  }
   if (action === "query") return auditQuery(line, files, words);
   if (action === "report") return auditReport(line, files, words);
   return auditTail(line, () => existingLogs(usual), { words });
@@ -174,6 +179,7 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
       inJournal,
       continues,
       archive,
+      restored = [],
     } = report;
     const at = `${badFile}${firstBadLine === undefined ? "" : `:${firstBadLine}`}`;
     if (!ok) return { file, ok, at, said: reason, records };
@@ -185,6 +191,7 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
       inJournal === undefined ? "" : `; ${inJournal} more in its journal, which the next start puts back`,
       continues === undefined ? "" : `; continues from ${continuesText(continues)}`,
       archive === undefined ? "" : `; an archive, which ends with record ${archive}`,
+      ...restored.map((each) => `; ${lossText(each)}`),
     ];
     const before = continues === undefined ? {} : { continues };
     return { file, ok, records, said: `${records} records${notes.join("")}`, ...before };
@@ -196,6 +203,12 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
       said: code === "ENOENT" ? "there is no file of that name" : `it cannot be read: ${message}`,
     };
   }
+}
+
+/** What a restore that was accepted has cost. Who and why are the words of a person. */
+function lossText({ time, by, why, seq, known }: Restored): string {
+  const lost = known > seq ? `records ${seq + 1} to ${known} are lost` : "nothing that was signed is lost";
+  return escapeUnseen(`RESTORED from a copy, accepted on ${localTime(time)} by ${by} (${why}): ${lost}`);
 }
 
 /** Which file came before what is there, and what is known of it. */

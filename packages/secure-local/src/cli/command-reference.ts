@@ -225,7 +225,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     usage: "[KEY=VALUE…] [WORD…]",
     about: "Show the calls on record, one line each: time, client, tool, object, outcome, rule",
     details:
-      "Keys: tool, server, client, principal, kind, outcome, method, policy, connection, id (* stands for anything), decision=allowed|denied, since, until. A bare WORD must appear somewhere. --json prints the records as they are.",
+      "Keys: tool, server, client, principal, profile, kind, outcome, method, policy, connection, id (* stands for anything), decision=allowed|denied, since, until. A bare WORD must appear somewhere. --json prints the records as they are.",
     options: [POLICY, "--audit", "--since"],
     examples: [
       ["audit query --since 24h decision=denied", "what was denied since yesterday"],
@@ -266,6 +266,18 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
       "Leaves a signed word of what was moved, in FILE.archived beside the log. Interrupted, it goes on when it is run again.",
     options: [POLICY, "--audit"],
     examples: [["audit archive /mnt/archive", "then, as long as it lies there: audit verify /mnt/archive/audit.log"]],
+  },
+  {
+    name: "audit restored",
+    usage: "WHY",
+    about: "Accept that the log was put back from a copy of an earlier time, and that its newer records are lost",
+    details:
+      "Says what is lost; with --yes it is accepted, by a record in the log and a signed word in FILE.restored beside it. audit verify says so from then on. A changed log is not accepted. Stop the servers before.",
+    options: [POLICY, "--audit", "--yes"],
+    examples: [
+      ['audit restored "disk of 3 May replaced"', "what would be accepted"],
+      ['audit restored "disk of 3 May replaced" --yes', "and accept it"],
+    ],
   },
   {
     name: "servers list",

@@ -63,6 +63,7 @@ const TYPED = (): Readonly<Record<string, readonly string[][]>> => ({
   "audit report": [["audit", "report", "--force", "--output", at("report.html")]],
   "audit verify": [["audit", "verify"]],
   "audit archive": [["audit", "archive", at("archive")]],
+  "audit restored": [["audit", "restored", "a disk"]],
   "servers list": [["servers", "list"]],
   "servers add": [["servers", "add", "small", "http://127.0.0.1:9/mcp"]],
   "servers review": [["servers", "review"]],
