@@ -147,7 +147,12 @@ export class CheckpointWriter {
   #write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#writing ??= this.#append().finally(() => (this.#writing = undefined));
+    this.#writing ??= this.#append().finally(() => {
+      this.#writing = undefined;
+      // What was due while the disk was slow waits for no further record.
+      const isDue = !this.#failed && this.#latest !== undefined && this.#latest.seq !== this.#writtenSeq;
+      if (isDue) this.#timer ??= setTimeout(() => void this.#write(), this.#options.everyMs).unref();
+    });
     return this.#writing;
   }
 
