@@ -1,5 +1,6 @@
 // `mcp-secure-local completion bash|zsh|fish`: the script that completes commands and options, made of the command reference.
-import { COMMAND_PAGES, COMMON_OPTIONS, OPTION_PAGES } from "./command-reference.js";
+import { COMMAND_PAGES } from "./command-reference.js";
+import { COMMON_OPTIONS, OPTION_PAGES } from "./option-reference.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { ExitCode, tell } from "./terminal.js";
 

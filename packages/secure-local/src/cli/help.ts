@@ -1,14 +1,6 @@
 // Writes the help texts, and the man page, of the command reference.
-import {
-  COMMAND_PAGES,
-  COMMON_OPTIONS,
-  type CommandPage,
-  DOCUMENTATION,
-  EXIT_CODES,
-  OPTION_PAGES,
-  TARGET_TEXT,
-  VARIABLES,
-} from "./command-reference.js";
+import { COMMAND_PAGES, type CommandPage, DOCUMENTATION, TARGET_TEXT } from "./command-reference.js";
+import { COMMON_OPTIONS, EXIT_CODES, OPTION_PAGES, VARIABLES } from "./option-reference.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { ExitCode, outputWidth, print, printJson, styled, tell, wrapped } from "./terminal.js";
 

@@ -77,20 +77,22 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   secure.start();
   await cluster?.start(audit, () => metrics.text(serving.stats(), audit));
   const adopt = auditKeeper(audit, line, { policy, say, heads: cluster?.heads });
-  const stopFollowing = followPolicyFile(profiles, file, { say, adopt });
   const told = { ownToken: token, serving, profiles, audit, say };
-  const stopFollowingTokens = followTokensFile(people, settings.tokens, told);
-  const { url } = serving;
-  door.open({ secure, servers: profiles, version, auditFile: audit.file, transport: "http", url });
+  const followed = [followPolicyFile(profiles, file, { say, adopt }), followTokensFile(people, settings.tokens, told)];
+  door.open({ secure, servers: profiles, version, auditFile: audit.file, transport: "http", url: serving.url });
   announce({ ...settings, json: line.json }, { serving, profiles: pathsOf(parts), people }, token);
   const watching = line.console ? await watch(line) : undefined;
   await serving.closed;
   await watching?.close();
   await attached?.close();
   await door.close();
-  stopFollowing();
-  stopFollowingTokens();
+  for (const stop of followed) stop();
   metrics.close();
+  return ended(parts);
+}
+
+/** Ends what calls, streams and records used, in that order, and with it the process. */
+async function ended({ secure, profiles, audit, cluster }: Parts): Promise<never> {
   await Promise.all([secure.stop(), profiles.stop()]);
   await audit.close();
   await cluster?.close();

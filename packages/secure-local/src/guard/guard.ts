@@ -2,7 +2,7 @@
 // time limit, cleaning, result on record. Arguments are validated behind it, by the library.
 import { type Answer, type Call, type Context, type Middleware, type Next, RpcError } from "@secure-local/mcp/server";
 import { cleanAnswer, cleanError } from "./cleaning/clean-result.js";
-import { RateLimits, type RateRule, type TakenPlaces } from "./rate-limits.js";
+import { RateLimits, type UsedLimit } from "./rate-limits.js";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import { approvalNeed } from "../policy/decide-command.js";
@@ -18,11 +18,11 @@ import {
   type Underway,
 } from "./approvals/approvals.js";
 import type { CallerMemory } from "./caller-memory.js";
-import { ClientLog } from "./client-log.js";
 import { Callers, type LifeOf } from "./callers.js";
 import { Deadline, type Ending, SLOW_SHARE, timeLimitsOf } from "./deadline.js";
 import { PendingExceptions, type GuardedRequest, AuditRecorder, type RequestEnd } from "./audit-recorder.js";
 import {
+  answerOf,
   ClientLog,
   denied,
   giveUp,
@@ -67,12 +67,6 @@ interface Act {
 
 /** The call that something was done for, as the log names it. */
 type ActedFor = Pick<AuditEvent, "id" | "connection" | "principal" | "policy">;
-
-/** A limit of the policy, and how much of it was used in the last minute. */
-export interface UsedLimit extends TakenPlaces, RateRule {
-  /** A tool, `requests` of any kind or `completions`. */
-  readonly name: string;
-}
 
 export interface GuardOptions {
   readonly policy: Policy;
@@ -603,9 +597,3 @@ const INVALID_PARAMS = -32602;
 const PRIVATE: Flow = Object.freeze({ private: true, untrusted: false, sends: false });
 
 const NOT_BEGUN: Ending = Object.freeze({});
-
-/** @throws RpcError when that is what there is to tell. */
-function answerOf(told: Answer | RpcError): Answer {
-  if (told instanceof RpcError) throw told;
-  return told;
-}

@@ -168,3 +168,9 @@ export class SlidingWindow {
 function freeAfter(slot: number, now: number): number {
   return Math.max(1, Math.ceil((slot + RING) * SLOT_MS - now));
 }
+
+/** A limit of the policy, and how much of it was used in the last minute. */
+export interface UsedLimit extends TakenPlaces, RateRule {
+  /** A tool, `requests` of any kind or `completions`. */
+  readonly name: string;
+}

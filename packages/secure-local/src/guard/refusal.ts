@@ -144,3 +144,9 @@ export class ClientLog {
     return this.#own.has(params);
   }
 }
+
+/** @throws RpcError when that is what there is to tell. */
+export function answerOf(told: Answer | RpcError): Answer {
+  if (told instanceof RpcError) throw told;
+  return told;
+}

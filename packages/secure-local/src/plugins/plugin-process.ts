@@ -144,7 +144,7 @@ export class PluginProcess {
   }
 
   /** What it wrote to stderr last. */
-  get complaint(): string {
+  get wroteOnStandardError(): string {
     return this.#stderr.text;
   }
 

@@ -197,7 +197,7 @@ export class Plugin {
         count === 0
           ? "it wrote no line to stdout meanwhile"
           : `stdout is for answers, and it wrote ${lines} there meanwhile that answer nothing (an answer has the id of its call), the first: ${JSON.stringify(first)}`;
-      this.#tell(`${what}; ${wrote}`, process.complaint);
+      this.#tell(`${what}; ${wrote}`, process.wroteOnStandardError);
       return count === 0
         ? "its plugin wrote no answer"
         : `its plugin wrote ${lines}, and none of them is an answer to it`;

@@ -19,7 +19,8 @@ import type { ApprovalChannel } from "../guard/approvals/approvals.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { CallerMemory } from "../guard/caller-memory.js";
 import type { LifeOf } from "../guard/callers.js";
-import { Guard, type GuardOptions, type UsedLimit } from "../guard/guard.js";
+import { Guard, type GuardOptions } from "../guard/guard.js";
+import type { UsedLimit } from "../guard/rate-limits.js";
 import type { TaintBook } from "../guard/taints.js";
 import type { Telemetry } from "../observe/open-telemetry.js";
 import type { PluginHealth } from "../plugins/plugin.js";
@@ -108,7 +109,7 @@ export class SecureServer {
   #serversReady: Promise<void> = Promise.resolve();
 
   constructor(options: SecureServerOptions) {
-    const { policy, version, tools = [], telemetry, own = [], say = () => undefined } = options;
+    const { policy, version, tools = [], own = [], say = () => undefined, channel, memory, book } = options;
     const audit = policy.profile === undefined ? options.audit : new ProfileAudit(options.audit, policy.profile.name);
     this.#audit = audit;
     this.#say = say;
@@ -134,17 +135,7 @@ export class SecureServer {
       builtIn,
       say,
     });
-    this.server = new Server({
-      name: SERVER_NAME,
-      version,
-      instructions: INSTRUCTIONS,
-      // A reload can fill a list that is empty now, and says so.
-      capabilities: { expect: ["tools", "resources", "prompts"] },
-      unlisted: (kind, name) => this.#menu.unlisted(kind, name) || this.#offer.unlisted(kind, name),
-      tells: (uri, when) => this.#guard.mayHear(uri, when === "rejudged"),
-      report: (level, message, details) => this.#reported(level, message, details),
-      ...(telemetry === undefined ? {} : { onSessionEnd: telemetry.onSessionEnd }),
-    });
+    this.server = new Server(this.#asServed(options));
     this.#remember(policy);
     this.#offer = new Registrations(this.server, {
       powers: this.#powers({ fetch: lazyFetch(current), files: files.files, databases }),
@@ -155,10 +146,24 @@ export class SecureServer {
     });
     this.#kept = options;
     this.#servers = this.#mountedServers(options);
-    const { channel, memory, book, lifeOf } = options;
-    this.#guard = new Guard({ policy, audit, ...this.#offered(), channel, memory, book, lifeOf, leads: leadsTo });
+    const shared = { channel, memory, book, lifeOf: options.lifeOf };
+    this.#guard = new Guard({ policy, audit, ...this.#offered(), ...shared, leads: leadsTo });
     this.#updateOffer();
     this.#useMiddleware(options);
+  }
+
+  #asServed({ version, telemetry }: SecureServerOptions): ConstructorParameters<typeof Server>[0] {
+    return {
+      name: SERVER_NAME,
+      version,
+      instructions: INSTRUCTIONS,
+      // A reload can fill a list that is empty now, and says so.
+      capabilities: { expect: ["tools", "resources", "prompts"] },
+      unlisted: (kind, name) => this.#menu.unlisted(kind, name) || this.#offer.unlisted(kind, name),
+      tells: (uri, when) => this.#guard.mayHear(uri, when === "rejudged"),
+      report: (level, message, details) => this.#reported(level, message, details),
+      ...(telemetry === undefined ? {} : { onSessionEnd: telemetry.onSessionEnd }),
+    };
   }
 
   /** What every request passes: the servers of the policy, telemetry, load shedding, the guard. */

@@ -5,7 +5,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { COMMAND_PAGES, COMMON_OPTIONS } from "../../src/cli/command-reference.js";
+import { COMMAND_PAGES } from "../../src/cli/command-reference.js";
+import { COMMON_OPTIONS } from "../../src/cli/option-reference.js";
 import { changeableBy, changeableIn, inOptions } from "../../src/cli/failure.js";
 import { Household } from "../servers/household.js";
 

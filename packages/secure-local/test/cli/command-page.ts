@@ -1,5 +1,6 @@
 // Writes the tables of docs/command-line.md from what the help is made of.
-import { COMMAND_PAGES, COMMON_OPTIONS, OPTION_PAGES, VARIABLES } from "../../src/cli/command-reference.js";
+import { COMMAND_PAGES } from "../../src/cli/command-reference.js";
+import { COMMON_OPTIONS, OPTION_PAGES, VARIABLES } from "../../src/cli/option-reference.js";
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
 const code = (text: string): string => `\`${text.replaceAll("|", "\\|")}\``;

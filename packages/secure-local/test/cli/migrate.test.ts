@@ -55,7 +55,9 @@ it("says with the line what it leaves alone", async () => {
   expect(ran.stdout).toContain(
     "line 1 is left to you: @modelcontextprotocol/sdk/client/index.js: clients stay with the SDK",
   );
-  expect(ran.stdout).toContain("line 2 is left to you: createRequestStateCodec: @secure-local/mcp/compat has no such name");
+  expect(ran.stdout).toContain(
+    "line 2 is left to you: createRequestStateCodec: @secure-local/mcp/compat has no such name",
+  );
 });
 
 it("refuses a folder that is not there, and more than one", async () => {

@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readCommandLine } from "../../src/cli/command-line.js";
-import { COMMAND_PAGES, OPTION_PAGES } from "../../src/cli/command-reference.js";
+import { COMMAND_PAGES } from "../../src/cli/command-reference.js";
+import { OPTION_PAGES } from "../../src/cli/option-reference.js";
 import { CHECKS } from "@secure-local/mcp-tools/examine";
 
 const page = (name: string): string => readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), "utf8");

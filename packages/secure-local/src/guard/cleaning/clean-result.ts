@@ -290,7 +290,12 @@ function cutAt(
 function* withoutFoundPieces(value: unknown, { pieces }: Pick<Pass, "pieces">): Work<unknown> {
   const values = pieces?.whole();
   if (values === undefined || values.size === 0) return value;
-  return yield* withStrings(value, { text: (text) => withoutPieces(text, values), lists: new Map(), members: 0, keys: true });
+  return yield* withStrings(value, {
+    text: (text) => withoutPieces(text, values),
+    lists: new Map(),
+    members: 0,
+    keys: true,
+  });
 }
 
 /** The same for the strings of structured content, in their order, and for bytes that are a list of numbers. */
