@@ -259,7 +259,8 @@ export async function elicited(
 
 /** What a schema library exports, without what forms have no words for: its checks of what was filled in stay. */
 function formOf(schema: StandardSchema): RequestedSchema {
-  const { properties = {}, required = [] } = exportJsonSchema(schema, "input") as unknown as RequestedSchema;
+  const exported: Partial<RequestedSchema> = exportJsonSchema(schema, "input") as object;
+  const { properties = {}, required = [] } = exported;
   const fields = Object.entries(properties).map(([name, field]) => {
     const { pattern, ...rest } = field as unknown as JsonObject;
     return [name, pattern === undefined || "format" in rest ? rest : field];

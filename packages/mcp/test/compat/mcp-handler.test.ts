@@ -32,7 +32,7 @@ function notes(): McpServer {
         message: "Sure?",
         requestedSchema: { type: "object", properties: { ok: { type: "boolean" } } },
       });
-      return inputRequired({ inputRequests: { sure: asked }, requestState: "kept" } as never) as never;
+      return inputRequired({ inputRequests: { sure: asked }, requestState: "kept" });
     }
     return { content: [{ type: "text", text: `yes, ${String(ctx.mcpReq.requestState())}` }] };
   });
@@ -52,7 +52,7 @@ it.each(["2025-06-18", "2025-11-25", "2026-07-28"])("serves %s, with one server 
   const handler = createMcpHandler(factory);
   closing.push(() => handler.close());
   for (let i = 0; i < 2; i++) {
-    const client = await connect(URL_OF_IT, { revision, http: { fetch: asFetch(handler) as never } });
+    const client = await connect(URL_OF_IT, { revision, http: { fetch: asFetch(handler) } });
     expect((await client.call("add", { a: 2, b: 3 })).content).toEqual([{ type: "text", text: "5" }]);
     await client.close();
   }
@@ -84,14 +84,20 @@ it("serves the official client of v2, also behind Node and a body parser", async
   }
 });
 
+const SHARED: McpServerFactory = () => notes();
+const EACH: McpServerFactory = ({ authInfo }) => {
+  if (authInfo !== undefined) throw new Error("nobody is known here");
+  return notes();
+};
+
 it.each([
-  ["shared", (() => notes()) as McpServerFactory],
-  ["for each request", (({ authInfo }) => (void authInfo, notes())) as McpServerFactory],
+  ["shared", SHARED],
+  ["for each request", EACH],
 ])("finds the state of a question again, with a server %s", async (_, factory) => {
   const handler = createMcpHandler(factory);
   closing.push(() => handler.close());
   const client = await connect(URL_OF_IT, {
-    http: { fetch: asFetch(handler) as never },
+    http: { fetch: asFetch(handler) },
     elicit: () => ({ action: "accept", content: { ok: true } }),
   });
   expect((await client.call("sure")).content).toEqual([{ type: "text", text: "yes, kept" }]);
@@ -107,7 +113,7 @@ it("makes a server for each request where the factory looks at who is asking", a
   closing.push(() => handler.close());
   const who = async (clientId: string): Promise<unknown> => {
     const authInfo = { token: "t", clientId, scopes: [] };
-    const client = await connect(URL_OF_IT, { http: { fetch: asFetch(handler, { authInfo }) as never } });
+    const client = await connect(URL_OF_IT, { http: { fetch: asFetch(handler, { authInfo }) } });
     const { content } = await client.call("who");
     await client.close();
     return content;
@@ -125,7 +131,7 @@ it("never shows one caller's context to another on a server that is shared", asy
   });
   closing.push(() => handler.close());
   const client = await connect(URL_OF_IT, {
-    http: { fetch: asFetch(handler, { authInfo: { token: "t", clientId: "ada", scopes: [] } }) as never },
+    http: { fetch: asFetch(handler, { authInfo: { token: "t", clientId: "ada", scopes: [] } }) },
   });
   await client.close();
   expect(() => kept?.authInfo).toThrow("this server is everybody's");
@@ -134,7 +140,7 @@ it("never shows one caller's context to another on a server that is shared", asy
 it("refuses the revisions before where it is told to", async () => {
   const handler = createMcpHandler(notes, { legacy: "reject" });
   closing.push(() => handler.close());
-  const http = { fetch: asFetch(handler) as never };
+  const http = { fetch: asFetch(handler) };
   await expect(connect(URL_OF_IT, { revision: "2025-11-25", http })).rejects.toThrow();
   const client = await connect(URL_OF_IT, { http });
   expect(client.revision).toBe("2026-07-28");
@@ -148,7 +154,7 @@ it("tells listeners of what is published, here or on a bus", async () => {
     return server;
   });
   closing.push(() => handler.close());
-  const client = await connect(URL_OF_IT, { http: { fetch: asFetch(handler) as never } });
+  const client = await connect(URL_OF_IT, { http: { fetch: asFetch(handler) } });
   const changes: unknown[] = [];
   const subscription = client.subscribe({ toolsListChanged: true, resources: ["note://a"] });
   void (async () => {
@@ -182,7 +188,7 @@ it("answers 500 and tells onerror where the factory fails, and tries again", asy
     "no database",
   ]);
   fails = false;
-  const client = await connect(URL_OF_IT, { http: { fetch: asFetch(handler) as never } });
+  const client = await connect(URL_OF_IT, { http: { fetch: asFetch(handler) } });
   expect((await client.tools().all()).length).toBe(3);
   await client.close();
 });
