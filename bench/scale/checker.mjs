@@ -33,7 +33,8 @@ export function judge(calls, effects, { limit, disturbed = () => false } = {}) {
   return found;
 }
 
-function judgeCall({ id, begin, end, outcome }, at, add) {
+function judgeCall({ id, begin, end, outcome, hung }, at, add) {
+  if (hung === true) add("never answered", id);
   if (outcome === "wrong") add("another's answer", id);
   if (outcome === "answered" && at === undefined) add("answered and never ran", id);
   if (outcome === "refused" && at !== undefined) add("refused and ran", id);

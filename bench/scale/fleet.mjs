@@ -117,7 +117,7 @@ export function send(port, body, headers, method = "POST") {
       let text = "";
       reply.setEncoding("utf8");
       reply.on("data", (chunk) => (text += chunk));
-      reply.on("end", () => resolve({ text, headers: reply.headers }));
+      reply.on("end", () => resolve({ text, headers: reply.headers, status: reply.statusCode }));
       reply.on("error", reject);
     });
     asked.on("error", reject);

@@ -101,7 +101,9 @@ export class Lane {
       const result = { jsonrpc: "2.0", id, result: ACCEPTED };
       for (;;) {
         const { status } = await send(this.#member(call), result, headers);
-        if (status !== 429 && status !== 503) return;
+        // Who has asked may have gone, or not have heard it: then the client gives its call up.
+        if (status !== 429 && status !== 503 && status >= 400) throw new Error(`its answer was refused: ${status}`);
+        if (status < 400) return;
         await pause(50);
       }
     };
@@ -120,7 +122,7 @@ export class Lane {
           if (text === "") return;
           const message = JSON.parse(text);
           if (message.method === undefined) last = message;
-          else if (message.id !== undefined) answer(message.id).catch(() => undefined);
+          else if (message.id !== undefined) answer(message.id).catch((error) => asked.destroy(error));
         };
         const streams = String(reply.headers["content-type"]).startsWith("text/event-stream");
         reply.setEncoding("utf8");
@@ -137,7 +139,11 @@ export class Lane {
         });
         reply.on("error", reject);
       });
-      asked.setTimeout(PATIENCE_MS, () => asked.destroy(new Error("no answer in time")));
+      const late = setTimeout(() => {
+        call.hung = true;
+        asked.destroy(new Error("no answer in time"));
+      }, PATIENCE_MS);
+      asked.on("close", () => clearTimeout(late));
       asked.on("error", reject);
       asked.end(JSON.stringify(body));
     });
