@@ -1,7 +1,6 @@
 // Names the program of others that does what a call asks for, with all that makes it this one: what a consent is bound to.
 import * as fs from "node:fs";
 import { createHash, randomBytes } from "node:crypto";
-import { canonicalJson } from "@secure-local/inspection/drift";
 import type { AskedCall, ExecutorOf } from "../guard/approvals/approvals.js";
 import type { Policy } from "../policy/policy.js";
 import type { LockedPlugin } from "./plugin-lock.js";
@@ -43,12 +42,12 @@ export function executors({ pluginOf, contentOf, serverOf }: ExecutorsOptions): 
 
 const digests = new WeakMap<LockedPlugin, string>();
 
-/** Of how a server is started and all that was approved of it. */
+/** Of how a server is started and all that was approved of it, as the lock has it: another order of members is asked about again. */
 function approvedDigest(locked: LockedPlugin): string {
   const known =
     digests.get(locked) ??
     createHash("sha256")
-      .update(canonicalJson([...locked.approved]))
+      .update(JSON.stringify([...locked.approved]))
       .digest("hex");
   digests.set(locked, known);
   return known;
