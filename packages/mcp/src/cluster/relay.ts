@@ -42,6 +42,7 @@ export class RelayedExchange implements HttpExchange, HttpStream {
   readonly connection: undefined;
   principal: string | undefined;
   identity: Identity | undefined;
+  pass: HttpExchange["pass"];
   extra: HeaderList | undefined;
   onGone: GoneListener | undefined;
   onOver: GoneListener | undefined;

@@ -150,7 +150,8 @@ export class Call implements InService {
 
   /** Calls the listener once when the request is cancelled, in the order of asking: cheaper than a signal. */
   whenCancelled(listener: () => void): void {
-    (this.#cancelListeners ??= []).push(listener);
+    if (this.cancellation !== undefined) listener();
+    else (this.#cancelListeners ??= []).push(listener);
   }
 
   cancel(cancellation: Cancellation): void {
@@ -460,7 +461,8 @@ export type Middleware = (call: Call, next: Next) => Awaitable<Answer>;
 /** Runs a call through the middleware from `index` on, then through its handler. */
 export function runChain(chain: readonly Middleware[], index: number, call: Call, handler: Handler): Awaitable<Answer> {
   const middleware = chain[index];
-  if (middleware === undefined) return handler(call);
+  // Given up while it was judged: nothing of it begins, and nobody waits for what this says.
+  if (middleware === undefined) return call.cancellation === undefined ? handler(call) : {};
   let gone = false;
   return middleware(call, () => {
     if (gone) throw new TypeError(`next() was called a second time for ${call.method}: the request runs once`);

@@ -340,6 +340,7 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   readonly query: string;
   principal: string | undefined;
   identity: Identity | undefined;
+  pass: HttpExchange["pass"];
   extra: HeaderList | undefined;
   readonly request: IncomingMessage;
   readonly #response: ServerResponse;

@@ -32,6 +32,7 @@ export class NodeExchange implements HttpExchange, HttpStream {
   readonly query: string;
   principal: string | undefined;
   identity: Identity | undefined;
+  pass: HttpExchange["pass"];
   extra: HeaderList | undefined;
   onGone: GoneListener | undefined;
   onOver: GoneListener | undefined;

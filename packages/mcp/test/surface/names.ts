@@ -184,6 +184,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "type TaskStore",
     "type TaskStoreLimits",
     "type TaskSupport",
+    "type Tells",
     "type ToolAnnotations",
     "type ToolDefinition",
     "type ToolResult",

@@ -247,6 +247,7 @@ export const TYPES_SURFACE: Record<string, readonly string[]> = {
     "type TaskStore",
     "type TaskStoreLimits",
     "type TaskSupport",
+    "type Tells",
     "type TemplateValue",
     "type TemplateValues",
     "type TextContent",

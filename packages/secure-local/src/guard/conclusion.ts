@@ -48,7 +48,8 @@ async function concluded(
   at: Circumstances,
 ): Promise<Conclusion> {
   const { durationMs, timeoutMs, faults } = at;
-  if (call.ended) return cancelled(call, durationMs);
+  const isBegun = ending.timedOut === true || ending.answer !== undefined || "error" in ending;
+  if (call.ended || !isBegun) return cancelled(call, durationMs);
   if (ending.timedOut === true) {
     const why = latenessOf(call);
     const detail = why === undefined ? undefined : { reason: why };

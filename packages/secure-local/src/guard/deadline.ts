@@ -37,6 +37,11 @@ export function latenessOf({ signal }: Pick<Call, "signal">): string | undefined
   return KNOWN_WHY.get(signal)?.();
 }
 
+/** Whether nobody waits for it any more. A task is given up, and ends when its handler does. */
+export function isOver({ ended, cancellation }: Call): boolean {
+  return ended || cancellation !== undefined;
+}
+
 /** The time of one request. */
 export class Deadline {
   readonly #call: Call;

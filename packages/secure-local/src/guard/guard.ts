@@ -19,7 +19,7 @@ import {
 } from "./approvals/approvals.js";
 import type { CallerMemory } from "./caller-memory.js";
 import { Callers, type LifeOf } from "./callers.js";
-import { Deadline, type Ending, SLOW_SHARE, timeLimitsOf } from "./deadline.js";
+import { Deadline, type Ending, isOver, SLOW_SHARE, timeLimitsOf } from "./deadline.js";
 import { PendingExceptions, type GuardedRequest, AuditRecorder, type RequestEnd } from "./audit-recorder.js";
 import {
   answerOf,
@@ -395,7 +395,7 @@ export class Guard {
     const underway: Underway | undefined = this.#acting || this.#approving ? { guarded, deadline } : undefined;
     if (underway !== undefined) this.#underway.set(call.signal, underway);
     // Cancelled while its intent was written: then it is not begun.
-    const running = call.ended ? undefined : deadline.run(this.#asking(guarded, next));
+    const running = isOver(call) ? undefined : deadline.run(this.#asking(guarded, next));
     this.#admissions.leave(admission);
     const ending = running === undefined ? NOT_BEGUN : await running;
     // Nothing more is done for it.
@@ -569,7 +569,7 @@ export class Guard {
       if (asked.answer === undefined) return asked;
     }
     // Whoever went away meanwhile has got no answer.
-    if (begun[0]?.call.ended === true) return NOT_BEGUN;
+    if (begun.some(({ call }) => isOver(call))) return NOT_BEGUN;
     return next().then(
       (answer) => ({ answer }),
       (error: unknown) => ({ error }),

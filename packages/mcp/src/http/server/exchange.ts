@@ -43,12 +43,21 @@ export interface GoneListener {
   gone(): void;
 }
 
+/** Says whether a request may still be gone on with; undefined: it may. */
+interface PassToGoOn {
+  refusal(
+    exchange: HttpExchange,
+  ): { readonly status: number; readonly text: string; readonly headers: HeaderList } | undefined;
+}
+
 /** Exactly one of `reply` and `open` is called, once. */
 export interface HttpExchange extends HttpRequestHead {
   /** Who is asking: set by the endpoint once it knows. */
   principal: string | undefined;
   /** More about who is asking, where the endpoint knows more than a name. */
   identity: Identity | undefined;
+  /** What it was let in by: set by the endpoint, and asked wherever it is gone on with. */
+  pass?: PassToGoOn | undefined;
   /** Why whoever is asking may not send this message instead of the one that came: set by the endpoint once it has let that one in. */
   lacking?: ((method: string, params: object) => Error | undefined) | undefined;
   /** Headers every reply of this exchange carries besides its own. */

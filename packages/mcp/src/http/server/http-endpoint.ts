@@ -154,7 +154,7 @@ export function httpEndpoint(
     onError: (error) => core.report("error", "authenticate failed", { error }),
   });
   const close = async (): Promise<void> => {
-    site.closing = true;
+    site.passes.closing = true;
     const { drainMs } = limits;
     await Promise.all([streamable.close(drainMs), sse?.close(drainMs), sessionless.close(drainMs)]);
     await Promise.all(others.map((other) => other.close(drainMs)));
@@ -164,7 +164,11 @@ export function httpEndpoint(
   const open = [streamable, ...others.map((other) => other.streamable), sse];
   const alone = [sessionless, ...others.map((other) => other.sessionless)];
   const load = (): HttpLoad => loadOf(keeper, open);
-  const endOf = (whose: Whose): Promise<void> => endAll(whose, alone, open);
+  const endOf = (whose: Whose): Promise<void> => {
+    // What is not in any table yet holds a pass.
+    site.passes.revoke(whose);
+    return endAll(whose, alone, open);
+  };
   return { site, limits, local: localEnd(core, site, streamable), load, endOf, close };
 }
 

@@ -143,6 +143,7 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
 
   /** Makes the reply of `exchange` a stream for what belongs to no request. False when there are as many as there may be. */
   listen(exchange: HttpExchange): boolean {
+    if (this.#closing) return false;
     const connected = this.#standing.filter((each) => each.connected);
     if (connected.length >= this.settings.limits.streams) return false;
     // A client that opens a new stream instead of resuming does not want the rest of the old one.

@@ -4,6 +4,7 @@ import { type Awaitable, isThenable } from "../../jsonrpc/message.js";
 import type { Identity } from "../../jsonrpc/transport.js";
 import type { GoneListener, HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
 import type { HttpCluster } from "./http-cluster.js";
+import { CHALLENGE, type Entering, Passes } from "./passes.js";
 import { DEFAULT_RATE, type RateLimits } from "./http-limits.js";
 import { type HttpRefusal, headerList, refuse, turnAway } from "./reply.js";
 
@@ -30,8 +31,6 @@ export type Authenticate = (request: HttpRequestHead) => Awaitable<Entrance>;
 export type Permits = (exchange: HttpExchange, value: unknown) => HttpRefusal | undefined;
 
 const STRANGER = "Nobody is known by what this request carries: log in, and send what the server gave you";
-/** A 401 names a way to log in (RFC 9110, section 15.5.2). */
-const CHALLENGE: HeaderList = ["www-authenticate", "Bearer"];
 const NO_ENTRANCE =
   "authenticate returned an object that is neither { identity: { principal, scopes } } nor a refusal { status }: return the name of the user";
 
@@ -53,13 +52,10 @@ interface HttpSiteOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Seconds after which a client may try again while the server is going down. */
-const RETRY_AFTER: HeaderList = ["retry-after", "5"];
-
 export class HttpSite {
   readonly #options: HttpSiteOptions;
-  /** Set when the site is going down: nothing new is served, and sessions hear only what they wait for. */
-  closing = false;
+  /** Who was let in, and may go on with what they began. */
+  readonly passes: Passes = new Passes();
 
   constructor(options: HttpSiteOptions) {
     this.#options = options;
@@ -68,9 +64,9 @@ export class HttpSite {
   /** Serves a request that another process let in and handed on: it has asked who is there, and counted it. */
   relayed(exchange: HttpExchange): void {
     const route = this.#options.routes.get(exchange.path);
+    exchange.pass = this.passes.give(exchange.principal);
     if (route === undefined) turnAway(exchange, 404, "Nothing is served at this path");
-    else if (this.closing && !mayFinish(exchange)) turnAway(exchange, 503, "The server is shutting down", RETRY_AFTER);
-    else route.serve(exchange);
+    else if (!turnedAway(exchange)) route.serve(exchange);
   }
 
   /** Whether something is served at a path. */
@@ -82,8 +78,8 @@ export class HttpSite {
     const { door, routes, cors, authenticate } = this.#options;
     const refusal = door.refusal(exchange);
     if (refusal !== undefined) return turnAway(exchange, refusal.status, refusal.text);
-    if (this.closing && !mayFinish(exchange))
-      return turnAway(exchange, 503, "The server is shutting down", RETRY_AFTER);
+    const closed = this.passes.closed(exchange);
+    if (closed !== undefined) return turnAway(exchange, closed.status, closed.text, closed.headers);
     if (cors) {
       const origin = exchange.header("origin");
       if (origin !== undefined) exchange.extra = corsHeaders(origin);
@@ -92,7 +88,7 @@ export class HttpSite {
     const route = routes.get(exchange.path);
     if (route === undefined) return turnAway(exchange, 404, this.#nothingAt(exchange.path));
     if (route.open === true) route.serve(exchange);
-    else if (authenticate === undefined) this.#serve(exchange, route);
+    else if (authenticate === undefined) this.#admit(exchange, route);
     else this.#identify(exchange, route, authenticate);
   }
 
@@ -104,16 +100,22 @@ export class HttpSite {
   #identify(exchange: HttpExchange, route: HttpRoute, authenticate: Authenticate): void {
     try {
       const who = authenticate(exchange);
-      if (!isThenable(who)) return this.#enter(exchange, route, who);
+      if (!isThenable(who)) return this.#enter(exchange, route, { who });
+      const entering = this.passes.enter();
       Promise.resolve(who)
-        .then((known) => this.#enter(exchange, route, known))
-        .catch((error: unknown) => this.#failed(exchange, error));
+        .then((known) => this.#enter(exchange, route, { who: known, entering }))
+        .catch((error: unknown) => this.#failed(exchange, error))
+        .finally(() => this.passes.leave(entering));
     } catch (error) {
       this.#failed(exchange, error);
     }
   }
 
-  #enter(exchange: HttpExchange, route: HttpRoute, who: Entrance): void {
+  #enter(
+    exchange: HttpExchange,
+    route: HttpRoute,
+    { who, entering }: { readonly who: Entrance; readonly entering?: Entering },
+  ): void {
     if (exchange.over) return;
     if (who === anonymous) {
       exchange.principal = undefined;
@@ -132,7 +134,12 @@ export class HttpSite {
         turnAway(exchange, who.status, who.text ?? "", headerList(who.headers)),
       );
     }
-    this.#serve(exchange, route);
+    this.#admit(exchange, route, entering);
+  }
+
+  #admit(exchange: HttpExchange, route: HttpRoute, entering?: Entering): void {
+    exchange.pass = this.passes.give(exchange.principal, entering);
+    if (!turnedAway(exchange)) this.#serve(exchange, route);
   }
 
   #serve(exchange: HttpExchange, route: HttpRoute): void {
@@ -142,9 +149,12 @@ export class HttpSite {
   }
 
   #begin(exchange: HttpExchange, route: HttpRoute): void {
+    const serve = (each: HttpExchange): void => {
+      if (!turnedAway(each)) route.serve(each);
+    };
     // Only what is posted is work: the rest is streams without end, and what ends something.
-    if (exchange.method === "POST") this.#options.turns.enter(exchange, (each) => route.serve(each));
-    else route.serve(exchange);
+    if (exchange.method === "POST") this.#options.turns.enter(exchange, serve);
+    else serve(exchange);
   }
 
   /** Goes on with a request, or turns it away where its sender sends too many. */
@@ -165,9 +175,11 @@ export class HttpSite {
   }
 }
 
-/** A session that is ending may still be told the answers to its questions; requests it refuses by itself. */
-function mayFinish(exchange: HttpExchange): boolean {
-  return exchange.method === "POST" && exchange.header("mcp-session-id") !== undefined;
+/** Turns a request away that may not be gone on with: who sent it was sent away, or the server is going down. */
+export function turnedAway(exchange: HttpExchange): boolean {
+  const refusal = exchange.pass?.refusal(exchange);
+  if (refusal !== undefined) turnAway(exchange, refusal.status, refusal.text, refusal.headers);
+  return refusal !== undefined;
 }
 
 // CORS for web pages on the list of origins: what they may send, and what they may read.

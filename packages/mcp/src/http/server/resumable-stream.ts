@@ -106,7 +106,7 @@ export class ResumableStream implements ReplyStream {
 
   #attach(connection: EventStream): void {
     this.hangUp();
-    if (this.finished) connection.end();
+    if (this.finished || this.#home.closed) connection.end();
     else if (!connection.closed) this.#connection = connection;
   }
 

@@ -100,16 +100,24 @@ export class SessionlessRequests implements ConnectionHandler {
   endOf(whose: Whose): void {
     const theirs = [...this.#calls.all()].filter(({ carrier }) => whose(carrier.principal));
     for (const call of theirs) {
-      if (call.method === LISTEN) this.#core.subscribers.endAll(call.connection);
+      if (this.#isOpen(call)) this.#core.subscribers.endAll(call.connection);
       else this.#core.dispatcher.cancel(call, { reason: "The caller may not call any more", answered: true });
     }
   }
 
   /** Ends listens with their answer, waits for the rest, and cancels what has not finished after `graceMs`. */
   async close(graceMs: number): Promise<void> {
-    for (const { connection } of this.#calls.all()) this.#core.subscribers.endAll(connection);
+    for (const call of this.#calls.all()) {
+      if (this.#isOpen(call)) this.#core.subscribers.endAll(call.connection);
+      else if (call.method === LISTEN) this.#cancel(call);
+    }
     await withinGrace(this.#calls.whenIdle(), graceMs);
     for (const call of this.#calls.all()) this.#cancel(call);
+  }
+
+  /** Whether a listen is a stream by now: before that, as while it is being asked about, there is nothing that could end with its answer. */
+  #isOpen({ method, connection }: Call): boolean {
+    return method === LISTEN && this.#core.subscribers.listensOf(connection) > 0;
   }
 
   rules(): WireRules {

@@ -12,7 +12,7 @@ import type { HttpCluster } from "./http-cluster.js";
 import type { SessionLimits } from "./http-limits.js";
 
 import { newSessionId, type Whose } from "./http-session.js";
-import type { FrontDoor, HttpRoute, Permits } from "./http-site.js";
+import { type FrontDoor, type HttpRoute, type Permits, turnedAway } from "./http-site.js";
 import {
   handshakeStatus,
   refuse,
@@ -188,12 +188,14 @@ export class SseEndpoint implements BodyReceiver {
   }
 
   body(exchange: HttpExchange, text: string): void {
+    if (turnedAway(exchange)) return;
     const id = this.#elsewhere(exchange);
     if (id === undefined) this.#read(exchange, text);
     else this.#options.cluster?.bring(exchange, { kind: "stream", id, body: text }, () => this.#read(exchange, text));
   }
 
   #read(exchange: HttpExchange, text: string): void {
+    if (turnedAway(exchange)) return;
     const session = this.#find(exchange);
     if (session === undefined) return unknownSession(exchange);
     const value = parseJson(text, this.#options.core.limits);

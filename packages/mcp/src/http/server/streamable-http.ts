@@ -13,7 +13,7 @@ import type { BodyFault, BodyReceiver, HeaderList, HttpExchange } from "./exchan
 import type { HttpCluster, Named, SessionFacts } from "./http-cluster.js";
 import { answeredNode, type GuestSessions, type MakeGuests } from "./guest-sessions.js";
 import { HttpSession, newSessionId, type SessionSettings, SessionTable, type Whose } from "./http-session.js";
-import type { FrontDoor, HttpRoute, Permits } from "./http-site.js";
+import { type FrontDoor, type HttpRoute, type Permits, turnedAway } from "./http-site.js";
 import { readsStreams, refuse, refuseAs, refuseMessage, Reply, turnAway, turnAwayForNow } from "./reply.js";
 import { readEventId, type ResumableStream } from "./resumable-stream.js";
 import type { SessionlessRequests } from "./sessionless-requests.js";
@@ -113,6 +113,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   body(exchange: HttpExchange, text: string): void {
+    if (turnedAway(exchange)) return;
     const value = parseJson(text, this.#options.core.limits);
     const { cluster } = this.#options;
     if (cluster === undefined || exchange.relayed === true) return this.#take(exchange, value);
@@ -152,6 +153,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   #take(exchange: HttpExchange, value: unknown): void {
+    if (turnedAway(exchange)) return;
     const refusal = this.#options.permits?.(exchange, value);
     if (refusal !== undefined) return refuseAs(exchange, refusal);
     if (isStateless(value, exchange.header("mcp-protocol-version"))) {
@@ -223,7 +225,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     const conversation = this.#converse(session);
     // A successful answer makes the session real and tells the client its id, so the reply cannot begin before it is there.
     const opening = (succeeded: boolean): HeaderList => {
-      if (succeeded && !exchange.over) {
+      if (succeeded && !exchange.over && exchange.pass?.refusal(exchange) === undefined) {
         table.add(session);
         this.#keep(session, (value as { readonly params: SessionFacts["params"] }).params);
         return session.headers;
@@ -265,6 +267,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   #get(exchange: HttpExchange): void {
+    if (turnedAway(exchange)) return;
     const session = this.#session(exchange);
     if (session === undefined) return;
     if (!readsStreams(exchange)) return refuse(exchange, 406, "Send Accept: text/event-stream");
@@ -292,7 +295,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
 
   /** What cannot be resumed without a loss is refused, but for unsolicited messages: the next ones are worth having. */
   #restart(exchange: HttpExchange, session: HttpSession, stream: ResumableStream): void {
-    if (exchange.over) return;
+    if (exchange.over || turnedAway(exchange)) return;
     if (!session.listens(stream) || !session.listen(exchange)) lost(exchange);
   }
 

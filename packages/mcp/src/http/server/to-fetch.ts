@@ -50,6 +50,7 @@ export class FetchExchange implements HttpExchange, HttpStream {
   readonly query: string;
   principal: string | undefined;
   identity: Identity | undefined;
+  pass: HttpExchange["pass"];
   extra: HeaderList | undefined;
   onDrain: (() => void) | undefined;
   onGone: GoneListener | undefined;

@@ -77,6 +77,7 @@ const ID_BYTES = 32;
 const A_PAGE = 100;
 
 /** The longest time a timer can be set to. */
+const SENT_AWAY = "Who began the task may not call any more";
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** What the manager needs of its server. */
@@ -101,6 +102,8 @@ interface Running {
 export class TaskManager {
   readonly #office: TaskOffice;
   readonly #running = new Map<string, Running>();
+  /** Those that are being kept, and are in no table yet. */
+  readonly #opening = new Map<TaskCall, { isOver: boolean }>();
   /** Handlers at work, also those of tasks that were cancelled and do not care. */
   #handlers = 0;
 
@@ -141,10 +144,18 @@ export class TaskManager {
   async open(call: TaskCall): Promise<Task> {
     const { run } = call;
     const { task } = run.record({ status: "working" });
+    const state = { isOver: false };
+    this.#opening.set(call, state);
     try {
       await this.#office.store.put(run.record({ status: "working" }));
     } catch (error) {
       throw isFull(error) ? new RpcError(ErrorCode.InternalError, error.message) : error;
+    } finally {
+      this.#opening.delete(call);
+    }
+    if (state.isOver) {
+      await this.#office.store.delete(run.taskId);
+      throw new RpcError(ErrorCode.InternalError, SENT_AWAY);
     }
     const timer = setTimeout(() => void this.#expire(call), task.ttlMs as number);
     (timer as { unref?: () => void }).unref?.();
@@ -204,7 +215,8 @@ export class TaskManager {
   /** Cancels what a principal has running, by whatever program, and forgets what else there is of theirs. Says how many ran. */
   async endOf(principal: string): Promise<number> {
     const running = [...this.#running.values()].filter(({ call }) => call.carrier.principal === principal);
-    const reason = "Who began the task may not call any more";
+    for (const [call, state] of this.#opening) if (call.carrier.principal === principal) state.isOver = true;
+    const reason = SENT_AWAY;
     for (const { call } of running) {
       call.cancel({ reason, answered: false });
       await this.conclude(call, { status: "cancelled", statusMessage: reason });

@@ -1,0 +1,108 @@
+// What a request is let in by, as something that can be taken back: whatever goes on for a request asks its pass whether it still may.
+import type { HeaderList, HttpExchange } from "./exchange.js";
+import type { Whose } from "./http-session.js";
+
+/** Why a request may not go on. */
+interface NoPass {
+  readonly status: 401 | 503;
+  readonly text: string;
+  readonly headers: HeaderList;
+}
+
+/** A 401 names a way to log in (RFC 9110, section 15.5.2). */
+export const CHALLENGE: HeaderList = ["www-authenticate", "Bearer"];
+/** Seconds after which a client may try again while the server is going down. */
+const RETRY_AFTER: HeaderList = ["retry-after", "5"];
+
+const REVOKED: NoPass = {
+  status: 401,
+  text: "What this request was let in by was taken back or exchanged while it came: log in, and send it again",
+  headers: CHALLENGE,
+};
+const CLOSING: NoPass = { status: 503, text: "The server is shutting down", headers: RETRY_AFTER };
+
+/** One for all requests of a principal, until it is taken back. */
+export class Pass {
+  readonly #passes: Passes;
+  revoked = false;
+
+  constructor(passes: Passes) {
+    this.#passes = passes;
+  }
+
+  /** To be asked wherever something begins that outlives the moment: after a body, a turn, another process was waited for. */
+  refusal(exchange: HttpExchange): NoPass | undefined {
+    return this.revoked ? REVOKED : this.#passes.closed(exchange);
+  }
+}
+
+/** Somebody about to come in: who it is has not been found out yet. */
+export interface Entering {
+  /** Who has been sent away meanwhile. */
+  readonly gone: Whose[];
+}
+
+/** Principals remembered before it is looked which of them have nothing open any more. */
+const MOST_REMEMBERED = 1_000;
+
+export class Passes {
+  /** Set when the endpoint is going down: nothing new is served, and sessions hear only what they wait for. */
+  closing = false;
+  /** Held by what came in by them, so that one nobody holds any more is nobody's to take back. */
+  readonly #current = new Map<string | undefined, WeakRef<Pass>>();
+  readonly #entering = new Set<Entering>();
+  #sweepAt = MOST_REMEMBERED;
+
+  /** Why nothing new is served, while the endpoint is going down. */
+  closed(exchange: HttpExchange): NoPass | undefined {
+    return this.closing && !mayFinish(exchange) ? CLOSING : undefined;
+  }
+
+  enter(): Entering {
+    const entering: Entering = { gone: [] };
+    this.#entering.add(entering);
+    return entering;
+  }
+
+  /** Gives out the pass of a principal. One who was sent away while it was found out who it is gets one that is worth nothing. */
+  give(principal: string | undefined, entering?: Entering): Pass {
+    if (entering !== undefined) this.#entering.delete(entering);
+    if (entering?.gone.some((whose) => whose(principal)) === true) {
+      const none = new Pass(this);
+      none.revoked = true;
+      return none;
+    }
+    const known = this.#current.get(principal)?.deref();
+    if (known !== undefined) return known;
+    const pass = new Pass(this);
+    this.#current.set(principal, new WeakRef(pass));
+    if (this.#current.size > this.#sweepAt) this.#sweep();
+    return pass;
+  }
+
+  /** Nobody came in. */
+  leave(entering: Entering): void {
+    this.#entering.delete(entering);
+  }
+
+  /** From now on these may not go on with anything. Whoever of them comes again is judged anew. */
+  revoke(whose: Whose): void {
+    for (const { gone } of this.#entering) gone.push(whose);
+    for (const [principal, held] of this.#current) {
+      if (!whose(principal)) continue;
+      const pass = held.deref();
+      if (pass !== undefined) pass.revoked = true;
+      this.#current.delete(principal);
+    }
+  }
+
+  #sweep(): void {
+    for (const [principal, held] of this.#current) if (held.deref() === undefined) this.#current.delete(principal);
+    this.#sweepAt = Math.max(MOST_REMEMBERED, 2 * this.#current.size);
+  }
+}
+
+/** A session that is ending may still be told the answers to its questions; requests it refuses by itself. */
+function mayFinish(exchange: HttpExchange): boolean {
+  return exchange.method === "POST" && exchange.header("mcp-session-id") !== undefined;
+}
