@@ -69,9 +69,9 @@ export const defences = [
   },
   {
     name: "a server hears of no subscription whose caller went away",
-    file: "secure-local/src/guard/guard.ts",
-    find: "if (!passed || call.ended) return answer;",
-    replace: "if (!passed && !call.ended) return answer;",
+    file: "mcp/src/endpoint/call.ts",
+    find: "return call.cancellation === undefined ? handler(call) : {};",
+    replace: 'return call.cancellation === undefined || call.method !== "" ? handler(call) : {};',
   },
   {
     name: "denied addresses are looked for inside of others",

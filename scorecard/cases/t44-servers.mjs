@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { CHANGES, honestUpdates, OFFER } from "../support/server-changes.mjs";
 import { readers, texts } from "../support/parser-gaps.mjs";
 import { turningLists, twinServers, unfitThings } from "../support/servers-over-time.mjs";
+import { takenFromServers, takenFromSubscribers, unrecorded } from "../support/taken-back.mjs";
 
 export const goal = { id: "T44", title: "Servers behind the gateway", atLeast: 715, refusalMs: 2_000 };
 
@@ -64,6 +65,27 @@ export const defences = [
     replace: "onChanged: () => Promise.resolve(),",
   },
   {
+    name: "a server that runs is held by the policy in force",
+    steps: ["takenBack"],
+    file: "secure-local/src/server/mounted-servers.ts",
+    find: "if (reach === standing.reach) continue;",
+    replace: "if (reach === standing.reach || reach !== undefined) continue;",
+  },
+  {
+    name: "news are told by the policy in force",
+    steps: ["news"],
+    file: "secure-local/src/server/secure-server.ts",
+    find: 'tells: (uri, when) => this.#guard.mayHear(uri, when === "rejudged"),',
+    replace: 'tells: (uri, when) => this.#guard.mayHear(uri, when === "rejudged") || uri !== "",',
+  },
+  {
+    name: "each resource of a subscription is on record",
+    steps: ["withoutLog"],
+    file: "secure-local/src/guard/guard.ts",
+    find: "if (begun.length === 0) return next();",
+    replace: "if (begun.length >= 0) return next();",
+  },
+  {
     name: "duplicate keys are refused",
     steps: ["parserGaps"],
     file: "mcp/src/jsonrpc/parse.ts",
@@ -94,10 +116,14 @@ export async function run(report, given) {
   const text = 'version: "1.0"\nservers: { up: { command: [node, up.mjs] } }\n';
   const policy = await parts.parsePolicy(text, { file: "/tmp/policy.yaml", environment: {} });
   await report.take(
-    { rugPulls, unseen, renames, unfit, twins, turning, shadows, parserGaps, hops },
+    { rugPulls, unseen, renames, unfit, twins, turning, takenBack, news, withoutLog, shadows, parserGaps, hops },
     policy.servers.get("up"),
   );
 }
+
+const takenBack = (report) => takenFromServers(report, parts);
+const news = (report) => takenFromSubscribers(report, parts);
+const withoutLog = (report) => unrecorded(report, parts);
 
 const LAUNCH = { kind: "command", command: ["node", "up.mjs"], sha256: "0".repeat(64) };
 const copyOf = (value) => structuredClone(value);

@@ -568,8 +568,7 @@ export class Guard {
       this.#underway.delete(call.signal);
       if (asked.answer === undefined) return asked;
     }
-    // Whoever went away meanwhile has got no answer.
-    if (begun.some(({ call }) => isOver(call))) return NOT_BEGUN;
+    // For whoever went away meanwhile nothing begins.
     return next().then(
       (answer) => ({ answer }),
       (error: unknown) => ({ error }),
