@@ -1,6 +1,7 @@
 // Each event that ends what somebody may do, in each phase of a request: nothing of it runs or stays open after the event.
 import { type ClientRequest, request as httpRequest } from "node:http";
 import { expect, it } from "vitest";
+import { Passes } from "../../src/http/server/passes.js";
 import type { HttpServing } from "../../src/serve/http.js";
 import { Server } from "../../src/server/server.js";
 import { gate, JSON_TYPES, post, send, start, STATELESS } from "./http-fixture.js";
@@ -158,6 +159,18 @@ it("lets somebody in again who was sent away and is known anew, and takes nothin
   });
   expect((await his.reply).text).toContain("for ben");
   expect((await post(serving.url, body, { ...ADA, ...headers })).text).toContain("for ada");
+});
+
+it("gives one pass for all requests of somebody, until it is taken back", () => {
+  const passes = new Passes();
+  const [hers, again, his] = [passes.give("ada"), passes.give("ada"), passes.give("ben")];
+  expect(again).toBe(hers);
+  const entering = passes.enter();
+  passes.revoke((principal) => principal === "ada");
+  expect([hers.revoked, his.revoked]).toEqual([true, false]);
+  // Who was being found out meanwhile is judged as somebody who was there.
+  expect(passes.give("ada", entering).revoked).toBe(true);
+  expect([passes.give("ada").revoked, passes.give("ben")]).toEqual([false, his]);
 });
 
 it("keeps no task of somebody who was sent away while it was being kept", async () => {

@@ -112,8 +112,7 @@ export class SecureServer {
     const { policy, version, tools = [], own = [], say = () => undefined, channel, memory, book } = options;
     const audit = policy.profile === undefined ? options.audit : new ProfileAudit(options.audit, policy.profile.name);
     this.#audit = audit;
-    this.#say = say;
-    this.#own = own;
+    [this.#say, this.#own] = [say, own];
     this.#menu = new Menu(say);
     const current = (): Policy => this.#guard.policy;
     const files = lazyFileSystem(current, own);
