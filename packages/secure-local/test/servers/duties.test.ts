@@ -70,7 +70,7 @@ describe.each(CASES)("%s %s", (revision, method) => {
     fleet.audit.records().filter((each) => each["kind"] === kind && each["method"] === method);
   /** The answer, or what is said of a stream that has begun. */
   const answered = async (peer: Awaited<ReturnType<typeof served>>): Promise<string> => {
-    const said = [peer.request(method, { ...REACHING[method] } as never).then(JSON.stringify, String)];
+    const said = [peer.request(method, { ...REACHING[method] }).then(JSON.stringify, String)];
     if (method === "subscriptions/listen")
       said.push(peer.next((each) => each.method === "notifications/subscriptions/acknowledged").then(() => "begun"));
     return Promise.race(said);
