@@ -9,6 +9,8 @@ export interface QueryRows {
   readonly rows: readonly (readonly Cell[])[];
   /** Whether there is more than the limits allow. */
   readonly truncated: boolean;
+  /** The most rows that the policy gives of this database. */
+  readonly mostRows: number;
 }
 
 export interface QueryOptions {

@@ -53,7 +53,7 @@ export class PolicyDatabases implements Databases {
       store.kind === "sqlite"
         ? await this.#sqlite.query({ policy: entry, file: store.file }, sql, limits)
         : await (await this.#server()).query(entry, sql, limits);
-    return { database: name, ...found };
+    return { database: name, mostRows: rowLimit, ...found };
   }
 
   async schema(database: string, signal: AbortSignal): Promise<readonly SchemaTable[]> {

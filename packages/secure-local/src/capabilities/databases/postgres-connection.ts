@@ -99,8 +99,17 @@ export interface FoundTexts {
   readonly more: boolean;
 }
 
-/** Its own words may name users and databases. */
-const REFUSED_US = "the server refused to let us in";
+/** Its own words may name users and databases. Who is not let in hears no reason; these come when that is settled. */
+const REFUSED_US: Readonly<Record<string, string>> = {
+  "3D000": "the server has no database of the name in the secret's URL",
+  "53300": "the server takes no more connections now",
+  "57P03": "the server is starting or shutting down: try again",
+};
+
+function refusal(code: string | undefined): Error {
+  return new Error(REFUSED_US[code ?? ""] ?? "the server refused to let us in");
+}
+
 const PROTOCOL = 196_608;
 const CANCEL_REQUEST = 80_877_102;
 
@@ -229,7 +238,7 @@ export class PostgresConnection {
     if (scram?.isProven === false) throw new Error("the server did not prove that it knows the password");
     requireBinding(url, scram);
     await this.#untilReady(() => undefined).catch((error: unknown) => {
-      throw error instanceof DatabaseError ? new Error(REFUSED_US) : error;
+      throw error instanceof ServerError ? refusal(error.state) : error;
     });
   }
 
@@ -237,7 +246,7 @@ export class PostgresConnection {
   async #answering(answer: (kind: number, body: Buffer) => Promise<Buffer | undefined>): Promise<void> {
     for (;;) {
       const { type, body } = await this.#frames.next();
-      if (type === "E") throw new Error(REFUSED_US);
+      if (type === "E") throw refusal(errorOf(body).state);
       if (type !== "R") continue;
       const kind = body.readInt32BE(0);
       if (kind === 0) return;
@@ -280,14 +289,25 @@ function cellsOf(body: Buffer): (string | null)[] {
   return cells;
 }
 
+/** What the server answered with an error: `state` is its five letters. */
+class ServerError extends DatabaseError {
+  readonly state: string;
+
+  constructor(code: DatabaseError["code"], message: string, state: string) {
+    super(code, message);
+    this.state = state;
+  }
+}
+
 /** The message and the position; details may quote what the caller was not given. */
-function errorOf(body: Buffer): DatabaseError {
+function errorOf(body: Buffer): ServerError {
   const fields = new Map(textsOf(body).map((field) => [field.slice(0, 1), field.slice(1)]));
   const [state = "", message = "the server gave no reason"] = [fields.get("C"), fields.get("M")];
   if (state === "57014")
-    return new DatabaseError("timeout", "The statement was stopped: it took too long or was cancelled.");
+    return new ServerError("timeout", "The statement was stopped: it took too long or was cancelled.", state);
   const position = fields.get("P");
-  return new DatabaseError("statement", position === undefined ? message : `${message} (at character ${position})`);
+  const text = position === undefined ? message : `${message} (at character ${position})`;
+  return new ServerError("statement", text, state);
 }
 
 // Frames of PostgreSQL's protocol (version 3.0, "Message Formats"): writing them, and reading them from a socket with bounds.

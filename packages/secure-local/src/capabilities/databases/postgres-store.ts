@@ -122,7 +122,10 @@ export class PostgresStore {
     const text =
       from.kind === "env" ? this.#environment[from.name] : await readFile(from.path, "utf8").catch(() => undefined);
     if (text === undefined || text.trim() === "")
-      throw new DatabaseError("unreachable", `The secret of the database "${name}" has no value (${from.kind}).`);
+      throw new DatabaseError(
+        "unreachable",
+        `The secret of the database "${name}" has no value: ${from.kind === "env" ? `the variable ${from.name} is not set where this program was started` : `its file ${from.path} is missing or empty`}.`,
+      );
     const url = parsePostgresUrl(text);
     if (typeof url === "string")
       throw new DatabaseError("unreachable", `The secret of the database "${name}" cannot be used: ${url}.`);

@@ -74,12 +74,16 @@ export const queryDatabase: BuiltinTool<QueryDatabaseArguments> = {
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   needs: ["databases"],
   run: ({ sql, limit = DEFAULT_ROWS, database }, { databases, signal }) =>
-    databaseAnswer(async () => answer(await databases.query({ sql, limit, database, signal }))),
+    databaseAnswer(async () => answer(await databases.query({ sql, limit, database, signal }), limit)),
 };
 
-function answer({ database, columns, rows, truncated }: QueryRows): ToolAnswer {
+function answer({ database, columns, rows, truncated, mostRows }: QueryRows, limit: number): ToolAnswer {
   const structured = { database, columns, rows, rowCount: rows.length, truncated };
-  const count = `${rows.length} ${rows.length === 1 ? "row" : "rows"}${truncated ? "; there are more, raise limit or narrow the query" : ""}`;
+  const further =
+    limit < mostRows
+      ? "; there are more, raise limit or narrow the query"
+      : `; there are more, and the policy gives ${mostRows} at most (row_limit): narrow the query, or go on with OFFSET`;
+  const count = `${rows.length} ${rows.length === 1 ? "row" : "rows"}${truncated ? further : ""}`;
   return { structured, text: columns.length === 0 ? `(${count})` : `${textTable(columns, rows)}\n(${count})` };
 }
 

@@ -27,7 +27,12 @@ export const searchFiles: BuiltinTool<SearchFilesArguments> = {
     properties: {
       pattern: { type: "string", minLength: 1, maxLength: 1_024, description: "Glob with *, **, ? and {a,b}" },
       path: pathSchema("Folder to search (default: every allowed folder)"),
-      kind: { type: "string", enum: ["file", "folder", "any"], default: "any" },
+      kind: {
+        type: "string",
+        enum: ["file", "folder", "any"],
+        default: "any",
+        description: "Files, folders, or both",
+      },
       limit: limitSchema("results", { most: 5_000, usual: DEFAULT_RESULTS }),
     },
     required: ["pattern"],
