@@ -51,7 +51,7 @@ async function list(line: CommandLine): Promise<number> {
   if (line.words.length > 0)
     throw new UsageError(`plugins list takes no "${line.words[0]}": it shows every plugin; leave it out`);
   const policy = await loadPolicy(policyFile(line));
-  const kept = { own: ownPlaces(line), ...pluginFolders() };
+  const kept = { own: ownPlaces(line), ...pluginFolders(), tryPlugins: true };
   const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: sayBesides });
   await startPlugins(secure, true);
   const health = secure.pluginHealth();
@@ -91,16 +91,21 @@ function showReview(
 ): void {
   for (const [item, reason] of Object.entries(withheld))
     print(`  ${styled("red", "withheld")}  ${cleanLine(item)}: ${cleanLine(reason)}`);
+  showFindings(findings);
+  if (changes.length === 0) return;
+  print(
+    `  It is not as you approved it. Read what changed, and approve it: mcp-secure-local ${lockCommand(plugin, line)}`,
+  );
+}
+
+/** What the inspection noticed in its texts. */
+function showFindings(findings: Listed["findings"]): void {
   for (const { tier, id, kind, item, at, about, excerpt } of findings) {
     const word = tier === "hard" ? styled("red", "hard") : styled("yellow", "review");
     print(
       `  ${word}  ${id}  ${cleanLine(`${kind} ${item} ${at}`)}: ${about}\n    ${styled("dim", cleanLine(excerpt))}`,
     );
   }
-  if (changes.length === 0) return;
-  print(
-    `  It is not as you approved it. Read what changed, and approve it: mcp-secure-local ${lockCommand(plugin, line)}`,
-  );
 }
 
 function lockCommand(plugin: string, line: CommandLine): string {
@@ -237,8 +242,10 @@ export async function lockPlugins(line: CommandLine): Promise<number> {
   const compared = await compare(policy, { line, before, wanted });
   const changed = compared.filter(({ changes }) => changes.length > 0);
   if (!line.json)
-    for (const { name, changes, items, before: locked } of changed)
+    for (const { name, changes, items, before: locked, review } of changed) {
       print([styled("bold", name), ...differenceLines({ locked, items, changes })].join("\n"));
+      showFindings(review.findings);
+    }
   const outcome = (written: boolean): LockOutcome => ({
     file: lockFileOf(file),
     written,

@@ -56,7 +56,7 @@ function fromManifest(copied: Copied): PluginSource {
   const manifest = join(copied.source, MANIFEST);
   const text = readManifest(copied);
   const read = parsed(manifest, text);
-  refuseUnknownKeys(manifest, read);
+  refuseUnknownKeys(manifest, read, MANIFEST_KEYS);
   const run = read["run"];
   if (!Array.isArray(run) || run.length === 0 || !run.every((part): part is string => typeof part === "string")) {
     throw new PluginError(`${manifest}: run must be a list of texts, such as [python3, main.py].`);
@@ -71,25 +71,37 @@ function fromManifest(copied: Copied): PluginSource {
   };
 }
 
-/** What a manifest may say, by its path in it: `*` is any name. */
-const KEYS: Readonly<Record<string, readonly string[]>> = {
-  "": ["name", "version", "needs", "tools", "resources", "prompts", "run", "persistent"],
+const TOP: readonly string[] = ["name", "version", "needs", "tools", "resources", "prompts"];
+/** What may stand further in, by its path: `*` is any name. */
+const INNER: Readonly<Record<string, readonly string[]>> = {
   needs: ["network", "filesystem", "commands", "secrets", "storage"],
   "tools.*": ["name", "title", "description", "input", "output", "annotations"],
   "resources.*": ["uri", "name", "description", "mimeType"],
   "prompts.*": ["name", "title", "description", "arguments"],
   "prompts.*.arguments.*": ["description", "required"],
 };
+/** What a manifest may say. */
+const MANIFEST_KEYS: Readonly<Record<string, readonly string[]>> = { "": [...TOP, "run", "persistent"], ...INNER };
+
+/** What a module says of itself may have no other keys; its functions are not told. @throws PluginError */
+export function refuseUnknownMembers(source: string, said: unknown): void {
+  if (typeof said === "object" && said !== null && !Array.isArray(said))
+    refuseUnknownKeys(source, said as Readonly<Record<string, unknown>>, { "": TOP, ...INNER });
+}
 
 /** A key that is misspelt would be taken for one that is left out. @throws PluginError */
-function refuseUnknownKeys(manifest: string, read: Readonly<Record<string, unknown>>): void {
-  for (const [path, keys] of Object.entries(KEYS)) {
+function refuseUnknownKeys(
+  source: string,
+  read: Readonly<Record<string, unknown>>,
+  known: Readonly<Record<string, readonly string[]>>,
+): void {
+  for (const [path, keys] of Object.entries(known)) {
     for (const [where, mapping] of mappingsAt(read, path)) {
       const unknown = Object.keys(mapping).find((key) => !keys.includes(key));
       if (unknown === undefined) continue;
       const hint = didYouMean(unknown, keys) || `; known keys are ${keys.join(", ")}`;
       const place = where === "" ? "" : ` in ${where}`;
-      throw new PluginError(`${manifest}: there is no key "${unknown.slice(0, MAX_NAME)}"${place}${hint}`);
+      throw new PluginError(`${source}: there is no key "${unknown.slice(0, MAX_NAME)}"${place}${hint}`);
     }
   }
 }

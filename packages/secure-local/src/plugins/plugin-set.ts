@@ -21,6 +21,7 @@ export interface PluginSetOptions {
   /** Folder for the copies of their content that are started; without it they last as long as this. */
   readonly copies?: string | undefined;
   readonly unapproved?: PluginOptions["unapproved"];
+  readonly tryPlugins?: PluginOptions["tryPlugins"];
   readonly learn: PluginOptions["learn"];
   readonly runs: PluginOptions["runs"];
 }
@@ -83,7 +84,7 @@ export class PluginSet {
   }
 
   #started(policy: Policy, name: string): Plugin {
-    const { own, changed, say, refused, storage, unapproved, learn, runs } = this.#options;
+    const { own, changed, say, refused, storage, unapproved, tryPlugins, learn, runs } = this.#options;
     const grant = policy.plugins.load.get(name)!;
     const current = (): boolean => !this.#closed && this.#kept.get(name)?.plugin === plugin;
     const plugin: Plugin = new Plugin({
@@ -93,6 +94,7 @@ export class PluginSet {
       copies: this.#copies,
       storage,
       unapproved,
+      tryPlugins,
       learn,
       runs,
       say,

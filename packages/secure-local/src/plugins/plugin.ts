@@ -7,17 +7,27 @@ import { grantedPolicy, secretFiles } from "../policy/granted-policy.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
 import { startWalled } from "../sandbox/start-walled.js";
 import { type Wall, WallError } from "../sandbox/wall.js";
-import { type PluginPlace, type PluginSource, preparePlace } from "./find-plugin.js";
+import { type PluginPlace, type PluginSource, preparePlace, refuseUnknownMembers } from "./find-plugin.js";
 import type { CachedPlugin, PluginCache } from "./plugin-cache.js";
 import { type Placeholders, pluginCommand } from "./plugin-command.js";
 import { type PluginDescription, readDescription } from "./plugin-description.js";
-import { type CallOptions, type PluginCall, PluginProcess, reportOf, type StrayLines } from "./plugin-process.js";
+import {
+  type CallOptions,
+  exitText,
+  type PluginCall,
+  PluginProcess,
+  reportOf,
+  type StrayLines,
+} from "./plugin-process.js";
 import { PluginError } from "./plugin-error.js";
 import { PluginPowers, type StartedCommand } from "./plugin-powers.js";
 import { decide } from "../policy/decide.js";
 
 /** A process has this long to say what it is. */
 const START_MS = 10_000;
+
+/** A program that cannot be loaded has ended by then. */
+const TRY_MS = 600;
 
 type PluginState = "starting" | "ready" | "unresponsive" | "waiting" | "broken" | "refused" | "stopped";
 
@@ -50,6 +60,8 @@ export interface PluginOptions {
   readonly copies: PluginCache;
   /** Why a process of this content may not be started: it is not what was approved. Default: it may. */
   readonly unapproved?: ((name: string, started: StartedContent) => string | undefined) | undefined;
+  /** Whether one that starts for each call is started once at the start, to see whether it can be. Default: it is not. */
+  readonly tryPlugins?: boolean | undefined;
   /** What it offers, or how it is, has changed. */
   readonly changed: () => void;
   /** Told, one line at a time, what only the operator should know. */
@@ -141,8 +153,10 @@ export class Plugin {
       if (this.#state === "stopped") return await this.stop();
       const { source } = this.#place;
       if (source.kind === "executable") this.#accept(source.description);
-      if (source.kind === "executable" && !source.persistent) return;
+      const isPerCall = source.kind === "executable" && !source.persistent;
+      if (isPerCall && this.#options.tryPlugins !== true) return;
       const unapproved = this.#options.unapproved?.(this.name, this.#place);
+      if (isPerCall && unapproved === undefined) return await this.#tryOut(this.#place);
       if (unapproved === undefined) this.#launch(this.#place);
       else this.#refuse(unapproved);
     } catch (error) {
@@ -255,6 +269,20 @@ export class Plugin {
     return kept === undefined ? text : text.replaceAll(kept.root, kept.source);
   }
 
+  /** Starts one that is started for each call, to see whether it waits for a call, as it should. */
+  async #tryOut(place: PluginPlace): Promise<void> {
+    this.#state = "starting";
+    const ended = await new Promise<PluginProcess | undefined>((resolve) => {
+      const process = this.#spawn(place, resolve);
+      setTimeout(() => (resolve(undefined), process.kill()), TRY_MS);
+    });
+    if (ended?.end === undefined || ended.end === exitText(0, null)) return this.#ready();
+    this.#output = ended.output;
+    this.#state = "broken";
+    this.#note = `${ended.end} when it was started`;
+    this.#options.changed();
+  }
+
   #launch(place: PluginPlace): void {
     const late = `its module was not loaded within ${START_MS / 1_000} s (what it awaits at its top level has to end)`;
     this.#timer = setTimeout(() => this.#process?.kill(late), START_MS);
@@ -268,6 +296,7 @@ export class Plugin {
     const child = startWalled(wall, pluginCommand(place, this.#placeholders), ["pipe", "pipe", "pipe"]);
     const ready = (said: unknown): void => {
       try {
+        refuseUnknownMembers(source.kind === "module" ? this.#named(source.entry) : this.name, said);
         this.#accept(readDescription(said));
         this.#ready();
       } catch (error) {

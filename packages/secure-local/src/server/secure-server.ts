@@ -69,6 +69,8 @@ export interface SecureServerOptions {
   readonly logins?: Logins;
   /** Whether plugins that are not as they were approved are started too, to be looked at. Default: they are not. */
   readonly startUnapproved?: boolean;
+  /** Whether plugins that start for each call are started once at the start, to see whether they can be. Default: they are not. */
+  readonly tryPlugins?: boolean;
   /** Stands around the guard: sees every request, and what becomes of it; hears of sessions that are over. */
   readonly telemetry?: Telemetry | undefined;
   /** Stands before the guard: holds back calls, or refuses them, that there is no room for. */
@@ -131,6 +133,7 @@ export class SecureServer {
       storage: options.storage,
       copies: options.copies,
       startUnapproved: options.startUnapproved,
+      tryPlugins: options.tryPlugins,
       builtIn,
       say,
     });
@@ -236,7 +239,10 @@ export class SecureServer {
   }
 
   #lazyPlugins(
-    given: Pick<LazyPluginsOptions, "own" | "storage" | "copies" | "startUnapproved" | "builtIn" | "say">,
+    given: Pick<
+      LazyPluginsOptions,
+      "own" | "storage" | "copies" | "startUnapproved" | "tryPlugins" | "builtIn" | "say"
+    >,
   ): LazyPlugins {
     return new LazyPlugins({
       ...given,
