@@ -98,12 +98,26 @@ export function objectOf(record: LogRecord): string {
   return Object.keys(values).length === 0 ? "" : JSON.stringify(values);
 }
 
-/** What an event that is no call was about: a server, plugins with their states, the file of a policy, a path. */
+/** What an event that is no call was about: a server, plugins with their states, people, the file of a policy, a path. */
 function subjectOf({ server, detail }: LogRecord): string {
   const { plugins, path } = membersOf(detail);
   if (Array.isArray(plugins))
     return plugins.map((each) => `${textOf(membersOf(each)["name"])} ${textOf(membersOf(each)["state"])}`).join(", ");
-  return textOf(server ?? policyLoaded(detail)?.file ?? path);
+  const people = peopleIn(membersOf(detail));
+  return people === "" ? textOf(server ?? policyLoaded(detail)?.file ?? path) : people;
+}
+
+/** `came: ada, gone: bob cho, another token: eve`. */
+function peopleIn({ came, gone, changed }: Readonly<Record<string, unknown>>): string {
+  const said = [
+    [came, "came"],
+    [gone, "gone"],
+    [changed, "another token"],
+  ] as const;
+  return said
+    .filter(([names]) => Array.isArray(names) && names.length > 0)
+    .map(([names, what]) => `${what}: ${(names as readonly unknown[]).map(textOf).join(" ")}`)
+    .join(", ");
 }
 
 /** A policy that was in force somewhere. */

@@ -266,6 +266,8 @@ async function auditReport(line: CommandLine, files: readonly string[], words: r
   const fits = recordFilter(wanted);
   const now = new Date();
   const file = line.output ?? `audit-report-${localTime(now).slice(0, 10)}.html`;
+  const { requireFolderOf, writeNewFile } = await import("./write-new-file.js");
+  requireFolderOf(file);
   const { AuditReport } = await import("./audit-report.js");
   const logs = await verifiedLogs(line, files);
   const report = new AuditReport({
@@ -278,7 +280,6 @@ async function auditReport(line: CommandLine, files: readonly string[], words: r
   const lines = readLogs(files, await policyNames(line));
   showProgress(`reading ${files.join(", ")}`);
   for await (const entry of callsOf(lines)) if (fits(entry.record, entry.line)) report.add(entry);
-  const { writeNewFile } = await import("./write-new-file.js");
   const wrong = writeNewFile(file, report.html(), line.force);
   if (wrong !== undefined) throw new UsageError(wrong);
   if (line.json) printJson({ file, ok: logs.every(({ ok }) => ok) });

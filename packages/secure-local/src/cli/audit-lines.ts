@@ -2,7 +2,7 @@
 import { createReadStream, existsSync } from "node:fs";
 import { basename } from "node:path";
 import { StringDecoder } from "node:string_decoder";
-import { type LogRecord, policyLoaded, type PolicyLoaded, recordOf } from "../audit/call-records.js";
+import { type LogRecord, policyLoaded, type PolicyLoaded, recordOf, textOf } from "../audit/call-records.js";
 import { MAX_LINE_BYTES } from "../audit/event-text.js";
 import { archivesOf } from "../audit/log-file.js";
 import { UsageError } from "./command-line.js";
@@ -148,7 +148,11 @@ function testOf(key: string, value: string, now: number): RecordFilter {
     const fits = (field: unknown): boolean =>
       (typeof field === "string" || typeof field === "number") && pattern.test(`${field}`);
     // A policy is asked for by its hash, or as the table calls it.
-    if (key === "policy") return ({ policy, [POLICY_NAME]: name }) => fits(policy) || fits(name);
+    if (key === "policy")
+      return ({ policy, profile, [POLICY_NAME]: name }) =>
+        [policy, name].some(
+          (each) => fits(each) || (typeof profile === "string" && fits(`${textOf(each)}/${profile}`)),
+        );
     // A call has the kinds of all its records besides.
     if (key === "kind") return (record) => fits(record["kind"]) || kindsOf(record).some(fits);
     return ({ [key]: field }) => fits(field);

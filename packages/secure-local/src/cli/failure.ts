@@ -40,7 +40,6 @@ export function failureCode(error: unknown): number | undefined {
   if (error instanceof RpcError) return ExitCode.Tool;
   if (!(error instanceof LocalError)) return undefined;
   if (USAGE.has(error.code)) return ExitCode.Usage;
-  if (error.code === "CANCELLED") return ExitCode.Interrupted;
   if (UNAUTHORIZED.test(error.code)) return ExitCode.Unauthorized;
   const connecting = error.name === "ConnectError";
   return connecting || UNREACHABLE.has(error.code) ? ExitCode.Unreachable : ExitCode.Failed;

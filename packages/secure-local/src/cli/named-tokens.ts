@@ -32,22 +32,26 @@ export function namedTokens(file: string, ownToken?: string, mayBeEmpty = false)
     if (line === "" || line.startsWith("#")) continue;
     const [, principal, digits] = LINE.exec(line) ?? [];
     if (principal === undefined || digits === undefined)
-      throw new UsageError(`${file}:${at + 1}: this line names nobody; ${LINE_ADVICE}`);
+      throw new UsageError(`${file}, line ${at + 1}: this line names nobody; ${LINE_ADVICE}`);
     if (principal.toLowerCase() === OWNER)
-      throw new UsageError(`${file}:${at + 1}: ${OWNER} is whoever runs serve, and has a token; use another name`);
+      throw new UsageError(
+        `${file}, line ${at + 1}: ${OWNER} is whoever runs serve, and has a token; use another name`,
+      );
     const twin = people.get(principal.toLowerCase());
     if (twin !== undefined && twin.name !== principal)
       throw new UsageError(
-        `${file}:${at + 1}: ${principal} and ${twin.name} (line ${twin.line}) differ in case alone, so that people could not tell them apart; give one another name`,
+        `${file}, line ${at + 1}: ${principal} and ${twin.name} (line ${twin.line}) differ in case alone, so that people could not tell them apart; give one another name`,
       );
     people.set(principal.toLowerCase(), twin ?? { name: principal, line: at + 1 });
     const sha256 = digits.toLowerCase();
     if (sha256 === sha256Of(""))
-      throw new UsageError(`${file}:${at + 1}: this is the SHA-256 of no text at all; make a token for ${principal}`);
+      throw new UsageError(
+        `${file}, line ${at + 1}: this is the SHA-256 of no text at all; make a token for ${principal}`,
+      );
     const other = whose.get(sha256);
     if (other !== undefined)
       throw new UsageError(
-        `${file}:${at + 1}: ${principal} has the token of ${other === OWNER ? "the owner, who runs serve" : other}, so nobody could tell them apart; make one for each`,
+        `${file}, line ${at + 1}: ${principal} has the token of ${other === OWNER ? "the owner, who runs serve" : other}, so nobody could tell them apart; make one for each`,
       );
     whose.set(sha256, principal);
     found.push({ principal, sha256 });

@@ -26,7 +26,7 @@ import { hostPattern } from "../policy/host-matcher.js";
 import { pathPatternFault } from "../policy/path-matcher.js";
 import { fromVscode, toVscode, type VscodeSandbox, vscodeSandboxFault } from "../policy/vscode-sandbox.js";
 import { kindOfPath } from "./kind-of-path.js";
-import { isThere, writeNewFile } from "./write-new-file.js";
+import { isThere, requireFolderOf, writeNewFile } from "./write-new-file.js";
 
 type Action = (line: CommandLine) => Promise<number>;
 
@@ -82,7 +82,9 @@ export async function policyCheck(line: CommandLine, named: string | undefined):
   const { checkPlaces } = await import("../capabilities/files/own-files.js");
   checkPlaces(policy);
   const { approvedNames } = await import("./server-state.js");
-  const surroundings = { kindOf: kindOfPath, approved: await approvedNames(policy) };
+  // A variable may be set where the policy is served: who wants to know everything is told.
+  const environment = line.strict ? process.env : undefined;
+  const surroundings = { kindOf: kindOfPath, approved: await approvedNames(policy), environment };
   const remarks = reviewPolicy(policy, reviewedTools(policy), surroundings);
   const code = line.strict && remarks.length > 0 ? ExitCode.Failed : ExitCode.Ok;
   if (line.json) {
@@ -107,6 +109,7 @@ export async function policyInit(line: CommandLine): Promise<number> {
   if (rest.length > 0) throw new UsageError(`policy init takes one file, not also "${rest[0]}"`);
   const file = named ?? usualPolicyFile();
   const preset = checkedPreset(line.preset);
+  if (named !== undefined) requireFolderOf(named);
   if (!line.yes && !(process.stdin.isTTY && process.stdout.isTTY)) {
     throw new UsageError("policy init asks in a terminal; without one: policy init --yes, or --preset NAME --yes");
   }

@@ -7,7 +7,7 @@ import type { FilesystemPolicy, NetworkPolicy, Policy, ServerGrant } from "../po
 import { type CommandLine, UsageError } from "./command-line.js";
 import { policyFile, reviewedTools } from "./settings.js";
 import { ExitCode, print, printJson, styled } from "./terminal.js";
-import { writeNewFile } from "./write-new-file.js";
+import { requireFolderOf, writeNewFile } from "./write-new-file.js";
 
 /** One kind of thing that may be reached. */
 export interface ReachGroup {
@@ -25,6 +25,7 @@ export async function policyMap(line: CommandLine, named: string | undefined): P
   const groups = reachOf(policy);
   const title = file ?? "The built-in policy";
   if (line.output !== undefined) {
+    requireFolderOf(line.output);
     const wrong = writeNewFile(line.output, mapPicture(title, groups), line.force);
     if (wrong !== undefined) throw new UsageError(wrong);
     if (!line.json) print(`${styled("green", "written")}  ${line.output}`);

@@ -9,7 +9,7 @@ import { type Upstream, upstreamOf } from "../server/open-server.js";
 import { rememberSecrets } from "../server/remember-secrets.js";
 import type { ServerHealth } from "../server/server-health.js";
 import { serverLaunch } from "../server/server-launch.js";
-import { type CommandLine, nearest, UsageError } from "./command-line.js";
+import { type CommandLine, inUse, nearest, UsageError } from "./command-line.js";
 import { changeableIn } from "./failure.js";
 import type { Controlled } from "../control/control-client.js";
 import { lateAudit } from "./open-audit.js";
@@ -104,7 +104,7 @@ export async function restartOne(line: CommandLine): Promise<number> {
 /** Until it is started again, by `servers restart` or in the console; what begins later knows nothing of it. */
 export async function stopOne(line: CommandLine): Promise<number> {
   const { name, file, done, unanswered } = await controlled(line, "stop");
-  const again = `mcp-secure-local servers restart ${name}`;
+  const again = `mcp-secure-local servers restart ${name}${inUse(line)}`;
   if (line.json) printJson({ stopped: done, unanswered });
   else {
     const run = done.length === 1 ? "runs" : "run";

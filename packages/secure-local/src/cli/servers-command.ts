@@ -89,7 +89,7 @@ async function listServers(line: CommandLine): Promise<number> {
   }));
   if (line.json) printJson(listed);
   else if (listed.length === 0)
-    print("The policy names no server; add one: mcp-secure-local servers add NAME -- COMMAND");
+    print(`The policy names no server; add one: mcp-secure-local servers add${inUse(line)} NAME -- COMMAND`);
   else for (const server of listed) printListed(server, line);
   // One without its secret does not start.
   return listed.every(({ state, note }) => (state === "approved" && note === undefined) || state === "disabled")
@@ -106,7 +106,8 @@ function printListed({ name, state, tools, tokens, launch, note, running = [] }:
   for (const each of running) {
     print(`  ${each.state} in process ${each.pid}${each.cause === "" ? "" : `: ${cleanLine(each.cause)}`}`);
     if (each.note !== undefined) print(`    ${cleanLine(each.note)}`);
-    if (each.remedy !== "") print(`    what to do: ${each.remedy}`);
+    const command = each.remedy.startsWith("mcp-secure-local ") ? inUse(line) : "";
+    if (each.remedy !== "") print(`    what to do: ${each.remedy}${command}`);
   }
   if (state === "not approved" || state === "launch changed")
     print(`  look at what it offers, and approve it: mcp-secure-local servers review ${name}${inUse(line)}`);
@@ -328,7 +329,7 @@ async function addServer(line: CommandLine): Promise<number> {
     throw new UsageError(usage);
   if (policy.servers.has(name))
     throw new UsageError(
-      `${file} has a server ${name} already; remove it first: mcp-secure-local servers remove ${name}`,
+      `${file} has a server ${name} already; remove it first: mcp-secure-local servers remove ${name}${inUse(line)}`,
     );
   const { withServer } = await import("../policy/edit-servers.js");
   const entry = after === undefined ? { url: url ?? "" } : { command: after };
@@ -456,7 +457,7 @@ async function runServer(line: CommandLine): Promise<number> {
   const { launch, network, filesystem } = grant;
   if (launch.kind === "url")
     throw new UsageError(
-      `${grant.name} is at ${launch.url}: there is nothing to start; to look at it: mcp-secure-local servers test ${grant.name}`,
+      `${grant.name} is at ${launch.url}: there is nothing to start; to look at it: mcp-secure-local servers test ${grant.name}${inUse(line)}`,
     );
   const { executableOf, runErrand } = await import("./sandbox-command.js");
   const [program = ""] = launch.command;
@@ -464,7 +465,7 @@ async function runServer(line: CommandLine): Promise<number> {
   const approved = process.env[APPROVED];
   if (approved !== undefined && launchDigest(taken) !== approved)
     throw new UsageError(
-      `${grant.name} is not started: it is not as it was approved (launch was changed); look at it: mcp-secure-local servers review ${grant.name}`,
+      `${grant.name} is not started: it is not as it was approved (launch was changed); look at it: mcp-secure-local servers review ${grant.name}${inUse(line)}`,
     );
   const reach = process.env[REACH];
   if (reach !== undefined && reach !== serverReach(policy, grant))

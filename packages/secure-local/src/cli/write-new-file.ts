@@ -1,7 +1,7 @@
 // Writes files whole or not at all: new ones for their owner only, over no file that is there unless that is asked for; and what
 // people have already, in its place.
 import * as fs from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { makeFolder } from "../audit/make-folder.js";
 import { UsageError } from "./command-line.js";
 import { remedyFor } from "./failure.js";
@@ -33,6 +33,13 @@ export function writeNewFile(file: string, text: string, replace?: boolean): str
   } finally {
     fs.rmSync(draft, { force: true });
   }
+}
+
+/** For a file that a person named: a misspelt folder, or a disk that is not mounted, is made for nothing. @throws UsageError */
+export function requireFolderOf(file: string): void {
+  const folder = dirname(resolve(file));
+  if (fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new UsageError(`there is no folder ${folder}: make it, or name another file`);
 }
 
 /** The line that says so. `mayReplace`: the command has --force. */

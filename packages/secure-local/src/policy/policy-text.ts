@@ -54,14 +54,23 @@ function extending({ preset }: PolicyChoices): string[] {
 
 function network({ preset, search, hosts }: PolicyChoices): string[] {
   const pages = [...(search && preset === undefined ? SEARCH_PAGES : []), ...hosts];
-  if (pages.length === 0)
-    return ["network:", "  # No host is named, so nothing is reached.", "  allowed_endpoints: []"];
+  if (pages.length === 0) {
+    const reached = namesHosts(preset) ? "what the preset names is reached, and nothing else" : "nothing is reached";
+    return ["network:", `  # No host is named here, so ${reached}.`, "  allowed_endpoints: []"];
+  }
   return [
     "network:",
     "  # Host and port; *.example.com stands for every host below example.com. Private addresses have to be named.",
     "  allowed_endpoints:",
     ...pages.map((host) => `    - { host: ${JSON.stringify(host)}, ports: [443] }`),
   ];
+}
+
+/** Whether a preset names hosts itself. */
+function namesHosts(preset: string | undefined): boolean {
+  const { content } = PRESETS.find(({ name }) => name === preset) ?? {};
+  const { network: itsNetwork } = (content ?? {}) as { readonly network?: { readonly allowed_endpoints?: unknown } };
+  return itsNetwork?.allowed_endpoints !== undefined;
 }
 
 function filesystem({ readable, writable }: PolicyChoices): string[] {

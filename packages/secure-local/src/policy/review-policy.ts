@@ -20,12 +20,14 @@ interface Surroundings {
   readonly kindOf?: (path: string) => PathKind;
   /** What was approved of servers and plugins. Default: nobody knows. */
   readonly approved?: ApprovedNames | undefined;
+  /** Variables that have to be set for secrets. Default: where the policy is served they may be. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 export function reviewPolicy(
   policy: Policy,
   known: readonly KnownTool[],
-  { kindOf = () => "unknown", approved }: Surroundings = {},
+  { kindOf = () => "unknown", approved, environment }: Surroundings = {},
 ): Remark[] {
   return [
     ...nothingUseful(policy, known),
@@ -48,6 +50,7 @@ export function reviewPolicy(
     ...unfetchedHosts(policy),
     ...secretsOfThisMachine(policy),
     ...missingSecrets(policy, kindOf),
+    ...unsetSecrets(policy, environment),
   ];
 }
 
@@ -71,6 +74,15 @@ function missingSecrets({ secrets }: Policy, kindOf: (path: string) => PathKind)
     if (kind !== "nothing" && kind !== "folder") return [];
     const fault = kind === "nothing" ? "is missing; write the value into it" : "is a folder; name a file in it";
     return [{ rule, message: `the secret ${name} cannot be read: ${from.path} ${fault}` }];
+  });
+}
+
+function unsetSecrets({ secrets }: Policy, environment: Surroundings["environment"]): Remark[] {
+  if (environment === undefined) return [];
+  return [...secrets.values()].flatMap(({ name, rule, from }) => {
+    if (from.kind !== "env" || (environment[from.name] ?? "").trim() !== "") return [];
+    const message = `the secret ${name} has no value here: the variable ${from.name} is not set; set it where this program is started`;
+    return [{ rule, message }];
   });
 }
 
@@ -274,13 +286,16 @@ function emptyPaths({ filesystem }: Policy, kindOf: (path: string) => PathKind):
 }
 
 /** What a command, server or database cannot do without. */
-function missingParts({ commands, servers, databases }: Policy, kindOf: (path: string) => PathKind): Remark[] {
+function missingParts({ commands, servers, databases, plugins }: Policy, kindOf: (path: string) => PathKind): Remark[] {
   const programs = [...commands.allowed.values()];
   const parts = [
     ...programs.map(({ name, rule, executable }) => ({ name, rule, key: "executable", path: executable })),
     ...[...programs, ...servers.values()].map(({ name, rule, workingDirectory }) => ({
       ...{ name, rule, key: "working_directory", path: workingDirectory },
     })),
+    ...[...plugins.load.values()]
+      .filter(({ enabled }) => enabled)
+      .map(({ name, rule, path }) => ({ name, rule, key: "plugin", path })),
     ...[...databases.values()].map(({ name, rule, store }) => ({
       ...{ name, rule, key: "file", path: store.kind === "sqlite" ? store.file : undefined },
     })),

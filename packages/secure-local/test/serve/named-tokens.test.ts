@@ -61,14 +61,14 @@ describe("serve --tokens", () => {
     const file = join(folder, "tokens");
     const faults: readonly (readonly [string, string])[] = [
       ["", `${file} names nobody`],
-      [`ada ${hashOf(ADA)}`, `${file}:1: this line names nobody; write NAME: SHA256`],
-      [`ada: ${ADA}`, `${file}:1: this line names nobody`],
-      [`\nowner: ${hashOf(ADA)}`, `${file}:2: owner is whoever runs serve`],
+      [`ada ${hashOf(ADA)}`, `${file}, line 1: this line names nobody; write NAME: SHA256`],
+      [`ada: ${ADA}`, `${file}, line 1: this line names nobody`],
+      [`\nowner: ${hashOf(ADA)}`, `${file}, line 2: owner is whoever runs serve`],
       [
         `# the team\nada: ${hashOf(ADA)}\nAda: ${hashOf(BEN)}`,
-        `${file}:3: Ada and ada (line 2) differ in case alone, so that people could not tell them apart`,
+        `${file}, line 3: Ada and ada (line 2) differ in case alone, so that people could not tell them apart`,
       ],
-      [`ada: ${hashOf(ADA)}\nben: ${hashOf(ADA).toUpperCase()}`, `${file}:2: ben has the token of ada`],
+      [`ada: ${hashOf(ADA)}\nben: ${hashOf(ADA).toUpperCase()}`, `${file}, line 2: ben has the token of ada`],
     ];
     for (const [text, fault] of faults) {
       writeFileSync(file, text);
@@ -83,7 +83,7 @@ describe("serve --tokens", () => {
     ] as const)
       for (const digits of [hashOf(own), `sha256:${hashOf(own).toUpperCase()}`]) {
         writeFileSync(file, `ada: ${hashOf(ADA)}\nben: ${digits}\n`);
-        expect(() => namedTokens(file, BEN)).toThrow(`${file}:2:`);
+        expect(() => namedTokens(file, BEN)).toThrow(`${file}, line 2:`);
         expect(() => namedTokens(file, BEN)).toThrow(fault);
       }
     writeFileSync(file, `ada: ${hashOf(ADA)}\nada: ${hashOf(BEN)}\n`);
@@ -121,7 +121,7 @@ describe("serve --tokens", () => {
 
     writeFileSync(file, `ada: ${ADA}\n`);
     served.child.kill("SIGHUP");
-    await served.complained(`${file}:1: this line names nobody`);
+    await served.complained(`${file}, line 1: this line names nobody`);
     await served.complained("tokens: keeping the people of before: ada, ben");
     expect([await asked(ADA), await asked(BEN), await asked(CHO)]).toEqual([200, 200, 401]);
 
