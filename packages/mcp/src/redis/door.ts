@@ -126,7 +126,7 @@ const NO_CONNECTION = /maxRetriesPerRequest|enableOfflineQueue|isn't writeable|c
 
 /** The reason in words for who has not written the client. */
 function plainly(cause: unknown): string {
-  const { message = "", code } = cause as NodeJS.ErrnoException;
+  const { message, code } = cause as NodeJS.ErrnoException;
   if (code === "ECONNREFUSED" || message === "") return "the connection was refused";
   return NO_CONNECTION.test(message) ? "the connection was lost" : message;
 }
