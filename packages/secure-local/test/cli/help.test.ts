@@ -115,7 +115,7 @@ describe("completion", () => {
       return spawnSync("bash", ["-c", script], { encoding: "utf8" }).stdout.trim();
     };
     expect(complete("mcp-secure-local", "pol")).toBe("policy");
-    expect(complete("mcp-secure-local", "audit", "re")).toBe("report");
+    expect(complete("mcp-secure-local", "audit", "rep")).toBe("report");
     expect(complete("mcp-secure-local", "audit", "report", "--si")).toBe("--since");
   });
 
