@@ -2,7 +2,10 @@
 
 /** Messages with two or three places for pieces: how each is cleaned, and where the pieces stand. */
 const MESSAGES = {
-  "messages of a model's question": ["value", ([a, b, c]) => ({ messages: [said(a), said(b), ...(c ? [said(c)] : [])] })],
+  "messages of a model's question": [
+    "value",
+    ([a, b, c]) => ({ messages: [said(a), said(b), ...(c ? [said(c)] : [])] }),
+  ],
   "blocks of one message": [
     "value",
     (parts) => ({ messages: [{ role: "user", content: parts.map((text) => ({ type: "text", text })) }] }),
@@ -29,7 +32,10 @@ const MESSAGES = {
     "value",
     (parts) => ({
       message: "m",
-      requestedSchema: { type: "object", properties: Object.fromEntries(parts.map((each) => [each, { type: "string" }])) },
+      requestedSchema: {
+        type: "object",
+        properties: Object.fromEntries(parts.map((each) => [each, { type: "string" }])),
+      },
     }),
   ],
   "an error and its data": ["error", ([a, ...rest]) => ({ message: a, data: rest })],
@@ -64,7 +70,10 @@ const MESSAGES = {
   ],
   "members of rows with others between": [
     "result",
-    (parts) => ({ content: [], structuredContent: { rows: parts.map((part) => ({ kind: "id", part, other: "word" })) } }),
+    (parts) => ({
+      content: [],
+      structuredContent: { rows: parts.map((part) => ({ kind: "id", part, other: "word" })) },
+    }),
   ],
   "a prompt and its description": [
     "result",
@@ -77,7 +86,7 @@ const said = (text) => ({ role: "user", content: { type: "text", text } });
 /** What stands around each piece. */
 const LABELS = {
   "as they are": (part) => part,
-  "numbered": (part, at) => `${at + 1}: ${part}`,
+  numbered: (part, at) => `${at + 1}: ${part}`,
   "in quotes": (part) => `"${part}",`,
 };
 
@@ -85,7 +94,11 @@ const LABELS = {
 function cutsOf(value) {
   const middle = Math.floor(value.length / 2);
   const third = Math.floor(value.length / 3);
-  const cuts = [[value.slice(0, middle), value.slice(middle)], [value.slice(0, 6), value.slice(6)], [value.slice(0, -6), value.slice(-6)]];
+  const cuts = [
+    [value.slice(0, middle), value.slice(middle)],
+    [value.slice(0, 6), value.slice(6)],
+    [value.slice(0, -6), value.slice(-6)],
+  ];
   if (third >= 6) cuts.push([value.slice(0, third), value.slice(third, 2 * third), value.slice(2 * third)]);
   return cuts;
 }
@@ -136,11 +149,18 @@ export const NUMBERS = {
 export const NUMBER_PLACES = {
   "structured content": ["result", (number) => `{"content":[],"structuredContent":{"a":${number}}}`],
   "a list": ["result", (number) => `{"content":[],"structuredContent":{"a":[1,${number},true]}}`],
-  "_meta": ["result", (number) => `{"content":[],"_meta":{"a.example/b":${number}}}`],
-  "the size of a link": ["result", (number) => `{"content":[{"type":"resource_link","uri":"x:a","name":"a","size":${number}}]}`],
+  _meta: ["result", (number) => `{"content":[],"_meta":{"a.example/b":${number}}}`],
+  "the size of a link": [
+    "result",
+    (number) => `{"content":[{"type":"resource_link","uri":"x:a","name":"a","size":${number}}]}`,
+  ],
   "a priority": ["result", (number) => `{"content":[{"type":"text","text":"a","annotations":{"priority":${number}}}]}`],
-  "progress": ["value", (number) => `{"progressToken":"p","progress":${number},"total":${number}}`],
-  "the default of a field": ["value", (number) => `{"message":"m","requestedSchema":{"properties":{"n":{"type":"number","default":${number},"minimum":${number}}}}}`],
+  progress: ["value", (number) => `{"progressToken":"p","progress":${number},"total":${number}}`],
+  "the default of a field": [
+    "value",
+    (number) =>
+      `{"message":"m","requestedSchema":{"properties":{"n":{"type":"number","default":${number},"minimum":${number}}}}}`,
+  ],
   "the most of tokens": ["value", (number) => `{"messages":[],"maxTokens":${number},"temperature":${number}}`],
   "the data of an error": ["error", (number) => `{"message":"m","data":{"a":${number}}}`],
 };

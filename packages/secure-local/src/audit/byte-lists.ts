@@ -13,38 +13,44 @@ export interface ByteList {
 const LEAST = 6;
 /** Between two numbers: a comma, an indent, the call of a function. What is farther apart is no list. */
 const MOST_BETWEEN = 24;
-/** Digits of a number by sixteen: dumps have up to four bytes together. Longer ones are found as they are. */
-const LONGEST = 8;
+/** Digits of a number by sixteen: dumps have up to eight bytes together. Longer ones are found as they are. */
+const LONGEST = 16;
 /** What stands between the last byte of a line of a dump and the first of the next one: its column of characters, and a place. */
-const NEXT_LINE = /(?: {2,4}[^\n]{0,20})?\r?\n[0-9a-f]{7,8}:?[ \t]{1,4}/iy;
+const NEXT_LINE = /(?: {2,4}[^\n]{0,20})?\r?\n[0-9a-f]{6,8}:?[ \t]{1,6}/iy;
+/** The same where blanks alone do not say that no more numbers come: some dumps have several between all of them. */
+const NEXT_LINE_MARKED = /(?: {2,4}[|>][^\n]{0,20})?\r?\n[0-9a-f]{6,8}:?[ \t]{1,6}/iy;
 const [LETTER, SIXTEENTH, DIGIT] = [1, 2, 3];
 const KINDS = new Uint8Array(128);
 KINDS.fill(LETTER, 0x41, 0x5b).fill(LETTER, 0x61, 0x7b).fill(DIGIT, 0x30, 0x3a);
 KINDS.fill(SIXTEENTH, 0x41, 0x47).fill(SIXTEENTH, 0x61, 0x67);
 const [ZERO, SMALL_O, SMALL_X, BLANK, LINE_FEED, RETURN] = [0x30, 0x6f, 0x78, 0x20, 0x0a, 0x0d];
+const [SMALL_H, SMALL_U, PLUS] = [0x68, 0x75, 0x2b];
 
 type Base = 8 | 10 | 16;
 
 /** Read by code units: a text may be nothing but numbers, and a pattern for each of them costs many times as much. */
 export function* byteLists(text: string, base: Base): Iterable<ByteList> {
   const list = new Numbers(base);
-  let end = 0;
+  let [end, isWide] = [0, base !== 16];
   for (let at = nextNumber(text, 0, base); at < text.length; at = nextNumber(text, end, base)) {
     let begin = at;
-    const place = list.size > 0 && mayEndLine(text, end) ? nextLine(text, end) : end;
+    const place = list.size > 0 && mayEndLine(text, end) ? nextLine(text, end, isWide) : end;
     if (place > end) begin = at = nextNumber(text, place, base);
+    else isWide = base !== 16 || (begin > end + 1 && text.charCodeAt(end) === BLANK);
     const far = begin - place > MOST_BETWEEN;
     end = numberEnd(text, begin, base);
     begin += prefix(text, begin, end, base);
     // A prefix alone is no number.
     if (begin === end) continue;
-    if (far && list.size >= LEAST) yield list.taken();
-    if (far) list.clear();
-    if (list.add(text, begin, end)) continue;
-    if (list.size >= LEAST) yield list.taken();
+    if (far) {
+      yield* list.taken();
+      list.clear();
+    }
+    if (list.add(text, begin, digitsEnd(text, begin, end, base))) continue;
+    yield* list.taken();
     list.clear();
   }
-  if (list.size >= LEAST) yield list.taken();
+  yield* list.taken();
 }
 
 class Numbers {
@@ -52,6 +58,8 @@ class Numbers {
   #begins: number[] = [];
   #ends: number[] = [];
   #bytes: number[] = [];
+  /** Of each byte how many its number has; undefined while all have one. */
+  #sizes: number[] | undefined;
 
   constructor(base: Base) {
     this.#base = base;
@@ -61,12 +69,15 @@ class Numbers {
     return this.#bytes.length;
   }
 
-  taken(): ByteList {
-    return { text: Buffer.from(this.#bytes).toString("latin1"), begins: this.#begins, ends: this.#ends };
+  /** As they stand there, and where numbers have several bytes with the last of each first, as machines keep them. */
+  *taken(): Iterable<ByteList> {
+    if (this.size < LEAST) return;
+    yield { text: Buffer.from(this.#bytes).toString("latin1"), begins: this.#begins, ends: this.#ends };
+    if (this.#sizes !== undefined) yield swapped(this.#bytes, this.#sizes, { begins: this.#begins, ends: this.#ends });
   }
 
   clear(): void {
-    if (this.size > 0) [this.#begins, this.#ends, this.#bytes] = [[], [], []];
+    if (this.size > 0) [this.#begins, this.#ends, this.#bytes, this.#sizes] = [[], [], [], undefined];
   }
 
   /** False for what is no byte of a text. */
@@ -74,7 +85,11 @@ class Numbers {
     const digits = end - begin;
     if (this.#base !== 16) return this.#push(valueOf(text, begin, end, this.#base), begin, end);
     if (digits > LONGEST || digits % 2 !== 0) return false;
-    for (let at = begin; at < end; at += 2) if (!this.#push(valueOf(text, at, at + 2, 16), at, at + 2)) return false;
+    if (digits > 2) this.#sizes ??= this.#bytes.map(() => 1);
+    for (let at = begin; at < end; at += 2) {
+      if (!this.#push(valueOf(text, at, at + 2, 16), at, at + 2)) return false;
+      this.#sizes?.push(digits / 2);
+    }
     return true;
   }
 
@@ -86,6 +101,24 @@ class Numbers {
     this.#bytes.push(value);
     return true;
   }
+}
+
+/** The bytes of each number the other way round; each stands where its whole number does. */
+function swapped(
+  bytes: readonly number[],
+  sizes: readonly number[],
+  { begins, ends }: Omit<ByteList, "text">,
+): ByteList {
+  const [made, from, to] = [[...bytes], [...begins], [...ends]];
+  for (let at = 0; at < bytes.length; at += sizes[at] as number) {
+    const last = at + (sizes[at] as number) - 1;
+    for (let each = at; each <= last; each += 1) {
+      made[each] = bytes[at + last - each] as number;
+      from[each] = begins[at] as number;
+      to[each] = ends[last] as number;
+    }
+  }
+  return { text: Buffer.from(made).toString("latin1"), begins: from, ends: to };
 }
 
 function kindAt(text: string, at: number): number {
@@ -103,21 +136,42 @@ function nextNumber(text: string, from: number, base: Base): number {
 function numberEnd(text: string, from: number, base: Base): number {
   const least = base === 16 ? LETTER : DIGIT;
   let at = from;
-  while (at < text.length && kindAt(text, at) >= least) at += 1;
+  while (at < text.length && kindAt(text, at) >= least) {
+    // Where the next one begins right behind it, as in `x41x42` and `0x410x42`.
+    if (at > from && base === 16 && isLetter(text, at, SMALL_X)) {
+      if (isLetter(text, from, SMALL_X)) return at;
+      if (at > from + 1) return text.charCodeAt(at - 1) === ZERO ? at - 1 : at;
+    }
+    at += 1;
+  }
   return at;
 }
 
-/** Characters before the digits, as in `0x41`, `\\x41` and `0o101`. */
+function isLetter(text: string, at: number, small: number): boolean {
+  return (text.charCodeAt(at) | 0x20) === small;
+}
+
+/** Without the letter behind the digits, as in `41h`. */
+function digitsEnd(text: string, begin: number, end: number, base: Base): number {
+  return base === 16 && end - begin > 2 && isLetter(text, end - 1, SMALL_H) ? end - 1 : end;
+}
+
+/** Characters before the digits, as in `0x41`, `\\x41`, `U+0041` and `0o101`. */
 function prefix(text: string, begin: number, end: number, base: Base): number {
   const first = text.charCodeAt(begin);
-  if (base === 16) return first === SMALL_X ? 1 : first === ZERO && text.charCodeAt(begin + 1) === SMALL_X ? 2 : 0;
-  return end - begin === 1 && first === ZERO && text.charCodeAt(end) === SMALL_O ? 1 : 0;
+  if (base === 16) {
+    if ((first | 0x20) === SMALL_X) return 1;
+    if (first === ZERO && isLetter(text, begin + 1, SMALL_X)) return 2;
+    return (first | 0x20) === SMALL_U && end - begin === 1 && text.charCodeAt(end) === PLUS ? 1 : 0;
+  }
+  return end - begin === 1 && first === ZERO && isLetter(text, end, SMALL_O) ? 1 : 0;
 }
 
 /** NaN for what is no number of that base and of as many digits as a byte may have. */
 function valueOf(text: string, begin: number, end: number, base: Base): number {
   if (base === 10 && end - begin > 3) return Number.NaN;
-  if (base === 8 && (end - begin < 3 || end - begin > 4)) return Number.NaN;
+  const least = isLetter(text, begin - 1, SMALL_O) ? 1 : 3;
+  if (base === 8 && (end - begin < least || end - begin > 4)) return Number.NaN;
   let value = 0;
   for (let at = begin; at < end; at += 1) {
     const code = text.charCodeAt(at);
@@ -134,7 +188,59 @@ function mayEndLine(text: string, at: number): boolean {
 }
 
 /** Where the first byte of a dump's next line may stand; the same place where there is none. */
-function nextLine(text: string, at: number): number {
-  NEXT_LINE.lastIndex = at;
-  return NEXT_LINE.test(text) ? NEXT_LINE.lastIndex : at;
+function nextLine(text: string, at: number, isWide: boolean): number {
+  const pattern = isWide ? NEXT_LINE_MARKED : NEXT_LINE;
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
+}
+
+// Finds characters that a dump shows in columns, as `od -c`, `od -a` and `hexdump -c` write them.
+
+/** The place at the beginning of a line, before its first column. */
+const A_PLACE = /(?<![0-9a-z])[0-9a-f]{6,8}(?= {2,3}[^ \n])/gi;
+const COLUMN = 4;
+/** Columns of one line. */
+const MOST_COLUMNS = 64;
+/** What stands for a character that is not shown; a blank stands for itself. */
+const UNSHOWN: Readonly<Record<string, string>> = {
+  "": " ",
+  sp: " ",
+  "\\n": "\n",
+  nl: "\n",
+  "\\t": "\t",
+  ht: "\t",
+  "\\r": "\r",
+  cr: "\r",
+  "\\0": "\0",
+  nul: "\0",
+};
+
+export function* charColumns(text: string): Iterable<ByteList> {
+  let [shown, begins, ends]: [string, number[], number[]] = ["", [], []];
+  let next = -1;
+  // All at once: the pattern is used again before the last of them is looked at.
+  for (const found of [...text.matchAll(A_PLACE)]) {
+    if (found.index !== next && shown.length >= LEAST) yield { text: shown, begins, ends };
+    if (found.index !== next) [shown, begins, ends] = ["", [], []];
+    const end = text.indexOf("\n", found.index);
+    const line = text.slice(0, Math.min(end < 0 ? text.length : end, found.index + MOST_COLUMNS * COLUMN));
+    for (let at = found.index + found[0].length; at < line.length; at += COLUMN) {
+      const cell = cellAt(line, at);
+      if (cell === undefined) break;
+      shown += cell;
+      begins.push(at);
+      ends.push(Math.min(at + COLUMN, line.length));
+    }
+    next = end + 1;
+  }
+  if (shown.length >= LEAST) yield { text: shown, begins, ends };
+}
+
+/** Undefined for what is none. */
+function cellAt(line: string, at: number): string | undefined {
+  const cell = line.slice(at, at + COLUMN);
+  if (cell[0] !== " ") return undefined;
+  const bare = cell.trim();
+  if (bare.length === 1) return bare;
+  return UNSHOWN[bare] ?? (/^[0-3][0-7]{2}$/.test(bare) ? String.fromCharCode(Number.parseInt(bare, 8)) : undefined);
 }

@@ -1,6 +1,7 @@
 // Finds values that stand in no text as they are: over several lines, escaped more than once, or in bytes that are written as text.
 import { Buffer } from "node:buffer";
-import { byteLists } from "./byte-lists.js";
+import { byteLists, charColumns } from "./byte-lists.js";
+import { namedCharacter } from "./html-entities.js";
 import { escaped } from "./secret-spellings.js";
 
 /** Work that stops now and then, and says each time how many characters it has looked at since the last time. */
@@ -13,55 +14,13 @@ const LAYERS = 3;
 /** What a look at a text costs, however short it is, as characters are counted. */
 const A_LOOK = 32;
 
-/** Of HTML's names those of ASCII. */
-const NAMES: Readonly<Record<string, string>> = {
-  tab: "\t",
-  newline: "\n",
-  excl: "!",
-  quot: '"',
-  num: "#",
-  dollar: "$",
-  percnt: "%",
-  amp: "&",
-  apos: "'",
-  lpar: "(",
-  rpar: ")",
-  ast: "*",
-  midast: "*",
-  plus: "+",
-  comma: ",",
-  period: ".",
-  sol: "/",
-  colon: ":",
-  semi: ";",
-  lt: "<",
-  equals: "=",
-  gt: ">",
-  quest: "?",
-  commat: "@",
-  lsqb: "[",
-  lbrack: "[",
-  bsol: "\\",
-  rsqb: "]",
-  rbrack: "]",
-  hat: "^",
-  lowbar: "_",
-  underbar: "_",
-  grave: "`",
-  lcub: "{",
-  lbrace: "{",
-  verbar: "|",
-  vert: "|",
-  rcub: "}",
-  rbrace: "}",
-};
 const CONTROLS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 
 const MAY_CHANGE = /[%\\&\n\r\u2028\u2029]/;
 const MAY_BE_OTHER = /[%\\&\n\r\u0080-\uffff]/;
 const REST: Readonly<Record<string, RegExp>> = {
-  "\\": /u([0-9a-f]{4})|u\{0*([0-9a-f]{1,6})\}|x([0-9a-f]{2})|([0-3][0-7]{2})|[nrt/"'<>+`&\\]/iy,
-  "&": /#0*(\d{1,7});?|#x0*([0-9a-f]{1,6});?|([a-z]{2,8});|(amp|lt|gt|quot)/iy,
+  "\\": /u([0-9a-f]{4})|u\{0*([0-9a-f]{1,6})\}|x([0-9a-f]{2})|([0-3]?[0-7]{1,2})|[nrt/"'<>+`&\\]|\r?\n/iy,
+  "&": /#0*(\d{1,7});?|#x0*([0-9a-f]{1,6});?|([a-z]{2,16});|(amp|lt|gt|quot)/iy,
 };
 const BREAKS = /[\n\r\u2028\u2029]/g;
 const BLANK = /\s/;
@@ -233,7 +192,7 @@ function unescaped(mark: string, groups: readonly (string | undefined)[]): strin
   if (mark === "\\")
     return character(first ?? second ?? third, 16) ?? character(fourth, 8) ?? CONTROLS[all.toLowerCase()] ?? all;
   const name = third ?? fourth;
-  if (name !== undefined) return NAMES[name.toLowerCase()];
+  if (name !== undefined) return namedCharacter(name);
   return character(first, 10) ?? character(second, 16);
 }
 
@@ -358,6 +317,12 @@ function* bytesOf(view: View, start: View): Iterable<View> {
     }
   for (const { 0: run, index } of matches(view.text, SIXTEENTHS))
     for (const shift of [0, 1]) yield sixteenths(view, run.slice(shift), index + shift);
+  for (const { text, begins, ends } of charColumns(start.text))
+    yield {
+      text,
+      begin: (at) => start.begin(begins[at] ?? start.text.length),
+      end: (at) => start.end(ends[at - 1] ?? 0),
+    };
   for (const from of view === start ? [view] : [start, view])
     for (const base of [8, 10, 16] as const)
       for (const { text, begins, ends } of byteLists(from.text, base))

@@ -1,4 +1,5 @@
 // How the value of a secret may be written: in JSON, in a URL, in Base64, or with characters escaped in several ways at once.
+import { ENTITY_NAME, namedCharacter } from "./html-entities.js";
 
 /** Shorter values appear in texts by chance. */
 export const SHORTEST_SECRET = 6;
@@ -97,13 +98,14 @@ export class EscapedValues {
 /** What escapes begin with: a first look. */
 const MARKS = ["%", "\\", "&"] as const;
 /** What a text has that holds an escaped character. */
-const MAY_ESCAPE = /%[0-9a-f]{2}|\\[ux][0-9a-f]{2}|&#?\w{2,8};/i;
-/** A backslash before an escape stands for itself: it may be the value's own. Of HTML's names those of ASCII are known. */
-const ESCAPE =
-  /%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|\\([/"'<>+`]|&(?!#?\w{2,8};)|\\(?![ux][0-9a-f]{2}))|&#(\d{2,7});|&#x([0-9a-f]{2,6});|&(amp|lt|gt|quot|apos);/gi;
-/** Characters of one escaped character, as in `&#x000061;`. */
-export const LONGEST_ESCAPE = 10;
-const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+const MAY_ESCAPE = /%[0-9a-f]{2}|\\[ux][0-9a-f]{2}|&#?\w{2,16};/i;
+/** A backslash before an escape stands for itself: it may be the value's own. */
+const ESCAPE = new RegExp(
+  `%([0-9a-f]{2})|\\\\u([0-9a-f]{4})|\\\\x([0-9a-f]{2})|\\\\([/"'<>+\`]|&(?!#?\\w{2,16};)|\\\\(?![ux][0-9a-f]{2}))|&#(\\d{2,7});|&#x([0-9a-f]{2,6});|&(${ENTITY_NAME});`,
+  "gi",
+);
+/** Characters of one escaped character, as in `&DiacriticalGrave;`. */
+export const LONGEST_ESCAPE = 18;
 
 interface Unescaped {
   readonly plain: string;
@@ -118,13 +120,14 @@ function withoutEscapes(text: string): Unescaped {
   const plain = text.replace(ESCAPE, (all: string, ...groups: unknown[]) => {
     const [percent, unit, byte, mark, decimal, sixteenth, name] = groups as (string | undefined)[];
     const from = Number(groups[7]);
+    const named = name === undefined ? "" : namedCharacter(name);
+    // The name of another character stays what it is.
+    if (named === undefined) return all;
     length += from - at + 1;
     at = from + all.length;
     places.push({ plain: length, raw: at });
     if (decimal !== undefined) return String.fromCharCode(Number(decimal));
-    return (
-      mark ?? ENTITIES[name?.toLowerCase() ?? ""] ?? String.fromCharCode(hexadecimal(percent, unit, byte, sixteenth))
-    );
+    return mark ?? (named || String.fromCharCode(hexadecimal(percent, unit, byte, sixteenth)));
   });
   return { plain, places };
 }

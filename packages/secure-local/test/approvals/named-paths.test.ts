@@ -99,7 +99,7 @@ describe.each(Object.keys(WRITTEN))("a path of a command %s", (how) => {
 
   it("is shown with where it leads, and an answer is void once that is elsewhere", async () => {
     const { forms, call } = await asking("[{ approve: [run_command] }]", () => lead("own"));
-    expect(await call(args())).toContain("where its paths lead, is not what was asked about");
+    expect(await call(args())).toContain("where its paths lead, or what would do it, is not what was asked about");
     expect(forms).toHaveLength(1);
     expect(forms[0]).toContain(`leads to "${place}/open/f"`);
   });

@@ -17,7 +17,10 @@ interface Case {
 }
 
 watchNumbers();
-const json = { parse: (text: string) => parseJson(text, DEFAULT_LIMITS), write: (value: unknown) => exactJson(exactly(value)) };
+const json = {
+  parse: (text: string) => parseJson(text, DEFAULT_LIMITS),
+  write: (value: unknown) => exactJson(exactly(value)),
+};
 const parts = { cleanError, cleanResult, cleanValue, RpcError, ...json };
 
 /** Of letters, short, and with what JSON and URLs write otherwise. */
@@ -87,6 +90,8 @@ describe("a value of digits", () => {
       `{"a":[0,-1,1.5,4815,481516234210,1e21,9007199254740993,true,false,null,12345678901234567890]}`,
       `{"a":4815162342107,"b":0.000001,"c":-4815162}`,
     ])
-      expect(exactJson(exactly(cleanResult({ content: [], structuredContent: parseJson(text, DEFAULT_LIMITS) })))).toContain(text);
+      expect(
+        exactJson(exactly(cleanResult({ content: [], structuredContent: parseJson(text, DEFAULT_LIMITS) }))),
+      ).toContain(text);
   });
 });
