@@ -32,9 +32,25 @@ const TAG_FLAGS: readonly string[] = ["gbeng", "gbsct", "gbwls"].map(
  * Kept: one emoji or text selector (U+FE0F, U+FE0E) after an emoji and in keycaps, U+200D inside emoji sequences, U+200C
  * and U+200D after a letter of a script that joins, Mongolian selectors after Mongolian letters, three flags of tags.
  */
-export function replaceHidden(text: string, instead: (character: string) => string = () => ""): string {
+export function replaceHidden(text: string, instead?: (character: string) => string): string {
+  const work = replacingHidden(text, instead);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
+
+/** Hidden characters between two stops: each costs as much as some of a text that are looked at. */
+const A_STEP = 2_048;
+
+/** The same in parts, between which others may have their turn: a text may be nothing but such characters. Tells how many there were. */
+export function* replacingHidden(
+  text: string,
+  instead: (character: string) => string = () => "",
+): Generator<number, string, void> {
   const everyHidden = hidden();
-  let out = "";
+  const parts: string[] = [];
+  let [out, count] = ["", 0];
   let position = 0;
   let before = ""; // the last character that was kept, never read from `out`: that would flatten it each time
   for (let found = everyHidden.exec(text); found !== null; found = everyHidden.exec(text)) {
@@ -49,8 +65,13 @@ export function replaceHidden(text: string, instead: (character: string) => stri
     if (written !== "") before = kept === "" ? written.slice(-1) : kept;
     position = start + Math.max(kept.length, found[0].length);
     everyHidden.lastIndex = position;
+    count += 1;
+    if (count % A_STEP !== 0) continue;
+    parts.push(out);
+    out = "";
+    yield A_STEP;
   }
-  return position === 0 ? text : out + text.slice(position);
+  return position === 0 ? text : parts.join("") + out + text.slice(position);
 }
 
 /** What stands for the hidden character at `start`: itself, a whole flag, a line break, or nothing. */

@@ -59,7 +59,7 @@ export interface RelayedWords {
     pass: (params: JsonObject) => Promise<JsonObject | undefined>,
   ): Promise<JsonObject | undefined>;
   /** The answer of a request for `item` as the caller gets it. */
-  answer?(answer: JsonObject, item: RelayedItem): JsonObject;
+  answer?(answer: JsonObject, item: RelayedItem): JsonObject | Promise<JsonObject>;
   /** An error the server gave to this call, as its caller gets it. `asked`: how many questions the call put to a person before. */
   error?(error: RpcError, call: Call, asked: number): RpcError | Promise<RpcError>;
   /** What a message of its log is called after. */
@@ -205,7 +205,7 @@ export class Relay {
         if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault, { brief: fault });
         return result["resultType"] === "input_required"
           ? askedBy(result)
-          : new Relayed(spoken(words, cleaned(expose(exactly(result))), item));
+          : new Relayed(await spoken(words, cleaned(expose(exactly(result))), item));
       } catch (error) {
         lease.release(error);
         throw error;
@@ -383,7 +383,7 @@ function isContents(resource: unknown): boolean {
   return text !== undefined || blob !== undefined;
 }
 
-function spoken({ answer }: RelayedWords, result: JsonObject, item: RelayedItem): JsonObject {
+function spoken({ answer }: RelayedWords, result: JsonObject, item: RelayedItem): JsonObject | Promise<JsonObject> {
   return answer === undefined ? result : answer(result, item);
 }
 

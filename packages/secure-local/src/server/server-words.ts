@@ -3,6 +3,8 @@ import type { RelayedQuestion, RelayedWords, RelayFailure } from "@secure-local/
 import { ExactNumber, exactly, type JsonObject } from "@secure-local/mcp/jsonrpc";
 import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import { foldLetters } from "@secure-local/inspection/names";
+import type { Work } from "../audit/encoded-secrets.js";
+import { atOnce, inTurns } from "../audit/secret-shapes.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { filesHint } from "./files-hint.js";
 import { networkHint } from "./network-hint.js";
@@ -15,6 +17,15 @@ const OURS =
 /** No longer beginning of a line is looked at: it says whose words follow. */
 const BEGINNING = 200;
 const LINES = /[\n\r\v\f\u0085\u2028\u2029]/;
+const EVERY_LINE = /[\n\r\v\f\u0085\u2028\u2029]|$/g;
+/** The shortest of those words; no sign stands for more than three of their letters. */
+const FEWEST = 2;
+/** Characters of a line that are read at a time, until a letter is among them. */
+const A_PART = 1_024;
+/** What a line costs, as characters are counted that secrets are looked for in. */
+const A_LINE = 64;
+/** Characters of a message that are read while everybody waits; of a longer one it is said who says it, whatever it says. */
+const MOST_AT_ONCE = 65_536;
 /** Members of `_meta` that are ours. */
 const OUR_META = /^mcp-secure-local\//i;
 
@@ -30,7 +41,8 @@ interface WordsOptions {
 
 export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links }: WordsOptions): RelayedWords {
   const { name } = grant;
-  const attributed = (text: string): string => (looksLikeOurs(text) ? `[the server ${name} says] ${text}` : text);
+  const by = (text: string): string => `[the server ${name} says] ${text}`;
+  const attributed = (text: string): string => (looksLikeOursAtOnce(text) ? by(text) : text);
   const said = (message: string): string => saidBelow(message, attributed);
   const mayOpen = (url: string): boolean => isPage(links().policy, url);
   return {
@@ -41,12 +53,13 @@ export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links 
         mayOpen,
         said,
       }),
-    answer: (answer, { kind, shown }) =>
-      hinted(
-        grant,
-        mapped(safeLinks(answer, links(), kind === "resource" ? shown : undefined), attributed),
-        links().policy,
-      ),
+    answer(answer, { kind, shown }) {
+      const linked = safeLinks(answer, links(), kind === "resource" ? shown : undefined);
+      // A long one in turns with whatever else there is to do.
+      const said = inTurns(mapped(linked, by), Number.POSITIVE_INFINITY);
+      const told = (all: JsonObject): JsonObject => hinted(grant, all, links().policy);
+      return said instanceof Promise ? said.then(told) : told(said);
+    },
     error: ({ code, message, data }, call, asked) => {
       const text = `${name}: ${said(message)}`;
       if (code === McpErrorCode.UrlElicitationRequired)
@@ -94,18 +107,40 @@ function hinted(grant: ServerGrant, answer: JsonObject, policy: Policy): JsonObj
 const NEEDS_LOGIN = /^(?:UNAUTHORIZED|AUTH_\w+)$/;
 
 /** As a reader would see it: styled letters, and those of other alphabets, are the plain ones they look like. */
-function looksLikeOurs(text: string): boolean {
-  const plain = text.normalize("NFKC").replaceAll(/\p{Cf}/gu, "");
-  return plain.split(LINES).some((line) => {
-    const begins = line.replace(/^[^\p{L}\p{N}]+/u, "").slice(0, BEGINNING);
-    return OURS.test(begins) || OURS.test(foldLetters(begins));
-  });
+function* looksLikeOurs(text: string): Work<boolean> {
+  let from = 0;
+  for (const { index } of text.matchAll(EVERY_LINE)) {
+    const line = index - from > FEWEST ? text.slice(from, index) : "";
+    yield A_LINE;
+    const begins = line === "" ? "" : yield* beginningOf(line);
+    if (begins !== "" && (OURS.test(begins) || OURS.test(foldLetters(begins)))) return true;
+    from = index + 1;
+  }
+  return false;
+}
+
+/** Where the first letter is, in plain letters. */
+function* beginningOf(line: string): Work<string> {
+  for (let at = 0; at < line.length; at += A_PART) {
+    const plain = line
+      .slice(at, at + 2 * A_PART)
+      .normalize("NFKC")
+      .replaceAll(/\p{Cf}/gu, "");
+    const begins = plain.replace(/^[^\p{L}\p{N}]+/u, "");
+    if (begins !== "") return begins.slice(0, BEGINNING);
+    yield 2 * A_PART;
+  }
+  return "";
+}
+
+function looksLikeOursAtOnce(text: string): boolean {
+  return text.length > MOST_AT_ONCE || atOnce(looksLikeOurs(text));
 }
 
 /** The first line of an error stands behind its server's name already. */
 function saidBelow(message: string, text: (given: string) => string): string {
   const [first = "", ...below] = message.split(LINES);
-  return below.some(looksLikeOurs) ? text(message) : first.length === message.length ? first : message;
+  return looksLikeOursAtOnce(below.join("\n")) ? text(message) : first.length === message.length ? first : message;
 }
 
 /** Members that are no text for a reader. */
@@ -114,13 +149,19 @@ const NO_TEXT: ReadonlySet<string> = new Set(["data", "blob", "mimeType", "uri",
 const WORDS = /\S\s+\S/;
 
 /** Every text of an answer, attributed where it looks like ours, and no member of ours in any `_meta`. */
-function mapped(answer: JsonObject, text: (given: string) => string): JsonObject {
-  const walked = (value: unknown, key: string): unknown => {
-    if (typeof value === "string")
-      return !NO_TEXT.has(key) && (key === "text" || WORDS.test(value)) ? text(value) : value;
+function* mapped(answer: JsonObject, by: (given: string) => string): Work<JsonObject> {
+  const walked = function* (value: unknown, key: string): Work<unknown> {
+    if (typeof value === "string") {
+      const isText = !NO_TEXT.has(key) && (key === "text" || WORDS.test(value));
+      return isText && (yield* looksLikeOurs(value)) ? by(value) : value;
+    }
     if (typeof value !== "object" || value === null || value instanceof ExactNumber) return value;
     const kept = Object.entries(value).filter(([name]) => key !== "_meta" || !OUR_META.test(name));
-    const now = kept.map(([name, member]) => [name, walked(member, Array.isArray(value) ? key : name)] as const);
+    const now: (readonly [string, unknown])[] = [];
+    for (const [name, member] of kept) {
+      yield 1;
+      now.push([name, yield* walked(member, Array.isArray(value) ? key : name)]);
+    }
     const same =
       now.length === Object.keys(value).length && now.every(([name, member]) => Reflect.get(value, name) === member);
     if (same) return value;
@@ -129,5 +170,5 @@ function mapped(answer: JsonObject, text: (given: string) => string): JsonObject
     const made = now.map(([name, member]) => [name, typeof member === "number" ? exact[name] : member] as const);
     return Array.isArray(value) ? made.map(([, member]) => member) : Object.fromEntries(made);
   };
-  return walked(answer, "") as JsonObject;
+  return (yield* walked(answer, "")) as JsonObject;
 }

@@ -69,6 +69,28 @@ describe("an answer that is long", () => {
     },
   );
 
+  it("of nothing but what is taken out is gone through in small steps, each counted", () => {
+    const removed = [
+      "Z\u200b",
+      "\u200b",
+      "\u{e0041}",
+      "\u001b[0m",
+      "\r",
+      "\r\n ",
+      "\u0007",
+      "a\u2028",
+      "\u001b]0;a\u0007",
+    ];
+    for (const unit of removed)
+      for (const hidden of ["strip", "show"] as const) {
+        const times = 50_000;
+        const { steps, all } = counted(cleaningResult(answer(unit.repeat(times)), { ...WHOLE, hidden }));
+        expect(Math.max(...steps), JSON.stringify(unit)).toBeLessThan(400_000);
+        // Each of them is work: what nobody counts is done while everybody waits.
+        expect(all, JSON.stringify(unit)).toBeGreaterThan(times * unit.length + 7 * (times - 2_048));
+      }
+  });
+
   it("passes whole when it is an honest one of 4 MB", () => {
     for (const line of ["The quick brown fox, and so on.\n", "12,3.4,foo bar,2020-01-01,ok\n"]) {
       const result = answer(filled(line, 4 * MEGABYTE));

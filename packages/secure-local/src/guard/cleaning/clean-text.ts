@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import type { Work } from "../../audit/encoded-secrets.js";
 import { atOnce, knowsSecrets, redactShapes, replacingKnown } from "../../audit/secret-shapes.js";
 import type { HiddenUnicode } from "../../policy/policy.js";
-import { replaceHidden } from "@secure-local/inspection/hidden-characters";
+import { replacingHidden } from "@secure-local/inspection/hidden-characters";
 
 /** What is done to a text. */
 interface CleanRules {
@@ -78,8 +78,8 @@ export function* cleaningText(text: string, rules: CleanRules, most: number = ru
   let cleaned = capBytes(known, most);
   if (NOT_PLAIN.test(cleaned)) {
     if (LONE_SURROGATE.test(cleaned)) cleaned = cleaned.replace(ALL_LONE_SURROGATES, "\uFFFD");
-    if (CONTROL.test(cleaned)) cleaned = stripTerminalSequences(cleaned);
-    cleaned = withoutHidden(cleaned, rules.hidden);
+    if (CONTROL.test(cleaned)) cleaned = yield* withoutTerminalSequences(cleaned);
+    cleaned = yield* withoutHidden(cleaned, rules.hidden);
   }
   yield Math.ceil(cleaned.length / QUICK);
   // Where nothing was taken away, nothing can have come together.
@@ -89,13 +89,26 @@ export function* cleaningText(text: string, rules: CleanRules, most: number = ru
   return redacted === cleaned ? cleaned : capBytes(redacted, most);
 }
 
-function withoutHidden(text: string, hidden: HiddenUnicode = "strip"): string {
-  if (hidden === "show") return replaceHidden(text, shown);
-  const cleaned = replaceHidden(text);
+function* withoutHidden(text: string, hidden: HiddenUnicode = "strip"): Work<string> {
+  const cleaned = yield* counted(replacingHidden(text, hidden === "show" ? shown : undefined));
+  if (hidden === "show") return cleaned;
   // Odd line breaks and blanks are no secret messages.
   if (hidden === "refuse" && cleaned !== text && cleaned !== text.replace(ODD_BREAKS, "\n").replace(ODD_BLANKS, " "))
     throw new HiddenTextError();
   return cleaned;
+}
+
+/** What a character that is removed, or a sequence, costs, as characters are counted that secrets are looked for in. */
+const A_REMOVAL = 8;
+/** So many between two stops. */
+const A_STEP = 2_048;
+
+function* counted(work: Generator<number, string, void>): Work<string> {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+    yield value * A_REMOVAL;
+  }
 }
 
 const ODD_BREAKS = /[\u2028\u2029]/g;
@@ -155,13 +168,18 @@ const STRING_END = /[\x07\n\x18\x1a\x1b\x80-\x9f]/g;
  * and NEL become `\n`. A string sequence (OSC, DCS, ...) without an end on its line loses only its opener, so that a stray
  * byte cannot swallow the text after it. Linear in the length of the text.
  */
-function stripTerminalSequences(text: string): string {
-  let out = "";
-  let position = 0;
-  for (;;) {
+function* withoutTerminalSequences(text: string): Work<string> {
+  const parts: string[] = [];
+  let [out, position] = ["", 0];
+  for (let count = 1; ; count += 1) {
+    if (count % A_STEP === 0) {
+      parts.push(out);
+      out = "";
+      yield A_STEP * A_REMOVAL;
+    }
     NEXT_CONTROL.lastIndex = position;
     const found = NEXT_CONTROL.exec(text);
-    if (found === null) return out + text.slice(position);
+    if (found === null) return parts.join("") + out + text.slice(position);
     const code = text.charCodeAt(found.index);
     out += text.slice(position, found.index);
     if (OTHER_LINE_BREAKS.has(code)) {
