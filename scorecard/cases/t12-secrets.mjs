@@ -7,6 +7,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { leakingPlugins } from "../support/leaking-plugins.mjs";
 import { inProcesses } from "../support/processes-asked.mjs";
+import { numberCases, spreadCases } from "../support/spread-secrets.mjs";
+import { BEFORE, FORMS, toolForms } from "../support/tool-dumps.mjs";
 import { around, HOLDERS, WRITTEN } from "../support/written-secrets.mjs";
 import { renewed } from "../support/renewed-secrets.mjs";
 import { listen } from "../support/sockets.mjs";
@@ -61,6 +63,27 @@ export const defences = [
     file: "secure-local/src/guard/cleaning/clean-result.ts",
     find: "const next = yield* withoutShared(texts);\n  if (next === undefined && lists",
     replace: "const next = undefined as (() => string) | undefined;\n  if (next === undefined && lists",
+  },
+  {
+    name: "values in pieces are taken out of all texts of a message",
+    steps: ["hidden"],
+    file: "secure-local/src/guard/cleaning/clean-result.ts",
+    find: "cleaned = yield* withoutFoundPieces(cleaned, pass);",
+    replace: "",
+  },
+  {
+    name: "numbers are read as digits",
+    steps: ["hidden"],
+    file: "secure-local/src/guard/cleaning/clean-result.ts",
+    find: "return holdsKnownDigits(digits ?? (value as number)) ? 0 : value;",
+    replace: "return value;",
+  },
+  {
+    name: "numbers of several bytes are read from their end as well",
+    steps: ["hidden"],
+    file: "secure-local/src/audit/byte-lists.ts",
+    find: "if (this.#sizes !== undefined) yield swapped(",
+    replace: "if (this.#sizes === null) yield swapped(",
   },
   {
     name: "definitions of servers are kept without secrets",
@@ -246,7 +269,37 @@ plugins: { folder: ${base}, load: [{ name: plug, secrets: [granted], filesystem:
   rmSync(base, { recursive: true });
 }
 
-const STEPS = { alignments, saidBack, renewed, files, broughtOut };
+/** Values in pieces, as numbers, and as programs show bytes. */
+async function hidden(report, parts) {
+  parts.watchNumbers();
+  const json = {
+    parse: (text) => parts.parseJson(text, parts.DEFAULT_LIMITS),
+    write: (value) => parts.exactJson(parts.exactly(value)),
+  };
+  for (const [index, value] of ["Zx9-QwErTy_4hJ2kLmN8pR3", "k7Vt2mQ9xLb4"].entries()) {
+    parts.rememberSecret(`hidden_${index}`, value);
+    report.kind("a secret in pieces at several places of one message", { found: "attack" });
+    for (const { name, run } of spreadCases(parts, value, `[secret hidden_${index}]`)) await report.attack(name, run);
+    report.kind("a secret as programs show bytes", { found: "attack" });
+    for (const [name, write] of [...Object.entries(FORMS), ...toolForms()])
+      for (const before of BEFORE)
+        await report.attack(`${name}, ${before.length} before`, () => {
+          const text = write(`${before}${value} and more`);
+          const got = parts.cleanText(text);
+          return text.includes(value) || got.includes(`[secret hidden_${index}]`) || got;
+        });
+  }
+  const digits = "4815162342108";
+  parts.rememberSecret("hidden_digits", digits);
+  report.kind("a secret of digits where JSON has numbers", { found: "attack" });
+  for (const { name, run } of numberCases({ ...parts, ...json }, digits)) await report.attack(name, run);
+  await report.benign("numbers that hold none", () => {
+    const text = `{"structuredContent":{"a":[0,-1.5,481516,1e21,12345678901234567890,true,null]},"content":[]}`;
+    return json.write(parts.cleanResult(json.parse(text))) === text;
+  });
+}
+
+const STEPS = { alignments, saidBack, hidden, renewed, files, broughtOut };
 
 export async function run(report, parts) {
   if (!parts.hasWall()) return report.demand("bubblewrap and python3 are there to be tried", false);

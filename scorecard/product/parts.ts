@@ -23,7 +23,8 @@ export { FileSystem } from "../../packages/secure-local/src/capabilities/files/f
 export { portableLookup } from "../../packages/secure-local/src/capabilities/files/portable-lookup.js";
 export { procLookup } from "../../packages/secure-local/src/capabilities/files/proc-lookup.js";
 export { policyEgress } from "../../packages/secure-local/src/capabilities/policy-egress.js";
-export { cleanResult, cleanValue } from "../../packages/secure-local/src/guard/cleaning/clean-result.js";
+export { RpcError } from "../../packages/mcp/src/jsonrpc/errors.js";
+export { cleanError, cleanResult, cleanValue } from "../../packages/secure-local/src/guard/cleaning/clean-result.js";
 export { cleanLine, cleanText } from "../../packages/secure-local/src/guard/cleaning/clean-text.js";
 export { RateLimits } from "../../packages/secure-local/src/guard/rate-limits.js";
 export { builtInPolicy } from "../../packages/secure-local/src/policy/load-policy.js";
