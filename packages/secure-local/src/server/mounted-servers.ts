@@ -70,6 +70,8 @@ async function loadParts() {
   return {
     Mounts,
     ...reviews,
+    comparedOffer: reviews.comparedOffer,
+    isMissing: reviews.isMissing,
     alikeOf,
     approvedOffer,
     canonicalJson: drift.canonicalJson,
