@@ -239,7 +239,7 @@ describe("each option", () => {
 });
 
 /** Options that may come several times. */
-const REPEATED = new Set(["--header", "--env", "--origin", "--ignore"]);
+const REPEATED = new Set(["--header", "--env", "--origin", "--public-host", "--ignore"]);
 
 describe("surroundings that are broken", () => {
   const file = (): string => at("plugin.mjs");
