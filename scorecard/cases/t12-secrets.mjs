@@ -7,9 +7,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { leakingPlugins } from "../support/leaking-plugins.mjs";
 import { inProcesses } from "../support/processes-asked.mjs";
-import { numberCases, spreadCases } from "../support/spread-secrets.mjs";
-import { BEFORE, FORMS, toolForms } from "../support/tool-dumps.mjs";
-import { around, HOLDERS, WRITTEN } from "../support/written-secrets.mjs";
+import { hidden } from "../support/tool-dumps.mjs";
+import { around, HOLDERS, readAll, WRITTEN } from "../support/written-secrets.mjs";
 import { renewed } from "../support/renewed-secrets.mjs";
 import { listen } from "../support/sockets.mjs";
 
@@ -79,13 +78,6 @@ export const defences = [
     replace: "return value;",
   },
   {
-    name: "numbers of several bytes are read from their end as well",
-    steps: ["hidden"],
-    file: "secure-local/src/audit/byte-lists.ts",
-    find: "if (this.#sizes !== undefined) yield swapped(",
-    replace: "if (this.#sizes === null) yield swapped(",
-  },
-  {
     name: "definitions of servers are kept without secrets",
     steps: ["saidBack"],
     file: "secure-local/src/server/server-items.ts",
@@ -114,16 +106,6 @@ export const defences = [
     replace: "",
   },
 ];
-
-/** All texts of an answer, and all bytes in it as text. */
-function readAll(answer) {
-  const text = JSON.stringify(answer);
-  const blobs = [...text.matchAll(/"(?:data|blob)":"([^"]*)"/g)].map(([, bytes]) =>
-    Buffer.from(bytes, "base64").toString(),
-  );
-  const texts = [...text.matchAll(/"text":"([^"]*)"/g)].map(([, found]) => found);
-  return [text, ...blobs, texts.join("")].join("\n");
-}
 
 /** A server says back what it was sent, where no text of its answer is the secret. */
 async function saidBack(report, { cleanResult, rememberSecret, serverItems }) {
@@ -267,36 +249,6 @@ plugins: { folder: ${base}, load: [{ name: plug, secrets: [granted], filesystem:
     await secure.stop();
   }
   rmSync(base, { recursive: true });
-}
-
-/** Values in pieces, as numbers, and as programs show bytes. */
-async function hidden(report, parts) {
-  parts.watchNumbers();
-  const json = {
-    parse: (text) => parts.parseJson(text, parts.DEFAULT_LIMITS),
-    write: (value) => parts.exactJson(parts.exactly(value)),
-  };
-  for (const [index, value] of ["Zx9-QwErTy_4hJ2kLmN8pR3", "k7Vt2mQ9xLb4"].entries()) {
-    parts.rememberSecret(`hidden_${index}`, value);
-    report.kind("a secret in pieces at several places of one message", { found: "attack" });
-    for (const { name, run } of spreadCases(parts, value, `[secret hidden_${index}]`)) await report.attack(name, run);
-    report.kind("a secret as programs show bytes", { found: "attack" });
-    for (const [name, write] of [...Object.entries(FORMS), ...toolForms()])
-      for (const before of BEFORE)
-        await report.attack(`${name}, ${before.length} before`, () => {
-          const text = write(`${before}${value} and more`);
-          const got = parts.cleanText(text);
-          return text.includes(value) || got.includes(`[secret hidden_${index}]`) || got;
-        });
-  }
-  const digits = "4815162342108";
-  parts.rememberSecret("hidden_digits", digits);
-  report.kind("a secret of digits where JSON has numbers", { found: "attack" });
-  for (const { name, run } of numberCases({ ...parts, ...json }, digits)) await report.attack(name, run);
-  await report.benign("numbers that hold none", () => {
-    const text = `{"structuredContent":{"a":[0,-1.5,481516,1e21,12345678901234567890,true,null]},"content":[]}`;
-    return json.write(parts.cleanResult(json.parse(text))) === text;
-  });
 }
 
 const STEPS = { alignments, saidBack, hidden, renewed, files, broughtOut };

@@ -1,5 +1,6 @@
 // How programs that show bytes write a value: their real output, where this machine has them, and forms of languages and manuals.
 import { execFileSync } from "node:child_process";
+import { numberCases, spreadCases } from "./spread-secrets.mjs";
 
 const bytesOf = (text) => [...Buffer.from(text)];
 const each =
@@ -88,3 +89,33 @@ export function* toolForms() {
 
 /** Text before the value moves it to each place of a word and of a line. */
 export const BEFORE = ["", "a", "abc", "x".repeat(7), "y".repeat(13)];
+
+/** Values in pieces, as numbers, and as programs show bytes. */
+export async function hidden(report, parts) {
+  parts.watchNumbers();
+  const json = {
+    parse: (text) => parts.parseJson(text, parts.DEFAULT_LIMITS),
+    write: (value) => parts.exactJson(parts.exactly(value)),
+  };
+  for (const [index, value] of ["Zx9-QwErTy_4hJ2kLmN8pR3", "k7Vt2mQ9xLb4"].entries()) {
+    parts.rememberSecret(`hidden_${index}`, value);
+    report.kind("a secret in pieces at several places of one message", { found: "attack" });
+    for (const { name, run } of spreadCases(parts, value, `[secret hidden_${index}]`)) await report.attack(name, run);
+    report.kind("a secret as programs show bytes", { found: "attack" });
+    for (const [name, write] of [...Object.entries(FORMS), ...toolForms()])
+      for (const before of BEFORE)
+        await report.attack(`${name}, ${before.length} before`, () => {
+          const text = write(`${before}${value} and more`);
+          const got = parts.cleanText(text);
+          return text.includes(value) || got.includes(`[secret hidden_${index}]`) || got;
+        });
+  }
+  const digits = "4815162342108";
+  parts.rememberSecret("hidden_digits", digits);
+  report.kind("a secret of digits where JSON has numbers", { found: "attack" });
+  for (const { name, run } of numberCases({ ...parts, ...json }, digits)) await report.attack(name, run);
+  await report.benign("numbers that hold none", () => {
+    const text = `{"structuredContent":{"a":[0,-1.5,481516,1e21,12345678901234567890,true,null]},"content":[]}`;
+    return json.write(parts.cleanResult(json.parse(text))) === text;
+  });
+}

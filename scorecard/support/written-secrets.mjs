@@ -39,3 +39,13 @@ export const HOLDERS = {
   }),
   "a resource": (blob, mimeType) => ({ contents: [{ uri: "x:y", blob, mimeType }] }),
 };
+
+/** All texts of an answer, and all bytes in it as text. */
+export function readAll(answer) {
+  const text = JSON.stringify(answer);
+  const blobs = [...text.matchAll(/"(?:data|blob)":"([^"]*)"/g)].map(([, bytes]) =>
+    Buffer.from(bytes, "base64").toString(),
+  );
+  const texts = [...text.matchAll(/"text":"([^"]*)"/g)].map(([, found]) => found);
+  return [text, ...blobs, texts.join("")].join("\n");
+}
