@@ -27,7 +27,8 @@ import {
   tiredPeople,
 } from "../support/approval-fatigue.mjs";
 
-export const goal = { id: "T16", title: "Approval integrity", atLeast: 380 };
+/** A program that is exchanged is read anew first, and a plugin started: that is no part of a refusal. */
+export const goal = { id: "T16", title: "Approval integrity", atLeast: 640, refusalMs: 2_000 };
 
 export const defences = [
   {
