@@ -39,6 +39,8 @@ export interface CallRow {
   readonly line?: number | undefined;
   /** Whether a person was asked. */
   readonly asked: boolean;
+  /** Nobody was asked, since an earlier answer was remembered: that of this question; empty where its name is not on record. */
+  readonly remembered?: string | undefined;
   /** Which audit log it is in, so which process it belongs to. */
   readonly log: number;
 }
@@ -54,7 +56,7 @@ export interface CallDetail {
   /** What it was answered with; empty where the policy does not have results recorded (`audit.results`). */
   readonly result: string;
   /** What happened when, from the first record on. `took` is known for what has an end. */
-  readonly steps: readonly { readonly label: string; readonly ms: number; readonly took?: number | undefined }[];
+  readonly steps: readonly CallPart[];
   /** Each hop of the request: the client's to us, and ours to the server behind it where the call took that way. */
   readonly hops: readonly Hop[];
   /** The line of the policy as it is now that says what decided, and its text; absent where none does any more. */
@@ -62,6 +64,17 @@ export interface CallDetail {
   readonly policyLine?: string | undefined;
   /** What differs from the last call of this tool that a person approved; absent when there is none. */
   readonly difference?: readonly DifferentArgument[] | undefined;
+}
+
+/** What happened to a call at a time, in milliseconds since its begin. */
+export interface CallPart {
+  readonly label: string;
+  readonly ms: number;
+  readonly took?: number | undefined;
+  /** The remembered answer that allowed it: when it was given, where, and to which call; absent where that is not on record. */
+  readonly answer?:
+    | { readonly at?: number | undefined; readonly by: string; readonly n?: number | undefined }
+    | undefined;
 }
 
 /** One hop of a request; empty where the log does not say. */
@@ -116,6 +129,31 @@ export interface SettledCall {
 
 export type Answer = "approve" | "remember" | "deny";
 
+/** An answer that lets the same call pass without another question. */
+export interface RememberedAnswer {
+  /** The question that was answered. */
+  readonly id: string;
+  readonly tool: string;
+  /** The arguments, as they were shown; cut where they are long. */
+  readonly about: string;
+  readonly client: string;
+  readonly principal: string;
+  /** The plugin that asked; empty where it was the client. */
+  readonly actor: string;
+  readonly profile: string;
+  readonly by: "client" | "terminal" | "console";
+  /** Milliseconds since 1970 when it was given, and when it ends; absent: with its session. */
+  readonly at: number;
+  readonly until?: number | undefined;
+  /** Calls that it has let pass, and when the last one was, in milliseconds since 1970. */
+  readonly used: number;
+  readonly lastUsed?: number | undefined;
+  /** It was given under another policy than the one in force, and counts for nothing while that is. */
+  readonly isVoid: boolean;
+  /** The row of the call that was asked about; absent where the console does not have it. */
+  readonly n?: number | undefined;
+}
+
 /** A process of `mcp-secure-local` that serves now, or did and vanished. */
 export interface RunningServer {
   readonly pid: number;
@@ -124,7 +162,8 @@ export interface RunningServer {
   readonly url?: string | undefined;
   /** Milliseconds since 1970. */
   readonly since: number;
-  readonly policy: { readonly file?: string | undefined; readonly hash: string };
+  /** `profile`: the one that it serves alone; empty where it serves the whole policy, absent from what an older version says. */
+  readonly policy: { readonly file?: string | undefined; readonly hash: string; readonly profile?: string };
   readonly auditFile: string;
   /** The number of that log in `CallRow.log`; absent while the console has not found it. */
   readonly log?: number | undefined;
@@ -146,6 +185,8 @@ export interface RunningClient {
   /** Who the token says it is; empty where there is no token. */
   readonly principal: string;
   readonly revision: string;
+  /** The profile of the policy that it is served by; empty: the whole one. Absent from what an older version says. */
+  readonly profile?: string;
   /** Milliseconds since 1970 of its first request and of the last one. */
   readonly since: number;
   readonly last: number;
@@ -336,6 +377,8 @@ export interface CallFilter {
   readonly outcome?: Outcome | "refused" | "failed" | undefined;
   /** Those a person was asked about. */
   readonly asked?: boolean | undefined;
+  /** Those that the remembered answer to this question let pass. */
+  readonly remembered?: string | undefined;
   readonly rule?: string | undefined;
   readonly line?: number | undefined;
   readonly log?: number | undefined;

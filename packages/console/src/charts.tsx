@@ -1,8 +1,9 @@
 // The pictures: bars and times over a time, the steps of a call, the chain of a log, and what a policy reaches. Plain SVG, with the numbers as text beside.
 import type { JSX } from "preact";
 import { useSignal } from "@preact/signals";
-import type { Bucket, Lane, Verification } from "./api.js";
-import { Brief, clock, dayAndClock, duration, visible } from "./parts.js";
+import type { Bucket, CallPart, Lane, Verification } from "./api.js";
+import { Brief, clock, dayAndClock, duration, Moment, visible } from "./parts.js";
+import { go } from "./router.js";
 
 /** Parts of a picture that the keyboard goes through: Tab leads to one of them, the arrow keys from there, Enter chooses. */
 function useRoving(
@@ -289,7 +290,7 @@ export function Chain({ of }: { readonly of: Verification }): JSX.Element {
 }
 
 interface StepsProps {
-  readonly of: readonly { readonly label: string; readonly ms: number; readonly took?: number | undefined }[];
+  readonly of: readonly CallPart[];
 }
 
 /** What happened when, each step with its place in the whole time of the call. */
@@ -297,9 +298,12 @@ export function Steps({ of }: StepsProps): JSX.Element {
   const whole = Math.max(1, ...of.map(({ ms, took = 0 }) => ms + took));
   return (
     <ol class="steps">
-      {of.map(({ label, ms, took }, index) => (
+      {of.map(({ label, ms, took, answer }, index) => (
         <li key={index}>
-          <span>{visible(label)}</span>
+          <span>
+            {visible(label)}
+            {answer !== undefined && <ByAnswer of={answer} />}
+          </span>
           <span class="ms">
             {ms === 0 ? "at the start" : `after ${duration(ms)}`}
             {took !== undefined && `, took ${duration(took)}`}
@@ -317,5 +321,28 @@ export function Steps({ of }: StepsProps): JSX.Element {
         </li>
       ))}
     </ol>
+  );
+}
+
+/** Nobody was asked: whose answer to which call it was. */
+function ByAnswer({ of: { at, by, n } }: { readonly of: NonNullable<CallPart["answer"]> }): JSX.Element {
+  const whose = by === "client" ? "the answer that its client gave" : "your answer";
+  return (
+    <>
+      {` by ${by === "" ? "an earlier answer" : whose}`}
+      {at !== undefined && (
+        <>
+          {" of "}
+          {n === undefined ? (
+            <Moment at={at} />
+          ) : (
+            <button type="button" class="link" onClick={() => go("calls", { n })}>
+              <Moment at={at} />
+            </button>
+          )}
+        </>
+      )}
+      , which was remembered: nobody was asked
+    </>
   );
 }

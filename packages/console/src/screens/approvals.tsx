@@ -1,10 +1,12 @@
-// Approvals: each call that waits, whole, with what differs from the last approved one, and its answers; below, those that were answered.
+// Approvals: each call that waits, whole, with what differs from the last approved one, and its answers; below, what is remembered, and
+// those that were answered.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
 import type { CallRow } from "../api.js";
 import { settled } from "../live.js";
 import { Empty, Fault } from "../parts.js";
+import { Remembered } from "../remembered.js";
 import { CallsTable } from "../calls-table.js";
 import { Questions } from "../questions.js";
 import { get } from "../request.js";
@@ -39,6 +41,7 @@ export function Approvals(): JSX.Element {
           }
         />
       </section>
+      <Remembered />
       <Fault error={fault.value} />
       {asked.value.length > 0 && (
         <section aria-labelledby="approvals-past">

@@ -29,7 +29,7 @@ const OUTCOME_WORDS: Readonly<Record<string, string>> = {
 };
 /** What an address of this screen may have. */
 export const NAMES: readonly string[] = [
-  ...["text", "name", "client", "outcome", "asked", "rule", "line", "log", "last", "since", "until"],
+  ...["text", "name", "client", "outcome", "asked", "remembered", "rule", "line", "log", "last", "since", "until"],
   ...["slower", "under", "outside", "order"],
 ];
 const BETWEEN = "between";
@@ -250,6 +250,7 @@ export function Chosen({ query }: { readonly query: Query }): JSX.Element | null
     query["line"] === undefined ? "" : `line ${query["line"]} of the policy`,
     query["log"] === undefined ? "" : "one server",
     query["asked"] === undefined ? "" : "calls that you were asked about",
+    query["remembered"] === undefined ? "" : "calls that one remembered answer let pass",
   ].filter((word) => word !== "");
   return words.length === 0 ? null : (
     <p class="chosen-filters">

@@ -25,6 +25,7 @@ type AuditKind =
   | "approval.asked"
   | "approval.given"
   | "approval.denied"
+  | "approval.taken_back"
   | "sandbox.begun"
   | "sandbox.refused"
   | "sandbox.ended"

@@ -1,10 +1,13 @@
-// `mcp-secure-local approve`: shows the calls that wait for a person's consent, one at a time, and takes the answers.
+// `mcp-secure-local approve`: shows the calls that wait for a person's consent, one at a time, and takes the answers; shows those that are
+// remembered, and takes them back.
 import { ApprovalsInbox, type PendingQuestion } from "../control/approvals-inbox.js";
+import { rememberedAnswers, takeBackAnswers } from "../control/control-client.js";
 import type { SettledQuestion } from "../control/control-messages.js";
-import { cleanText } from "../guard/cleaning/clean-text.js";
+import { localTime } from "./audit-calls.js";
+import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { controlFolder } from "./settings.js";
-import { complain, ExitCode, print, styled } from "./terminal.js";
+import { complain, ExitCode, print, styled, tell } from "./terminal.js";
 
 /** Milliseconds between two looks for servers that ask: a person does not notice, a machine neither. */
 const LOOK_MS = 500;
@@ -18,7 +21,12 @@ export type AskLine = (prompt: string, signal: AbortSignal) => Promise<string>;
 
 /** Resolves when the person leaves. @throws UsageError where there is no person */
 export async function approveCommand(line: CommandLine): Promise<number> {
-  if (line.words.length > 0) throw new UsageError(`approve takes nothing, not "${line.words[0]}"; leave it out`);
+  const [action, id, more] = line.words;
+  if (action === "remembered" && id === undefined) return showRemembered(line);
+  if (action === "take-back" && id !== undefined && more === undefined) return takeBack(line, id);
+  if (action === "take-back") throw new UsageError("approve take-back needs one ID, or all: see approve remembered");
+  if (action !== undefined)
+    throw new UsageError(`approve takes remembered, take-back ID or nothing, not "${action}"; leave it out`);
   if (!process.stdin.isTTY || !process.stdout.isTTY)
     throw new UsageError("approve is answered by a person: run it in a terminal, without pipes");
   const { createInterface } = await import("node:readline/promises");
@@ -34,6 +42,47 @@ export async function approveCommand(line: CommandLine): Promise<number> {
   inbox.close();
   lines.close();
   return ExitCode.Ok;
+}
+
+async function showRemembered(line: CommandLine): Promise<number> {
+  const all = await rememberedAnswers(controlFolder());
+  const words = all.map(({ id, tool, about, client, actor, principal, at, by, until, used, isVoid }) => {
+    const who = [actor, client, principal].filter((each) => each !== "").join(", ") || "its client";
+    const ends = until === undefined ? "its session ends" : localTime(until);
+    const counts = isVoid ? "; the policy has changed since, so it lets nothing pass" : "";
+    return [
+      `${styled("bold", id.slice(0, ID_SHOWN))}  ${cleanLine(tool)}, for ${cleanLine(who)}, until ${ends}`,
+      cleanText(about),
+      styled(
+        "dim",
+        `  answered ${localTime(at)} (${by}); has let ${used} ${used === 1 ? "call" : "calls"} pass${counts}`,
+      ),
+    ].join("\n");
+  });
+  tell(line, { remembered: all }, words.length === 0 ? "No answer is remembered." : words.join("\n\n"));
+  return ExitCode.Ok;
+}
+
+/** Characters of a name that are shown, and at least those that have to be given. */
+const ID_SHOWN = 8;
+
+/** @throws UsageError where nothing is remembered under that name, or more than one thing */
+async function takeBack(line: CommandLine, id: string): Promise<number> {
+  const folder = controlFolder();
+  const named = (await rememberedAnswers(folder)).filter((each) => id === "all" || each.id.startsWith(id));
+  const [first] = named;
+  if (first === undefined && id !== "all")
+    throw new UsageError(`no answer "${id}" is remembered; see mcp-secure-local approve remembered`);
+  if (named.length > 1 && id !== "all") throw new UsageError(`more than one ID begins with "${id}"; give more of it`);
+  const taken =
+    first === undefined ? [] : await takeBackAnswers(folder, id === "all" ? undefined : first.id, "terminal");
+  const isAll = taken.length >= named.length;
+  const said =
+    taken.length === 1
+      ? "Taken back: the next such call asks again."
+      : `Taken back: ${taken.length}. Such calls ask again.`;
+  tell(line, { takenBack: taken }, isAll ? said : `${said} Not all could be: see approve remembered.`);
+  return isAll ? ExitCode.Ok : ExitCode.Failed;
 }
 
 async function answerAll(inbox: ApprovalsInbox, ask: AskLine): Promise<void> {

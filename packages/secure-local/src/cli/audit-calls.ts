@@ -1,5 +1,5 @@
 // Makes one line of all the records of a call: who asked for what, what was decided by which rule, and how it ended.
-import { CallJoiner, callerOf, type LogRecord, objectOf, ruleOf, textOf } from "../audit/call-records.js";
+import { CallJoiner, callerOf, type LogRecord, membersOf, objectOf, ruleOf, textOf } from "../audit/call-records.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { isDenied, kindsOf, type LogLine, POLICY_NAME, RECORD_KINDS } from "./audit-lines.js";
 import { fitted, outputWidth, styled } from "./terminal.js";
@@ -75,8 +75,10 @@ export class EntryJoiner {
   }
 }
 
-function asked({ detail: _, ...kept }: LogRecord, { kind }: LogRecord): LogRecord {
-  return { ...kept, approval: textOf(kind).slice("approval.".length) };
+function asked({ detail: _, ...kept }: LogRecord, { kind, detail }: LogRecord): LogRecord {
+  // Nobody was asked where an earlier answer was remembered.
+  const isRemembered = membersOf(detail)["remembered"] === true;
+  return { ...kept, approval: isRemembered ? "remembered" : textOf(kind).slice("approval.".length) };
 }
 
 function ended(begun: LogRecord, record: LogRecord): LogRecord {
@@ -86,7 +88,9 @@ function ended(begun: LogRecord, record: LogRecord): LogRecord {
 
 /** How it ended, in one word: `ok`, `denied`, `error`, …; `unfinished` for a call whose end is not on record. */
 export function outcomeOf({ kind, outcome, decision, approval }: LogRecord): string {
-  if (typeof outcome === "string") return outcome === "ok" && approval === "given" ? "approved" : outcome;
+  if (outcome === "ok" && (approval === "given" || approval === "remembered"))
+    return approval === "given" ? "approved" : approval;
+  if (typeof outcome === "string") return outcome;
   if (kind === "call") return "unfinished";
   const { allowed } = (decision ?? {}) as { readonly allowed?: unknown };
   return allowed === undefined ? "" : allowed === true ? "allowed" : "denied";

@@ -145,7 +145,7 @@ function verdictOf(record: LogRecord): Verdict | undefined {
   if (kind !== "call" && kind !== "denied" && kind !== "call.result" && kind !== "sandbox.refused") return undefined;
   if (isDenied(record) || kind === "denied") return "denied";
   const outcome = outcomeOf(record);
-  return ["ok", "approved", "allowed", "input_required", ""].includes(outcome) ? "ok" : "failed";
+  return ["ok", "approved", "remembered", "allowed", "input_required", ""].includes(outcome) ? "ok" : "failed";
 }
 
 function keep(rows: Row[], row: Row): void {

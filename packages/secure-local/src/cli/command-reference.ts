@@ -124,8 +124,10 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
   },
   {
     name: "approve",
-    usage: "",
+    usage: "[remembered | take-back ID]",
     about: "Show the calls that wait for your approval, and take your answers",
+    details:
+      "remembered: the answers that let calls pass for a time. take-back ID, or take-back all: such calls ask again.",
     examples: [["approve", "leave it open in a terminal while your client works"]],
   },
   {

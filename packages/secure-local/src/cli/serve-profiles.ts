@@ -74,8 +74,7 @@ export class ProfileServers implements FollowsPolicy {
 
   /** Ends what somebody began at any of them who may not call any more, and says how much there was. */
   async endWorkOf(principal: string): Promise<{ readonly tasks: number; readonly questions: number }> {
-    const all = [this.#whole, ...this.#profiles.values()];
-    const ended = await Promise.all(all.map((secure) => secure.endWorkOf(principal)));
+    const ended = await Promise.all(this.#all.map((secure) => secure.endWorkOf(principal)));
     return {
       tasks: ended.reduce((sum, { tasks }) => sum + tasks, 0),
       questions: ended.reduce((sum, { questions }) => sum + questions, 0),
@@ -84,13 +83,30 @@ export class ProfileServers implements FollowsPolicy {
 
   /** As a `SecureServer` has them, of the whole policy and of every profile: whoever names a server means it wherever it runs. */
   async restartServer(name: string): Promise<boolean> {
-    const all = [this.#whole, ...this.#profiles.values()];
-    return (await Promise.all(all.map((secure) => secure.restartServer(name)))).some(Boolean);
+    return (await Promise.all(this.#all.map((secure) => secure.restartServer(name)))).some(Boolean);
   }
 
   async stopServer(name: string): Promise<boolean> {
-    const all = [this.#whole, ...this.#profiles.values()];
-    return (await Promise.all(all.map((secure) => secure.stopServer(name)))).some(Boolean);
+    return (await Promise.all(this.#all.map((secure) => secure.stopServer(name)))).some(Boolean);
+  }
+
+  /** Of the whole policy and of every profile. */
+  clients(): ReturnType<SecureServer["clients"]> {
+    return this.#all.flatMap((secure) => secure.clients()).sort((a, b) => b.last - a.last);
+  }
+
+  /** Each of a profile is remembered by that one's server. */
+  get consents(): SecureServer["consents"] {
+    const of = async <T>(each: (consents: SecureServer["consents"]) => Promise<T[]>): Promise<T[]> =>
+      (await Promise.all(this.#all.map(({ consents }) => each(consents)))).flat();
+    return {
+      remembered: () => of((consents) => consents.remembered()),
+      takeBack: (id, by) => of((consents) => consents.takeBack(id, by)),
+    };
+  }
+
+  get #all(): readonly SecureServer[] {
+    return [this.#whole, ...this.#profiles.values()];
   }
 
   /** Resolves when every process that was started for a profile is gone. */

@@ -38,11 +38,22 @@ export class SharedMemory implements CallerMemory {
   async find(kind: string, name: string): Promise<string | undefined> {
     return this.#stores.records.get(`${kind} ${bucketOf(name)}`, name);
   }
+
+  async list(kind: string): Promise<ReadonlyMap<string, string>> {
+    const groups = Array.from({ length: BUCKETS }, (_, at) => this.#stores.records.list(`${kind} ${at}`));
+    return new Map((await Promise.all(groups)).flatMap((group) => [...group]));
+  }
+
+  async drop(kind: string, name: string): Promise<void> {
+    await this.#stores.records.delete(`${kind} ${bucketOf(name)}`, name);
+  }
 }
 
 /** A group holds so many records only: many callers are many groups. */
+const BUCKETS = 256;
+
 function bucketOf(name: string): string {
   let sum = 0;
-  for (let at = 0; at < name.length; at++) sum = (sum * 31 + name.charCodeAt(at)) % 256;
+  for (let at = 0; at < name.length; at++) sum = (sum * 31 + name.charCodeAt(at)) % BUCKETS;
   return String(sum);
 }

@@ -16,6 +16,8 @@ export interface CallSources {
   readonly policyLine: string | undefined;
   /** The first record of the last call of the same name that a person agreed to; absent where nobody was asked, or ever agreed. */
   readonly approvedBefore: string | undefined;
+  /** The number of the call that a question was about; undefined where the console does not have it. */
+  readonly callOf: (question: string) => number | undefined;
 }
 
 const STEPS: Readonly<Record<string, string>> = {
@@ -30,7 +32,8 @@ const STEPS: Readonly<Record<string, string>> = {
 /** Milliseconds from which on the time before a call was sent on is a step of its own. */
 const READY_MS = 20;
 
-export function callDetail({ row, file, texts, lineNow, policyLine, approvedBefore }: CallSources): CallDetail {
+export function callDetail(sources: CallSources): CallDetail {
+  const { row, file, texts, lineNow, policyLine, approvedBefore, callOf } = sources;
   const records = texts.map((text) => recordOf(text) ?? {});
   const args = membersOf(records[0])["arguments"];
   const before = approvedBefore === undefined ? undefined : recordOf(approvedBefore);
@@ -40,7 +43,7 @@ export function callDetail({ row, file, texts, lineNow, policyLine, approvedBefo
     records: texts.map(escapeUnseen),
     reason: reasonOf(row, records, lineNow),
     result: resultOf(records),
-    steps: stepsOf(row, records),
+    steps: stepsOf(row, records, callOf),
     hops: hopsOf(row, records),
     lineNow,
     policyLine,
@@ -93,14 +96,22 @@ function unnamed({ method, name, object }: CallRow, records: readonly LogRecord[
 }
 
 /** In the order of time, the hop to a server behind us among them. */
-function stepsOf({ server }: CallRow, records: readonly LogRecord[]): CallDetail["steps"] {
+function stepsOf(
+  { server }: CallRow,
+  records: readonly LogRecord[],
+  callOf: CallSources["callOf"],
+): CallDetail["steps"] {
   const first = timeOf(records[0]);
   const last = records.at(-1);
   const steps = records.map((record, index) => {
     const next = records[index + 1];
     const label = STEPS[textOf(record["kind"])] ?? textOf(record["kind"]);
     const took = next === undefined ? undefined : timeOf(next) - timeOf(record);
-    return { label, ms: timeOf(record) - first, ...(record["kind"] === "approval.asked" ? { took } : {}) };
+    const step = { label, ms: timeOf(record) - first, ...(record["kind"] === "approval.asked" ? { took } : {}) };
+    const { remembered, answer, answered, by } = membersOf(record["detail"]);
+    if (remembered !== true) return step;
+    const at = typeof answered === "string" ? { at: Date.parse(answered) } : {};
+    return { ...step, label: "allowed", answer: { ...at, by: textOf(by), n: callOf(textOf(answer)) } };
   });
   const { sent, ms } = membersOf(last?.["upstream"]);
   if (sent === undefined) return steps;

@@ -112,10 +112,11 @@ export function isInTime({ at }: CallRow, { since, until }: WantedCalls): boolea
 }
 
 function fits(row: CallRow, filter: WantedCalls, policy: string): boolean {
-  const { name, client, outcome, asked, rule, line, log, slower } = filter;
+  const { name, client, outcome, asked, remembered, rule, line, log, slower } = filter;
   if (!isInTime(row, filter)) return false;
   if (outcome !== undefined && !isOf(row.outcome, outcome)) return false;
   if (asked === true && !row.asked) return false;
+  if (remembered !== undefined && row.remembered !== remembered) return false;
   if (line !== undefined && line.lineOf(row, policy) !== line.number) return false;
   if (log !== undefined && row.log !== log) return false;
   if (name !== undefined && row.name !== name) return false;

@@ -93,7 +93,11 @@ export class CallIndex {
     const { call: entry, step } = joined;
     if (step === "begun") return;
     if (step === "ended") return this.#end(entry, record, place);
-    const question = textOf(membersOf(record["detail"])["question"]);
+    const { question: named, remembered, answer } = membersOf(record["detail"]);
+    const question = textOf(named);
+    // Nobody was asked: the answer to an earlier call counts for this one.
+    if (remembered === true)
+      return this.#change(entry, { outcome: "running", remembered: textOf(answer), ...ruleOf(record) }, place);
     entry.approved ||= step === "agreed";
     if (step === "asked") this.#askedAbout(entry, question);
     const outcome = ({ asked: "waiting", agreed: "running", refused: "denied" } as const)[step];

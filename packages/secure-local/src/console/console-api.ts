@@ -123,6 +123,8 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
       return { json: state.calls.totals(wanted, { from, to, parts: PARTS, lanes: query.has("lanes") }) };
     },
     "POST /api/answer": async ({ body }) => ({ json: await answer(state, body) }),
+    "GET /api/remembered": async () => ({ json: await state.remembered() }),
+    "POST /api/take-back": async ({ body }) => ({ json: await takeBack(state, body["id"]) }),
     ...logRoutes(state, commands),
     ...policyRoutes(state, commands),
     ...serverRoutes(state, commands),
@@ -381,7 +383,8 @@ async function detailOf(state: ConsoleState, commands: ConsoleCommands, n: numbe
   const policyLine = lineNow === undefined ? undefined : (await commands.policy()).text.split("\n")[lineNow - 1];
   const approved = row.asked ? state.calls.lastApproved(row) : undefined;
   const approvedBefore = approved === undefined ? undefined : (await state.records(approved))?.texts[0];
-  return callDetail({ ...found, lineNow, policyLine, approvedBefore });
+  const callOf = (question: string): number | undefined => state.calls.callOf(question);
+  return callDetail({ ...found, lineNow, policyLine, approvedBefore, callOf });
 }
 
 /** @returns what became of the call. @throws ConsoleFault when the answer could not count */
@@ -404,6 +407,17 @@ async function answer(
     throw new ConsoleFault(504, "The server has not said that it heard the answer.", "Look at the call in a moment.");
   if (!settled.counted) throw overFault(`Before your answer came, it ${becameText(settled)}.`);
   return { answered: given };
+}
+
+/** @throws ConsoleFault where there was none to take back */
+async function takeBack(state: ConsoleState, id: unknown): Promise<{ readonly taken: number }> {
+  const taken = await state.takeBack(typeof id === "string" ? id : undefined);
+  if (taken > 0) return { taken };
+  throw new ConsoleFault(
+    409,
+    "No server of yours has taken it back: its time was over, or the server could not reach those that it shares with.",
+    "Look whether it is still in the list.",
+  );
 }
 
 function overFault(became: string): ConsoleFault {
@@ -480,6 +494,7 @@ function filterOf(query: URLSearchParams): CallFilter {
     rule: text("rule"),
     outcome: text("outcome") as CallFilter["outcome"],
     asked: query.has("asked") || undefined,
+    remembered: text("remembered"),
     line: numberIn(query, "line"),
     log: numberIn(query, "log"),
     since: numberIn(query, "since"),

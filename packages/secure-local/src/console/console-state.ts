@@ -4,6 +4,7 @@ import { existingLogs } from "../audit/log-lock.js";
 import type {
   CallRow,
   LogState,
+  RememberedAnswer,
   RunningServer,
   SettledCall,
   VerifiedLogs,
@@ -11,7 +12,7 @@ import type {
   WaitingCall,
 } from "@secure-local/console/api";
 import type { ApprovalsInbox, PendingQuestion } from "../control/approvals-inbox.js";
-import { controlServer, runningServers } from "../control/control-client.js";
+import { controlServer, rememberedAnswers, runningServers, takeBackAnswers } from "../control/control-client.js";
 import { digestOfText, SERVER_GONE } from "../control/control-messages.js";
 import type { LogRecord } from "../audit/call-records.js";
 import { CallIndex, type RecordPlace } from "./call-index.js";
@@ -171,6 +172,17 @@ export class ConsoleState {
     const { done } = await controlServer(this.#options.controlFolder, asked);
     await this.lookAtServers();
     return done;
+  }
+
+  /** The answers that are remembered, each with the call that it was given to, where the console has that. */
+  async remembered(): Promise<RememberedAnswer[]> {
+    const all = await rememberedAnswers(this.#options.controlFolder);
+    return all.map((each) => ({ ...each, n: this.calls.callOf(each.id) }));
+  }
+
+  /** Takes back one of them, or all. @returns how many were */
+  async takeBack(id: string | undefined): Promise<number> {
+    return (await takeBackAnswers(this.#options.controlFolder, id, "console")).length;
   }
 
   /** Resolves at the next change of anything, or when `signal` is aborted. */

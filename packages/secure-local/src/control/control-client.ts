@@ -2,9 +2,9 @@
 import * as fs from "node:fs";
 import { connect } from "node:net";
 import { join, resolve } from "node:path";
-import type { RunningServer } from "@secure-local/console/api";
+import type { RememberedAnswer, RunningServer } from "@secure-local/console/api";
 import { recordOf } from "../audit/call-records.js";
-import { controlLine, type ControlAnswers, type ControlRequest } from "./control-messages.js";
+import { type AnswerPlace, controlLine, type ControlAnswers, type ControlRequest } from "./control-messages.js";
 
 /** The end of a socket's name. */
 export const SOCKET_SUFFIX: string = ".run";
@@ -45,6 +45,33 @@ export async function controlServer(
   });
   const all = await Promise.all(each);
   return { done: all.flatMap(({ done = [] }) => done), unanswered: all.flatMap(({ unanswered = [] }) => unanswered) };
+}
+
+/** The answers that servers of this person remember, each once, those that were given last first. */
+export async function rememberedAnswers(folder: string): Promise<RememberedAnswer[]> {
+  const paths = socketsIn(folder).map((name) => join(folder, name));
+  const all = await Promise.all(paths.map((path) => asked(path, { ask: "remembered" })));
+  const found = new Map<string, RememberedAnswer>();
+  for (const answer of all.flatMap((each) => (Array.isArray(each) ? (each as RememberedAnswer[]) : []))) {
+    // Those that share what they remember say the same, and each counts its own calls.
+    const { used = 0, lastUsed = 0 } = found.get(answer.id) ?? {};
+    const last = Math.max(lastUsed, answer.lastUsed ?? 0);
+    found.set(answer.id, { ...answer, used: used + answer.used, ...(last > 0 ? { lastUsed: last } : {}) });
+  }
+  return [...found.values()].sort((a, b) => b.at - a.at);
+}
+
+/**
+ * Takes back one of them wherever it is remembered, or all: one server after the other, so that one that several share is taken back
+ * and recorded once.
+ *
+ * @returns the names of those that were taken back
+ */
+export async function takeBackAnswers(folder: string, id: string | undefined, by: AnswerPlace): Promise<string[]> {
+  const taken = new Set<string>();
+  for (const name of socketsIn(folder))
+    for (const each of (await asked(join(folder, name), { ask: "take back", id, by })) ?? []) taken.add(each);
+  return [...taken];
 }
 
 /** The names of control sockets, of at most 64 servers. */

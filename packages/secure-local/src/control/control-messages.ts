@@ -1,6 +1,6 @@
 // The words at the control socket of a running server: JSON lines, each read as if anybody had written it.
 import { createHash } from "node:crypto";
-import type { RunningServer } from "@secure-local/console/api";
+import type { RememberedAnswer, RunningServer } from "@secure-local/console/api";
 import { recordOf } from "../audit/call-records.js";
 
 /** What may be asked. All but `questions` and `answer` are answered by one line, which ends the connection. */
@@ -8,6 +8,10 @@ export type ControlRequest =
   | { readonly ask: "state" }
   | { readonly ask: "restart"; readonly server: string }
   | { readonly ask: "stop"; readonly server: string }
+  /** The answers that are remembered. */
+  | { readonly ask: "remembered" }
+  /** Takes back one of them, or all where `id` is absent. */
+  | { readonly ask: "take back"; readonly id?: string | undefined; readonly by: AnswerPlace }
   /**
    * From now on each open question is told, and what becomes of it; the connection may answer what it was told. `by`: where
    * they are shown. A terminal that goes away has refused what it showed; a console has not, since it may be opened again.
@@ -28,6 +32,9 @@ export interface ControlAnswers {
   /** False: there is no server of that name. */
   readonly restart: boolean;
   readonly stop: boolean;
+  readonly remembered: readonly RememberedAnswer[];
+  /** What was taken back, by its names. */
+  readonly "take back": readonly string[];
 }
 
 /** What a person may answer. */
@@ -78,7 +85,8 @@ export function controlLine(message: ControlRequest | QuestionMessage): string {
 /** Undefined for anything that cannot be asked. */
 export function readControlRequest(line: string): ControlRequest | undefined {
   const { ask, server, id, shown, answer, by } = recordOf(line) ?? {};
-  if (ask === "state") return { ask };
+  if (ask === "state" || ask === "remembered") return { ask };
+  if (ask === "take back" && isPlace(by)) return typeof id === "string" ? { ask, id, by } : { ask, by };
   if (ask === "questions") return { ask, by: isPlace(by) ? by : "terminal" };
   if ((ask === "restart" || ask === "stop") && typeof server === "string") return { ask, server };
   if (ask !== "answer" || typeof id !== "string" || typeof shown !== "string") return undefined;

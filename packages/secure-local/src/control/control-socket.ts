@@ -44,9 +44,10 @@ export interface ControlledServer {
     | "serverHealth"
     | "restartServer"
     | "stopServer"
+    | "consents"
   >;
-  /** Ends and starts servers of the policy wherever they run, where that is in more than `secure`. */
-  readonly servers?: Pick<SecureServer, "restartServer" | "stopServer"> | undefined;
+  /** What is done and known wherever it is, where that is in more than `secure`. */
+  readonly servers?: Pick<SecureServer, "restartServer" | "stopServer" | "consents" | "clients"> | undefined;
   readonly version: string;
   readonly auditFile: string;
   readonly transport: "stdio" | "http";
@@ -150,12 +151,17 @@ export class ControlSocket {
   ): Promise<ControlAnswers[keyof ControlAnswers]> {
     const { secure, servers = secure } = this.#about;
     if (request.ask === "restart") return servers.restartServer(request.server);
+    if (request.ask === "remembered") return servers.consents.remembered();
+    if (request.ask === "take back") {
+      const taken = await servers.consents.takeBack(request.id, request.by);
+      return taken.map(({ id }) => id);
+    }
     return request.ask === "stop" ? servers.stopServer(request.server) : this.#state();
   }
 
   #state(): RunningServer {
-    const { secure, version, auditFile, transport, url } = this.#about;
-    const { file, hash } = secure.policy;
+    const { secure, servers = secure, version, auditFile, transport, url } = this.#about;
+    const { file, hash, profile } = secure.policy;
     const { user, system } = process.cpuUsage();
     const reviews = new Map(secure.pluginReviews().map((review) => [review.plugin, review]));
     return {
@@ -165,7 +171,7 @@ export class ControlSocket {
       url,
       since: this.#since,
       // Whoever asks may be in another folder.
-      policy: { file: file && resolve(file), hash },
+      policy: { file: file && resolve(file), hash, profile: profile?.name ?? "" },
       auditFile,
       tools: [...secure.tools(), ...secure.serverTools()].map(({ name }) => name),
       plugins: secure.pluginHealth().map(({ name, state, version: of, tools, starts, note, output, wall }) => {
@@ -174,7 +180,7 @@ export class ControlSocket {
         return { name, state, version: of, tools, starts, note, output, wall, ...review };
       }),
       servers: secure.serverHealth(),
-      clients: secure.clients(),
+      clients: servers.clients(),
       memoryBytes: process.memoryUsage.rss(),
       cpuSeconds: (user + system) / 1e6,
       state: "running",

@@ -5,6 +5,7 @@ import type { AuditSink, UpstreamHop } from "../audit/audit-event.js";
 import type { Rule } from "../policy/faults.js";
 import type { Refusal } from "./refusal.js";
 import type { Subject, CompiledPolicy } from "./compiled-policy.js";
+import type { RememberedConsent } from "./approvals/remembered.js";
 
 /** A request and the terms it is judged by. */
 export interface GuardedRequest {
@@ -108,6 +109,22 @@ export class AuditRecorder {
       decision: records.decision && kind !== "approval.asked" ? { allowed, rule: text, line } : undefined,
       policy: terms.label,
       detail,
+    });
+  }
+
+  /** A person has taken back an answer that was remembered. It is of no call. */
+  takenBack(
+    { id, call, tool, client, principal, actor, at }: RememberedConsent,
+    { by, records, label }: { readonly by: string } & Pick<CompiledPolicy, "records" | "label">,
+  ): Promise<void> {
+    const does = actor === "" ? {} : { actor };
+    return this.#audit.record({
+      kind: "approval.taken_back",
+      principal: principal === "" ? undefined : principal,
+      client: client === "" || !records.id ? undefined : client,
+      tool: records.tool ? tool : undefined,
+      policy: label,
+      detail: { by, answer: id, answered: new Date(at).toISOString(), call, ...does },
     });
   }
 

@@ -13,4 +13,8 @@ export interface CallerMemory {
   keep(kind: MemoryKind, name: string, text: string, lifeMs: number): Promise<void>;
   /** What any process remembers. Rejects when nobody can be asked. */
   find(kind: MemoryKind, name: string): Promise<string | undefined>;
+  /** All of a kind that any process remembers, by name. Rejects when nobody can be asked. */
+  list(kind: MemoryKind): Promise<ReadonlyMap<string, string>>;
+  /** Forgets a text for all processes. Rejects when it cannot. */
+  drop(kind: MemoryKind, name: string): Promise<void>;
 }

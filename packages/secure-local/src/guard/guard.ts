@@ -162,7 +162,7 @@ export class Guard {
       trail: this.#trail,
       channel: options.channel,
       now: this.#now,
-      current: () => this.#terms.policy,
+      current: () => this.#terms,
       leads: options.leads,
       memory: options.memory,
       callers: this.#callers,
@@ -174,6 +174,11 @@ export class Guard {
   /** The policy in force. */
   get policy(): Policy {
     return this.#terms.policy;
+  }
+
+  /** Consents that are remembered, to be looked at and taken back. */
+  get consents(): Pick<Approvals, "remembered" | "takeBack"> {
+    return this.#approvals;
   }
 
   /** What a caller has used of its limits in the last minute: of all its requests, and of each tool it called. */

@@ -325,14 +325,21 @@ export class SecureServer {
     return this.#servers.stop(name);
   }
 
+  /** Consents that are remembered, to be looked at and taken back. */
+  get consents(): Guard["consents"] {
+    return this.#guard.consents;
+  }
+
   /** The tools of the servers of the policy that are offered. */
   serverTools(): ReturnType<MountedServers["tools"]> {
     return this.#servers.tools();
   }
 
   /** Who has called since the start, and what each has used of its limits in the last minute. */
-  clients(): readonly (HeardClient & { readonly limits: readonly UsedLimit[] })[] {
-    return this.#clients.heard().map((each) => ({ ...each, limits: this.#guard.limits(each.principal || undefined) }));
+  clients(): readonly (HeardClient & { readonly profile: string; readonly limits: readonly UsedLimit[] })[] {
+    const profile = this.policy.profile?.name ?? "";
+    const limitsOf = ({ principal }: HeardClient): UsedLimit[] => this.#guard.limits(principal || undefined);
+    return this.#clients.heard().map((each) => ({ ...each, profile, limits: limitsOf(each) }));
   }
 
   /** Ends what somebody began who may not call any more, says how much there was, and forgets the rest that is kept of them. */

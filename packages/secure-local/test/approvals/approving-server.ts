@@ -103,3 +103,8 @@ export function kinds({ audit }: Approving): unknown[] {
 }
 
 export const deny = (reason: string): ApprovalReply => ({ answer: undefined, reason });
+
+/** The name of the question that the second record is about. */
+export function questionOf(audit: MemoryAudit): unknown {
+  return (audit.records()[1]?.detail as Readonly<Record<string, unknown>> | undefined)?.["question"];
+}

@@ -32,6 +32,9 @@ export interface Senders {
   stepOf(program: string, name: Step, revision?: string): Promise<Outcome>;
   /** As `step`, with this to send. */
   send(args: Readonly<Record<string, unknown>>): Promise<Outcome>;
+  /** What is remembered, and the way to take it back. */
+  readonly consents: Guard["consents"];
+  readonly audit: MemoryAudit;
   /** Is done while the next question waits. */
   meanwhile: (() => Promise<unknown>) | undefined;
 }
@@ -51,8 +54,9 @@ export async function senders(rules: readonly SendRule[], memory?: CallerMemory)
     askedAt = where;
   };
   const server = new Server({ name: "guarded", version: "1", report: false });
+  const audit = new MemoryAudit();
   const guard: Guard = new Guard({
-    ...{ policy, audit: new MemoryAudit(), exists: () => true, memory, book },
+    ...{ policy, audit, exists: () => true, memory, book },
     flow: (_, { name }) => ({ private: name === "own", untrusted: name === "strange", sends: name === "send" }),
     channel: {
       async ask({ remember }) {
@@ -100,6 +104,8 @@ export async function senders(rules: readonly SendRule[], memory?: CallerMemory)
   };
   const made: Senders = {
     meanwhile: undefined,
+    consents: guard.consents,
+    audit,
     step: (name) => done(inSession(peer, name)),
     send: (args) => done(inSession(peer, "send", args)),
     stepOf: (program, name, revision) => done(byProgram((request) => over(request), { program, name, revision })),

@@ -1,9 +1,9 @@
 // A remembered consent counts for what the person was asked: for those rules, that session's reading and that client, and no other.
 import { memoryStores } from "@secure-local/mcp/cluster";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { SharedMemory } from "../../src/cluster/shared-memory.js";
-import { STATEFUL } from "./approving-server.js";
-import { senders, type SendRule, type Step } from "./reading-senders.js";
+import { questionOf, STATEFUL } from "./approving-server.js";
+import { senders, type Senders, type SendRule, type Step } from "./reading-senders.js";
 
 const WHO = [["client"], ["terminal"], ["client", "terminal"]] as const;
 const KEPT = ["none", "session", 10] as const;
@@ -146,5 +146,69 @@ describe("what is read while a question waits", () => {
         const { text } = await one.step("send");
         expect(text).toMatch(other === undefined ? /^sent$/ : /its session has read since then/);
       }
+  });
+});
+
+describe("an answer that is remembered", () => {
+  const rule = (remember: NonNullable<SendRule["remember"]>): SendRule[] => [{ approve: ["send"], remember }];
+
+  it("is listed with what it lets pass, is taken back on record, and then the next such call asks again", async () => {
+    for (const remember of [10, "session"] as const) {
+      const { consents, audit, ...one } = await senders(rule(remember));
+      expect(await consents.remembered()).toEqual([]);
+      const args = { paths: ["/a b"] };
+      expect((await one.send(args)).askedAt).toBe("client");
+      for (let time = 0; time < 2; time += 1) expect((await one.send(args)).askedAt).toBeUndefined();
+      const question = questionOf(audit);
+      const [kept, ...others] = await consents.remembered();
+      expect(others).toEqual([]);
+      expect(kept).toMatchObject({ id: question, tool: "send", by: "client", used: 2, isVoid: false });
+      expect(kept?.about).toContain('"/a b"');
+      expect(kept?.until === undefined).toBe(remember === "session");
+      expect(await consents.takeBack("another", "console")).toEqual([]);
+      expect((await consents.takeBack(kept?.id, "console")).map(({ id }) => id)).toEqual([question]);
+      const detail = {
+        by: "console",
+        answer: question,
+        answered: new Date(kept?.at ?? 0).toISOString(),
+        call: kept?.call,
+      };
+      expect(audit.records().at(-1)).toMatchObject({ kind: "approval.taken_back", tool: "send", detail });
+      expect(await consents.remembered()).toEqual([]);
+      expect((await one.send(args)).askedAt).toBe("client");
+    }
+  });
+
+  it("is taken back with all others", async () => {
+    const { consents, ...one } = await senders(rule(10));
+    for (const paths of [["/a"], ["/b"]]) await one.send({ paths });
+    expect(await consents.takeBack(undefined, "terminal")).toHaveLength(2);
+    for (const paths of [["/a"], ["/b"]]) expect((await one.send({ paths })).askedAt).toBe("client");
+  });
+
+  it("is one for all processes that share it: taken back at one, it is at each, also where it was given", async () => {
+    const stores = memoryStores();
+    const made = (): Promise<Senders> => senders(rule(10), new SharedMemory(stores, () => 3));
+    const [one, two, three] = [await made(), await made(), await made()];
+    expect((await one.step("send")).askedAt).toBe("client");
+    expect((await two.step("send")).askedAt).toBeUndefined();
+    const [at, there] = [await one.consents.remembered(), await two.consents.remembered()];
+    expect(at).toHaveLength(1);
+    expect(there).toEqual([{ ...at[0], used: 1, lastUsed: expect.any(Number) }]);
+    expect(await three.consents.takeBack(at[0]?.id, "console")).toHaveLength(1);
+    for (const each of [one, two, three]) expect(await each.consents.remembered()).toEqual([]);
+    expect((await one.step("send")).askedAt).toBe("client");
+    expect((await two.step("send")).askedAt).toBeUndefined();
+  });
+
+  it("is not taken back, and says so, where the others cannot be told", async () => {
+    const stores = memoryStores();
+    const one = await senders(rule(10), new SharedMemory(stores, () => 2));
+    await one.step("send");
+    const [kept] = await one.consents.remembered();
+    const gone = vi.spyOn(stores.records, "list").mockRejectedValue(new Error("UNREACHABLE"));
+    await expect(one.consents.takeBack(kept?.id, "console")).rejects.toThrow("UNREACHABLE");
+    gone.mockRestore();
+    expect(await one.consents.takeBack(kept?.id, "console")).toHaveLength(1);
   });
 });

@@ -3,9 +3,10 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hasRedis, until } from "../../../mcp/test/cluster/redis-fixture.js";
+import { rememberedAnswers, takeBackAnswers } from "../../src/control/control-client.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { run } from "../cli/command.js";
-import { send, Served } from "../serve/served.js";
+import { type Reply, send, Served } from "../serve/served.js";
 import { answerAt, machine, recordsOf, SECRETS, startFleet, told } from "./fleet.js";
 
 const LONG = { timeout: 60_000 };
@@ -48,6 +49,25 @@ describe.runIf(hasRedis)("a question", () => {
       ["approval.asked", "approval.given", "approval.given"],
       ["approval.given", "approval.asked", "approval.denied"],
     ]);
+  });
+
+  it("is asked again at all of them once its remembered answer was taken back at any", LONG, async () => {
+    const fleet = await startFleet(ASKED("5"));
+    const homes = fleet.members.map(({ home }) => join(home, "state", "mcp-secure-local", "run"));
+    const call = (member: number): Promise<Reply> => fleet.call(member, "calculate", { expression: "6 * 7" });
+    const first = call(0);
+    await answerAt(fleet.members[0]?.home ?? "", "remember");
+    await first;
+    expect(told(await call(1)).text).toBe("42");
+    const [kept, ...others] = await rememberedAnswers(homes[1] ?? "");
+    expect([kept?.tool, kept?.used, others]).toEqual(["calculate", 1, []]);
+    expect(await takeBackAnswers(homes[1] ?? "", kept?.id, "terminal")).toEqual([kept?.id]);
+    for (const folder of homes) expect(await rememberedAnswers(folder)).toEqual([]);
+    for (const member of [0, 1]) {
+      const again = call(member);
+      await answerAt(fleet.members[member]?.home ?? "", "deny");
+      expect(told(await again).text).toContain("the person who was asked said no");
+    }
   });
 
   it("is not asked while nobody knows what people have said elsewhere, and everything else goes on", LONG, async () => {

@@ -17,6 +17,7 @@ function detailOf(records: readonly object[], approvedBefore?: object): ReturnTy
     lineNow: undefined,
     policyLine: undefined,
     approvedBefore: approvedBefore && JSON.stringify(approvedBefore),
+    callOf: (question) => (question === "q1" ? 7 : undefined),
   });
 }
 
@@ -47,6 +48,21 @@ it("puts the hop to a server between the steps of its call, wherever a person wa
       ms: 15,
     },
   ]);
+});
+
+it("says of a call that a remembered answer let pass whose answer that was, and never that a person was asked", () => {
+  const given = (detail: object): ReturnType<typeof callDetail>["steps"][number] | undefined =>
+    detailOf([
+      { kind: "call.intent", time: at(0), id: 3 },
+      { kind: "approval.given", time: at(20), detail: { question: "q2", remembered: true, ...detail } },
+      { kind: "call.result", time: at(30) },
+    ]).steps[1];
+  expect(given({ answer: "q1", answered: at(-5_000), by: "console" })).toEqual({
+    ...{ label: "allowed", ms: 20 },
+    answer: { at: Date.parse(at(-5_000)), by: "console", n: 7 },
+  });
+  // Of an older version it is not on record which.
+  expect(given({})).toEqual({ label: "allowed", ms: 20, answer: { by: "", n: undefined } });
 });
 
 it("has the start of a server as a step of its own, where the call waited for that", () => {
@@ -88,6 +104,7 @@ it("says why a call did not go well, in the words of its last record that has an
       lineNow: undefined,
       policyLine: undefined,
       approvedBefore: undefined,
+      callOf: () => undefined,
     }).reason;
   const intent = { kind: "call.intent", decision: { rule: "tools.allowed: far__*", line: 3 } };
   expect(reasonOf("error", [intent, { kind: "call.result", error: "it exited with status 1\u202e" }])).toMatch(
@@ -115,7 +132,7 @@ it.each([
   const row = { ...ROW, method, object: "/x", outcome: "denied", rule: "default deny" } as CallRow;
   const { reason } = callDetail({
     ...{ row, file: "/log", texts: records.map((record) => JSON.stringify(record)) },
-    ...{ lineNow: undefined, policyLine: undefined, approvedBefore: undefined },
+    ...{ lineNow: undefined, policyLine: undefined, approvedBefore: undefined, callOf: () => undefined },
   });
   expect(reason).toMatch(why);
 });

@@ -53,6 +53,23 @@ describe("calls", () => {
     expect(index.get(1)?.places.map(({ offset }) => offset)).toEqual([0, 3]);
   });
 
+  it("are none that a person was asked about where an earlier answer was remembered", () => {
+    const given = { kind: "approval.given", detail: { question: "q2", remembered: true, answer: "q1" } };
+    const index = indexOf(
+      intent(1),
+      intent(1, given),
+      result(1, "ok"),
+      intent(2),
+      intent(2, { kind: "approval.asked" }),
+    );
+    const [asked, remembered] = index.list({}, { limit: 9 });
+    expect([asked?.asked, asked?.remembered]).toEqual([true, undefined]);
+    expect([remembered?.asked, remembered?.remembered, remembered?.waitedMs]).toEqual([false, "q1", undefined]);
+    expect(index.list({ remembered: "q1" }, { limit: 9 })).toEqual([remembered]);
+    const totals = index.totals({}, { from: 0, to: Date.parse(TIME) + 1, parts: 1 });
+    expect([totals.calls, totals.asked]).toEqual([2, 1]);
+  });
+
   it("tell equal ids of two connections and of two logs apart", () => {
     const index = indexOf(intent(1), intent(1, { connection: 2 }));
     index.add(intent(1), { ...PLACE, log: 1 });

@@ -407,6 +407,8 @@ describe("what one call reads and another sends", () => {
       },
       find: (_kind: string, name: string) =>
         failing ? Promise.reject(new Error("gone")) : Promise.resolve(kept.get(name)),
+      list: () => Promise.resolve(kept),
+      drop: (_kind: string, name: string) => Promise.resolve(void kept.delete(name)),
     };
     const process = (): Taints => new Taints(() => now, { memory });
     beforeEach(() => {

@@ -11,8 +11,10 @@ import { RateLimits } from "../rate-limits.js";
 import { type Taint, withTaint } from "../taints.js";
 import type { CallerMemory } from "../caller-memory.js";
 import { Callers } from "../callers.js";
+import type { CompiledPolicy } from "../compiled-policy.js";
 import { clientOf, type GuardedRequest, type AuditRecorder } from "../audit-recorder.js";
-import { type BoundCall, callDigest, type AskedConsent, covers, Grants } from "./consents.js";
+import { type BoundCall, callDigest, type AskedConsent, type ConsentOrigin, covers, type Grant } from "./consents.js";
+import { type RememberedCase, type RememberedConsent, RememberedConsents } from "./remembered.js";
 import { shownCall } from "./shown-call.js";
 
 /** One question. */
@@ -99,7 +101,7 @@ export interface ApprovalsOptions {
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** The policy in force. */
-  readonly current: () => Policy;
+  readonly current: () => CompiledPolicy;
   /** Where a path leads at this moment; when absent, to itself. */
   readonly leads?: LeadsTo | undefined;
   /** Where consents are remembered for the other processes of this server; absent where it is alone. */
@@ -122,8 +124,6 @@ const QUESTIONS = 20;
 const OPEN_EACH = 8;
 const OPEN = 64;
 
-/** No session lives longer. */
-const SESSION_MS: number = 24 * 60 * 60_000;
 const NO_MEMORY =
   "what the processes of this server share cannot be reached: without it nobody knows what people have said (UNREACHABLE)";
 const READ_SINCE = "its session has read since then what it may not send out on the word that was given; make it again";
@@ -132,7 +132,7 @@ const NO_RECORD = "the audit log is unavailable, and consents that cannot be rec
 /** The one place where consents are made and used up. */
 export class Approvals {
   readonly #options: ApprovalsOptions;
-  readonly #grants: Grants;
+  readonly #remembered: RememberedConsents;
   readonly #callers: Callers;
   readonly #rate: RateLimits;
   readonly #open = new Map<string, number>();
@@ -141,7 +141,7 @@ export class Approvals {
   constructor(options: ApprovalsOptions) {
     this.#options = options;
     this.#callers = options.callers ?? new Callers();
-    this.#grants = new Grants(options.now);
+    this.#remembered = new RememberedConsents(options.now, options.memory);
     this.#rate = new RateLimits(options.now);
   }
 
@@ -155,7 +155,7 @@ export class Approvals {
 
   /** Forgets what people have agreed to for a principal that is gone. */
   endOf(principal: string): void {
-    this.#grants.endOf(principal);
+    this.#remembered.endOf(principal);
   }
 
   /** Which of those it is who had the name of its caller, and what will do it. */
@@ -188,15 +188,35 @@ export class Approvals {
     return need?.rules.some((rule) => !known.has(rule)) === true ? this.consent(call, underway) : undefined;
   }
 
+  /** The consents that are remembered for the policy in force. Rejects where the other processes cannot be asked. */
+  remembered(): Promise<RememberedConsent[]> {
+    const { hash, profile } = this.#options.current().policy;
+    return this.#remembered.all({ hash, profile: profile?.name ?? "" });
+  }
+
+  /**
+   * Takes back one of them, or all: the next such call is asked about again. Rejects where the other processes cannot be told, or it
+   * cannot be put on record; then it is taken back here all the same.
+   *
+   * @returns what was taken back
+   */
+  async takeBack(id: string | undefined, by: "terminal" | "console"): Promise<RememberedConsent[]> {
+    const taken = (await this.remembered()).filter((each) => id === undefined || each.id === id);
+    for (const each of taken) await this.#remembered.forget(each.id);
+    const { current, trail } = this.#options;
+    for (const each of taken) await trail.takenBack(each, { ...current(), by });
+    return taken;
+  }
+
   async #decide(asked: Case, deadline: Deadline): Promise<NotApproved | undefined> {
     const { trail } = this.#options;
     const { guarded } = asked;
-    const remembered = await this.#remembers(asked);
+    const remembered = await this.#remembered.find(asked.remembering);
     if (remembered === "unknown") {
       await recorded(trail.approval(guarded, "approval.denied", asked.detail({ reason: NO_MEMORY })));
       return asked.refused(NO_MEMORY);
     }
-    if (remembered) return this.#give(asked, { how: { remembered: true } });
+    if (remembered !== undefined) return this.#give(asked, { how: rememberedHow(remembered), from: remembered });
     const reply = await this.#ask(asked, deadline);
     if (reply.answer !== undefined) asked.by = reply.by ?? asked.by;
     const doubt = reply.answer === undefined ? reply.reason : await this.#doubt(asked);
@@ -209,42 +229,15 @@ export class Approvals {
   }
 
   /** Puts a consent on record, and remembers it where the person said so. Undefined when the call may run. */
-  async #give(asked: Case, { how, isKept = false }: Giving): Promise<NotApproved | undefined> {
-    const { guarded, consent, remember } = asked;
+  async #give(asked: Case, { how, isKept = false, from }: Giving): Promise<NotApproved | undefined> {
+    const { guarded } = asked;
     const given = await recorded(this.#options.trail.approval(guarded, "approval.given", asked.detail(how)));
     if (!given) return asked.refused(NO_RECORD);
-    if (isKept) {
-      this.#grants.add(consent, guarded.call.caller, remember, guarded.call.carrier.principal);
-      await this.#tell(asked);
-    }
+    if (isKept) await this.#remembered.add(asked.remembering, asked.origin());
+    if (from !== undefined) this.#remembered.used(from);
     // Writing takes time too: what was true a moment ago is asked once more.
     const late = await this.#doubt(asked);
     return late === undefined ? undefined : asked.refused(late);
-  }
-
-  /**
-   * Whether a person has said yes to this very call before, here or at another process, for all the rules that ask now. Where the others
-   * cannot be asked nobody knows: a policy or a person may have said no there.
-   */
-  async #remembers({ consent, guarded, remember, sharedKey }: Case): Promise<boolean | "unknown"> {
-    const { memory } = this.#options;
-    const here = this.#grants.has(consent, guarded.call.caller, remember);
-    if (memory === undefined) return here;
-    try {
-      const there = await memory.find("consent", sharedKey ?? consent.digest);
-      if (here || sharedKey === undefined || there === undefined) return here;
-      return covers(JSON.parse(there) as string[], consent.rules);
-    } catch {
-      return "unknown";
-    }
-  }
-
-  /** Has the other processes remember it too. Where that fails they ask again. */
-  async #tell({ remember, consent, sharedKey }: Case): Promise<void> {
-    const { memory } = this.#options;
-    if (memory === undefined || sharedKey === undefined) return;
-    const lifeMs = remember.kind === "minutes" ? remember.minutes * 60_000 : SESSION_MS;
-    await memory.keep("consent", sharedKey, JSON.stringify(consent.rules), lifeMs).catch(() => undefined);
   }
 
   /** What has changed since the question was put, or the consent was found. */
@@ -252,7 +245,8 @@ export class Approvals {
     const { call, guarded, consent } = asked;
     const taint = call.taintNow === undefined ? call.taint : await call.taintNow();
     if (call.ctx.signal.aborted) return "the call was cancelled";
-    if (this.#options.current().hash !== guarded.terms.policy.hash) return "the policy has changed since it was asked";
+    if (this.#options.current().policy.hash !== guarded.terms.policy.hash)
+      return "the policy has changed since it was asked";
     if (!asked.isUnchanged()) return "the call, where its paths lead, or what would do it, is not what was asked about";
     const need = this.needOf({ ...call, taint }, { guarded });
     return need === undefined || covers(consent.rules, rulesOf(need, taint, guarded)) ? undefined : READ_SINCE;
@@ -330,6 +324,14 @@ interface Giving {
   /** What the record says of it. */
   readonly how: Readonly<Record<string, unknown>>;
   readonly isKept?: boolean;
+  /** What was remembered, where nobody was asked. */
+  readonly from?: Grant;
+}
+
+/** Whose word it is that lets a call pass of which nobody was asked. */
+function rememberedHow({ origin }: Grant): Giving["how"] {
+  if (origin === undefined) return { remembered: true };
+  return { remembered: true, answer: origin.id, answered: new Date(origin.at).toISOString(), by: origin.by };
 }
 
 interface AboutCase {
@@ -384,8 +386,32 @@ class Case {
     this.question = { id, text: this.shown ?? "", remember: inWords(this.remember), timeoutMs };
   }
 
+  get remembering(): RememberedCase {
+    const { consent, remember } = this;
+    return { consent, remember, caller: this.guarded.call.caller, sharedKey: this.#sharedKey };
+  }
+
+  /** Where a consent to it comes from, for who may take it back. */
+  origin(): ConsentOrigin {
+    const { call } = this.guarded;
+    const { policy } = this.guarded.terms;
+    const { shown = "" } = this;
+    return {
+      id: this.question.id,
+      tool: this.call.read?.name ?? this.call.tool,
+      about: shown.slice(shown.indexOf("\n") + 1, shown.lastIndexOf("\nAsked by ")),
+      client: clientOf(call) ?? "",
+      principal: call.carrier.principal ?? "",
+      actor: this.call.actor ?? "",
+      profile: policy.profile?.name ?? "",
+      by: this.by ?? "client",
+      at: Date.now(),
+      policy: policy.hash,
+    };
+  }
+
   /** Under what other processes remember a consent to it; undefined where none is remembered beyond this process. */
-  get sharedKey(): string | undefined {
+  get #sharedKey(): string | undefined {
     const { kind } = this.remember;
     const { digest } = this.consent;
     if (kind === "minutes") return `minutes ${digest}`;

@@ -51,29 +51,64 @@ export function covers(given: readonly string[], asking: readonly string[]): boo
   return asking.every((rule) => given.includes(rule));
 }
 
+/** Where a consent that is remembered came from and what it is for, for the person who may take it back. */
+export interface ConsentOrigin {
+  /** The question that was answered; it names the consent. */
+  readonly id: string;
+  readonly tool: string;
+  /** What the person was shown of the call, in at most 4,000 characters. */
+  readonly about: string;
+  readonly client: string;
+  readonly principal: string;
+  /** The plugin that asked; empty where it was the client. */
+  readonly actor: string;
+  readonly profile: string;
+  readonly by: "client" | "terminal" | "console";
+  /** Milliseconds since 1970 when it was given, and when it ends; the end of a session is not known before. */
+  readonly at: number;
+  readonly until?: number | undefined;
+  /** Hash of the policy under which it was given: under another one it is worth nothing. */
+  readonly policy: string;
+}
+
+/** A consent that is remembered. */
+export interface Grant extends Pick<AskedConsent, "digest" | "rules"> {
+  /** Monotonic; absent: until its session ends. */
+  readonly end?: number;
+  /** The principal that it is for. */
+  readonly of?: string;
+  /** Absent from what an older version shares. */
+  readonly origin?: ConsentOrigin | undefined;
+}
+
+/** Whose consent it is, and where it came from. */
+interface GivenFor {
+  readonly of?: string | undefined;
+  readonly origin?: ConsentOrigin | undefined;
+}
+
 /** Consents remembered for a time; the oldest make room. */
 const MAX_GRANTS = 1_000;
 
 export class Grants {
   readonly #now: () => number;
-  /** What was agreed to and when that ends, by the call's digest. */
-  readonly #timed = new Map<string, Pick<AskedConsent, "rules"> & { readonly end: number; readonly of: string }>();
-  readonly #sessions = new WeakMap<Caller, Map<string, AskedConsent>>();
+  /** By the call's digest. */
+  readonly #timed = new Map<string, Grant>();
+  readonly #sessions = new WeakMap<Caller, Map<string, Grant>>();
+  /** Those who have any in their sessions, while they are there. */
+  readonly #callers = new Set<WeakRef<Caller>>();
 
   /** `now` is monotonic, in milliseconds: a clock that is set must not lengthen a consent. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  has({ digest, rules }: AskedConsent, caller: Caller, remember: Remember): boolean {
+  /** What a person has agreed to of this very call, if it covers all that asks now. */
+  find({ digest, rules }: AskedConsent, caller: Caller, remember: Remember): Grant | undefined {
     // A rule that has become stricter is obeyed at once.
-    if (remember.kind === "none") return false;
-    if (remember.kind === "session") {
-      const kept = this.#sessions.get(caller)?.get(digest);
-      return kept !== undefined && covers(kept.rules, rules);
-    }
-    const given = this.#timed.get(digest);
-    return given !== undefined && this.#now() < given.end && covers(given.rules, rules);
+    if (remember.kind === "none") return undefined;
+    const kept = (remember.kind === "session" ? this.#sessions.get(caller) : this.#timed)?.get(digest);
+    return kept !== undefined && this.#holds(kept) && covers(kept.rules, rules) ? kept : undefined;
   }
 
   /** Forgets what was agreed to for a principal that is gone. What belongs to a session ends with that. */
@@ -82,16 +117,44 @@ export class Grants {
   }
 
   /** `of`: the principal that it is for. */
-  add(consent: AskedConsent, caller: Caller, remember: Remember, of: string = ""): void {
-    const { digest, rules } = consent;
+  add({ digest, rules }: AskedConsent, caller: Caller, remember: Remember, given: GivenFor = {}): void {
+    const { origin, of = "" } = given;
     if (remember.kind === "session") {
-      const granted = this.#sessions.get(caller) ?? new Map<string, AskedConsent>();
-      if (granted.size < MAX_GRANTS || granted.has(digest)) granted.set(digest, consent);
-      this.#sessions.set(caller, granted);
+      const granted = this.#ofSession(caller);
+      if (granted.size < MAX_GRANTS || granted.has(digest)) granted.set(digest, { digest, rules, origin });
     } else if (remember.kind === "minutes") {
       this.#timed.delete(digest);
       if (this.#timed.size >= MAX_GRANTS) this.#timed.delete(this.#timed.keys().next().value as string);
-      this.#timed.set(digest, { rules, of, end: this.#now() + remember.minutes * 60_000 });
+      this.#timed.set(digest, { digest, rules, origin, of, end: this.#now() + remember.minutes * 60_000 });
     }
+  }
+
+  /** All that hold now, those of sessions that are there too. */
+  all(): Grant[] {
+    return this.#maps().flatMap((map) => [...map.values()].filter((each) => this.#holds(each)));
+  }
+
+  /** The same call is asked about again from now on. */
+  forget(grant: Grant): void {
+    for (const map of this.#maps()) if (map.get(grant.digest) === grant) map.delete(grant.digest);
+  }
+
+  #holds({ end }: Grant): boolean {
+    return end === undefined || this.#now() < end;
+  }
+
+  #ofSession(caller: Caller): Map<string, Grant> {
+    const known = this.#sessions.get(caller);
+    if (known !== undefined) return known;
+    const granted = new Map<string, Grant>();
+    this.#sessions.set(caller, granted);
+    for (const each of this.#callers) if (each.deref() === undefined) this.#callers.delete(each);
+    this.#callers.add(new WeakRef(caller));
+    return granted;
+  }
+
+  #maps(): Map<string, Grant>[] {
+    const sessions = [...this.#callers].map((each) => each.deref());
+    return [this.#timed, ...sessions.flatMap((caller) => (caller && this.#sessions.get(caller)) ?? [])];
   }
 }
