@@ -412,7 +412,8 @@ export interface LookedThrough {
 
 /** A line of the stream. `cursor` names the place to go on from. */
 export type StreamLine =
-  | { readonly kind: "hello"; readonly version: string; readonly started: number }
+  /** `policy`: the file that the page Policy shows; absent where that is the built-in one. */
+  | { readonly kind: "hello"; readonly version: string; readonly started: number; readonly policy?: string | undefined }
   | { readonly kind: "logs"; readonly logs: readonly LogState[]; readonly verified?: VerifiedLogs | undefined }
   /** `anew`: what was told before is not what these go on from. */
   | { readonly kind: "calls"; readonly cursor: number; readonly rows: readonly CallRow[]; readonly anew?: boolean }
@@ -463,6 +464,8 @@ export interface PolicyState {
   /** SHA-256 of the text, to be given back when it is saved. */
   readonly digest: string;
   readonly text: string;
+  /** Names of its profiles. */
+  readonly profiles: readonly string[];
   /** Calls that each line decided, by its number from 1: under this policy, or under another with the same rule. */
   readonly decided: Readonly<Record<number, { readonly allowed: number; readonly denied: number }>>;
   /** When the oldest call was made that is counted; absent where there is none. */

@@ -31,6 +31,8 @@ export const logs: Signal<readonly LogState[]> = signal([]);
 /** What the last check of the logs found, here or in another page; undefined before the first. */
 export const verified: Signal<VerifiedLogs | undefined> = signal(undefined);
 export const version: Signal<string> = signal("");
+/** The file that the page Policy shows; undefined where that is the built-in one. */
+export const ownPolicy: Signal<string | undefined> = signal(undefined);
 /** Milliseconds since 1970, once a second: countdowns and ages follow it. */
 export const now: Signal<number> = signal(Date.now());
 
@@ -77,6 +79,7 @@ function take(line: StreamLine): void {
       if (started !== undefined && started !== line.started) newest.value = [];
       started = line.started;
       version.value = line.version;
+      ownPolicy.value = line.policy;
       return;
     case "logs":
       logs.value = line.logs;

@@ -9,6 +9,7 @@ const ROW = 22;
 const MAX_NAME = 86;
 
 const MAX_KIND = 26;
+const MAX_WHO = 16;
 
 interface Line {
   readonly name: string;
@@ -26,16 +27,22 @@ function linesOf(kinds: readonly ReachedKind[]): Line[] {
       ...{ name, isDenied, label: index === 0 ? label : "" },
       y: (y += ROW),
     });
-    return [...reached.map(line(kind, false)), ...denied.map(line("denied", true))];
+    return [...reached.map(line(kind, false)), ...denied.map(line(reached.length === 0 ? `${kind}: denied` : "denied", true))];
   });
 }
 
-export function Reach({ of }: { readonly of: readonly ReachedKind[] }): JSX.Element {
+interface ReachProps {
+  readonly of: readonly ReachedKind[];
+  /** Whose reach it is, in a word or two. */
+  readonly who: string;
+}
+
+export function Reach({ of, who }: ReachProps): JSX.Element {
   const lines = linesOf(of);
   const height = Math.max(60, (lines.at(-1)?.y ?? 0) + 12);
   const words = of.map(
     ({ kind, reached, denied }) =>
-      `${kind}: ${reached.join(", ")}${denied.length === 0 ? "" : `; denied: ${denied.join(", ")}`}`,
+      `${kind}: ${reached.join(", ") || "nothing"}${denied.length === 0 ? "" : `; denied: ${denied.join(", ")}`}`,
   );
   return (
     <>
@@ -61,7 +68,7 @@ export function Reach({ of }: { readonly of: readonly ReachedKind[] }): JSX.Elem
       <svg class="reach" viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={visible(words.join("; "))}>
         <rect class="reach-self" x={4} y={height / 2 - 20} width={120} height={40} rx={6} />
         <text x={64} y={height / 2 + 4} text-anchor="middle">
-          AI client
+          {visible(shortened(who, MAX_WHO))}
         </text>
         {lines.map(({ name, isDenied, label, y }, index) => (
           <g key={index} class={isDenied ? "reach-never" : "reach-may"}>

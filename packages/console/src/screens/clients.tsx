@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import type { RunningClient, RunningServer, Totals } from "../api.js";
 import { newest, now, servers } from "../live.js";
 import { Counts } from "../counts.js";
+import { ProfileOf } from "../for-whom.js";
 import { Brief, Command, Empty, Facts, Fault, Moment, Wide } from "../parts.js";
 import { get } from "../request.js";
 import { go } from "../router.js";
@@ -64,8 +65,8 @@ const NAMELESS = "a client that did not say its name";
 /** Who has called the servers that run now. */
 function Connected(): JSX.Element {
   const running = servers.value.filter(({ state }) => state === "running");
-  const heard = running.flatMap(({ pid, transport, clients = [] }) =>
-    clients.map((client) => ({ pid, transport, client })),
+  const heard = running.flatMap(({ pid, transport, policy, clients = [] }) =>
+    clients.map((client) => ({ pid, transport, policy, client })),
   );
   return (
     <section aria-labelledby="clients-connected">
@@ -85,7 +86,7 @@ function Connected(): JSX.Element {
           {running.length === 0 ? "No server of yours runs at the moment." : "Nobody has called what runs now."}
         </Empty>
       )}
-      {heard.map(({ pid, transport, client }, index) => (
+      {heard.map(({ pid, transport, policy, client }, index) => (
         <article key={index} class="process">
           <h3>
             <Brief text={client.name === "" ? NAMELESS : client.name} />
@@ -97,6 +98,7 @@ function Connected(): JSX.Element {
               ["Token", client.principal === "" ? tokenless(transport) : client.principal],
               ["Scopes", client.scopes?.length === 0 ? "none" : client.scopes?.join(" ")],
               ["Token ends", client.expiresAt === undefined ? "" : <Moment key="ends" at={client.expiresAt} />],
+              ["Profile", <ProfileOf key="profile" of={client} file={policy.file} />],
               ["Process", pid],
               ["Since", <Moment key="since" at={client.since} />],
               ["Last request", <Moment key="last" at={client.last} />],

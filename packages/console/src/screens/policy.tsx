@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import type { Explanation, PolicyState, ReachedKind, Trial } from "../api.js";
 import { draft } from "../draft.js";
 import { Action, Brief, Empty, Fault, Moment, Shown, State } from "../parts.js";
+import { asksFor, ForWhom, profileAsked } from "../for-whom.js";
 import { Reach } from "../reach.js";
 import { get, post } from "../request.js";
 import { go, place } from "../router.js";
@@ -13,15 +14,17 @@ export function Policy(): JSX.Element {
   const policy = useSignal<PolicyState | undefined>(undefined);
   const reach = useSignal<readonly ReachedKind[]>([]);
   const fault = useSignal<unknown>(undefined);
+  const profile = profileAsked();
   const load = async (): Promise<void> => {
     try {
       policy.value = await get<PolicyState>("/api/policy");
-      if (policy.value.fault === undefined) reach.value = await get("/api/reach");
+      [reach.value, fault.value] = [[], undefined];
+      if (policy.value.fault === undefined) reach.value = await get("/api/reach", { profile });
     } catch (error) {
       fault.value = error;
     }
   };
-  useEffect(() => void load(), []);
+  useEffect(() => void load(), [profile]);
   const { file, text, fault: wrong } = policy.value ?? {};
   return (
     <>
@@ -43,16 +46,20 @@ export function Policy(): JSX.Element {
       </section>
       <section aria-labelledby="policy-explain">
         <h2 id="policy-explain">Ask it</h2>
-        <Explain />
+        <ForWhom profiles={policy.value?.profiles ?? []} />
+        <Explain key={profile} />
       </section>
       <section aria-labelledby="policy-reach">
         <h2 id="policy-reach">What it reaches</h2>
+        <p>
+          For <Shown text={asksFor()} />.
+        </p>
         {reach.value.length === 0 ? (
           <Empty next="Name files, addresses or commands in the policy.">
             It lets nothing outside this program be reached.
           </Empty>
         ) : (
-          <Reach of={reach.value} />
+          <Reach of={reach.value} who={profile === "" ? "AI client" : profile} />
         )}
       </section>
       {policy.value !== undefined && file !== undefined && (
@@ -124,7 +131,8 @@ function Explain(): JSX.Element {
     [answer.value, fault.value] = [undefined, undefined];
     const given = kind.value === "tool" ? ` ${args.value}` : "";
     try {
-      answer.value = await post<Explanation>("/api/explain", { question: `${kind.value} ${name.value}${given}` });
+      const question = `${kind.value} ${name.value}${given}`;
+      answer.value = await post<Explanation>("/api/explain", { question, profile: profileAsked() });
     } catch (error) {
       fault.value = error;
     }
@@ -184,6 +192,7 @@ function Explain(): JSX.Element {
       {answer.value !== undefined && (
         <div role="status">
           <p>
+            For <Shown text={asksFor()} />:{" "}
             <State of={answer.value.verdict === "denied" ? "denied" : "ok"} word={answer.value.verdict} />{" "}
             {answer.value.approval}
           </p>

@@ -38,7 +38,7 @@ export function consoleCommands(line: CommandLine): ConsoleCommands {
   return {
     version: programVersion(),
     policy: () => policyNow(file),
-    explain: (question) => explain(line, question),
+    explain: (question, profile) => explain(line, question, profile),
     trial: async (text, calls) => {
       const current = (await policyNow(file)).text;
       return (await import("./policy-trial.js")).tryPolicy(line, { text, current }, calls);
@@ -65,8 +65,12 @@ export function consoleCommands(line: CommandLine): ConsoleCommands {
     test,
     approve,
     refuse,
-    reach: async () =>
-      reachOf(await usable(file)).map(({ title, entries, denied }) => ({ kind: title, reached: entries, denied })),
+    reach: async (profile) =>
+      reachOf(await usable(file, profile)).map(({ title, entries, denied }) => ({
+        kind: title,
+        reached: entries,
+        denied,
+      })),
   };
 }
 
@@ -75,15 +79,15 @@ async function policyNow(file: string | undefined): ReturnType<ConsoleCommands["
   if (file === undefined) {
     const policy = await loadPolicy(undefined);
     const text = describePolicy(policy);
-    return { hash: policy.hash, digest: digestOf(text), text };
+    return { hash: policy.hash, digest: digestOf(text), text, profiles: [...policy.profiles.keys()] };
   }
   const text = readText(file);
   const read = { file, digest: digestOf(text), text };
   try {
-    const { hash } = await loadPolicy(file);
-    return { ...read, hash };
+    const { hash, profiles } = await loadPolicy(file);
+    return { ...read, hash, profiles: [...profiles.keys()] };
   } catch (error) {
-    if (error instanceof PolicyError) return { ...read, hash: "", fault: error.message };
+    if (error instanceof PolicyError) return { ...read, hash: "", profiles: [], fault: error.message };
     throw error;
   }
 }
@@ -101,17 +105,17 @@ function readText(file: string): string {
   }
 }
 
-async function usable(file: string | undefined): Promise<Policy> {
+async function usable(file: string | undefined, profile?: string): Promise<Policy> {
   try {
-    return await loadPolicy(file);
+    return await loadPolicy(file, profile);
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
     throw new ConsoleFault(409, error.message, "Mend the policy, on the page Policy or in the file.");
   }
 }
 
-async function explain(line: CommandLine, text: string): Promise<Explanation> {
-  const policy = await usable(policyFile(line));
+async function explain(line: CommandLine, text: string, profile: string | undefined): Promise<Explanation> {
+  const policy = await usable(policyFile(line), profile);
   let question: PolicyQuestion;
   try {
     question = readQuestionText(text);

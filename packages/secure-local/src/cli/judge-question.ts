@@ -2,6 +2,7 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, basename, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { parseTarget } from "../capabilities/egress-target.js";
 import { isFileUri, pathOfUri } from "../capabilities/files/plain-path.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
@@ -12,6 +13,7 @@ import { judgedPrompt, judgedUri } from "../server/asked-reads.js";
 import { decide, type Decision, type FileOperation } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
 import type { PolicyQuestion } from "./policy-question.js";
+import { type Doing, toolLeftOut } from "./profile-reach.js";
 import type { PolicyContext } from "./settings.js";
 
 /** One thing that is decided on the way. */
@@ -114,13 +116,27 @@ function* stepsOf(policy: Policy, question: PolicyQuestion, around: PolicyContex
       return;
     case "fetch":
       yield fetchStep(policy, question.url);
+      yield* leftOut(policy, "fetch");
       return;
     case "file":
       yield fileStep(policy, around, question);
+      if (!isReadAsResource(policy, question)) yield* leftOut(policy, question.op);
       return;
     case "command":
       yield* commandSteps(policy, around, question);
+      yield* leftOut(policy, "run");
   }
+}
+
+/** What a profile leaves no tool for cannot be done by its clients. */
+function* leftOut(policy: Policy, doing: Doing | "delete"): Iterable<Step> {
+  const name = doing === "delete" ? undefined : toolLeftOut(policy, doing);
+  if (name !== undefined) yield { about: `tool ${name}`, decision: decide(policy, { kind: "tool", name }) };
+}
+
+function isReadAsResource(policy: Policy, { op, path }: PolicyQuestion & { kind: "file" }): boolean {
+  const given = resolve(path.replace(/^~(?=\/|$)/, homedir()));
+  return op === "read" && decide(policy, { kind: "resource", uri: pathToFileURL(given).href }).allowed;
 }
 
 function toolStep(policy: Policy, name: string, around: PolicyContext): Step {

@@ -5,6 +5,7 @@ import { loadPolicy } from "../policy/load-policy.js";
 import { decide } from "../policy/decide.js";
 import type { FilesystemPolicy, NetworkPolicy, Policy, ServerGrant } from "../policy/policy.js";
 import { type CommandLine, UsageError } from "./command-line.js";
+import { type Doing, narrowed, toolLeftOut } from "./profile-reach.js";
 import { policyFile, reviewedTools } from "./settings.js";
 import { ExitCode, print, printJson, styled } from "./terminal.js";
 import { requireFolderOf, writeNewFile } from "./write-new-file.js";
@@ -72,7 +73,41 @@ export function reachOf(policy: Policy): ReachGroup[] {
     ...groups.map((group): ReachGroup => ({ ...group, denied: deniedIn(policy, group.title) })),
     ...[...servers.values()].filter(({ enabled }) => enabled).map((server) => serverGroup(policy, server)),
   ];
-  return all.filter(({ entries }) => entries.length > 0);
+  if (policy.profile === undefined) return all.filter(({ entries }) => entries.length > 0);
+  const left = all.flatMap((group) => leftOf(policy, group));
+  return [...left, ...leftOutServers(policy)].filter(({ entries, denied }) => entries.length + denied.length > 0);
+}
+
+/** By which tools the things of a group are reached. */
+const REACHED_BY: Readonly<Record<string, Doing>> = { Hosts: "fetch", Commands: "run", Databases: "query" };
+
+/** A group as a profile leaves it: what none of its tools reaches stands with what is denied. */
+function leftOf(policy: Policy, group: ReachGroup): ReachGroup[] {
+  const { title, entries, denied } = group;
+  if (title === "Tools") {
+    const whole = reviewedTools(policy).filter(({ name }) => toolOfWhole(policy, name));
+    const out = whole.map(({ name }) => name).filter((name) => !entries.includes(name));
+    return [{ ...group, denied: [...out, ...denied] }];
+  }
+  if (title === CHANGED && toolLeftOut(policy, "write") !== undefined)
+    return [
+      { title: READ, entries, denied, changes: false },
+      { title: "Files to change", entries: [], denied: entries, changes: false },
+    ];
+  const doing = REACHED_BY[title];
+  if (doing === undefined || toolLeftOut(policy, doing) === undefined) return [group];
+  return [{ title, entries: [], denied: [...entries, ...denied], changes: false }];
+}
+
+/** Whether the whole policy allows a tool that is there. */
+function toolOfWhole({ whole }: Policy, name: string): boolean {
+  return whole !== undefined && decide(whole, { kind: "tool", name }).allowed;
+}
+
+function leftOutServers({ servers, whole }: Policy): ReachGroup[] {
+  const out = [...(whole?.servers.values() ?? [])].filter(({ name, enabled }) => enabled && !servers.has(name));
+  const denied = ["all of it: the profile leaves it out"];
+  return out.map(({ name }) => ({ title: `Server ${name}`, entries: [], denied, changes: false }));
 }
 
 /** What is denied among the files, tools and resources that may be reached. */
@@ -91,20 +126,26 @@ function deniedIn({ filesystem, tools, resources, servers }: Policy, title: stri
 /** Another server: how it is started or where it is, what of its tools may be called, and what it may reach. */
 function serverGroup(policy: Policy, grant: ServerGrant): ReachGroup {
   const { name, launch, deniedTools, env, headers } = grant;
+  const { profile } = policy;
   const own = `${name}__`;
   const denied = [
     ...deniedTools.rules.map(({ pattern }) => own + pattern),
     ...ownPatterns(policy.tools.denied.rules, own),
+    ...ownPatterns(profile?.deniedTools.rules ?? [], own),
   ];
   const isDenied = (pattern: string): boolean =>
     denied.includes(pattern) || denied.some((each) => each.endsWith("*") && pattern.startsWith(each.slice(0, -1)));
-  const tools = ownPatterns(policy.tools.allowed.rules, own).filter((pattern) => !isDenied(pattern));
+  const allowed = ownPatterns(policy.tools.allowed.rules, own);
+  const named = profile?.allowedTools && ownPatterns(profile.allowedTools.rules, own);
+  const tools = (named === undefined ? allowed : narrowed(allowed, named)).filter((pattern) => !isDenied(pattern));
   const how = launch.kind === "url" ? `At ${launch.url}` : `Runs ${launch.command.join(" ")}`;
   const secrets = [...env.values(), ...headers.values()].flatMap((value) =>
     [...value.matchAll(/\$\{secret:([^}]+)\}/g)].map(([, secret]) => `Secrets: ${secret}`),
   );
   const offered =
-    tools.length > 0 ? tools.map((each) => `Tools: ${each}`) : [`No tools: the policy allows none of ${own}*`];
+    tools.length > 0
+      ? tools.map((each) => `Tools: ${each}`)
+      : [`No tools: the ${profile === undefined ? "policy" : "profile"} allows none of ${own}*`];
   return {
     title: `Server ${name}`,
     entries: [redactLaunch(how), ...offered, ...grantOf(grant), ...secrets],

@@ -29,7 +29,8 @@ import { usedResources } from "./used-resources.js";
 export interface ConsoleCommands {
   readonly version: string;
   policy(): Promise<Omit<PolicyState, "decided" | "since" | "saved">>;
-  explain(question: string): Promise<Explanation>;
+  /** `profile`: as a client is answered that has this profile of the policy; absent: by the whole policy. */
+  explain(question: string, profile?: string): Promise<Explanation>;
   /** Decides recorded calls, the oldest first, under a text that may become the policy. @returns faults of the text, or each outcome */
   trial(text: string, calls: readonly TriedCall[]): Promise<string | readonly TriedOutcome[]>;
   /** Finds the line of a rule in the policy as it is now; undefined where that has faults. */
@@ -53,8 +54,8 @@ export interface ConsoleCommands {
   logOut(policy: string, server: string): Promise<void>;
   /** Examines a server of a policy as `doctor` does, through the wall, by a process of its own. @throws ConsoleFault */
   test(policy: string, server: string): Promise<ServerTest>;
-  /** What the policy lets be reached, by kind. */
-  reach(): Promise<readonly ReachedKind[]>;
+  /** What the policy, or a profile of it, lets be reached, by kind. */
+  reach(profile?: string): Promise<readonly ReachedKind[]>;
 }
 
 export interface TriedCall {
@@ -106,7 +107,13 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
   const started = Date.now();
   const routes: Readonly<Record<string, Route>> = {
     "GET /api/stream": async ({ query, signal }) => ({
-      stream: streamOf(state, { version: commands.version, started, cursor: numberIn(query, "cursor"), signal }),
+      stream: streamOf(state, {
+        version: commands.version,
+        started,
+        policy: commands.policyFile,
+        cursor: numberIn(query, "cursor"),
+        signal,
+      }),
     }),
     ...callRoutes(state, commands),
     "GET /api/servers": async () => {
@@ -259,8 +266,10 @@ function policyRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<
       const decided = state.calls.decidedBy(await lineOfToday(state, commands));
       return { json: { ...policy, decided, since: state.calls.since, saved } satisfies PolicyState };
     },
-    "GET /api/reach": async () => ({ json: await commands.reach() }),
-    "POST /api/explain": async ({ body }) => ({ json: await commands.explain(textIn(body, "question")) }),
+    "GET /api/reach": async ({ query }) => ({ json: await commands.reach(query.get("profile") || undefined) }),
+    "POST /api/explain": async ({ body }) => ({
+      json: await commands.explain(textIn(body, "question"), textOf(body["profile"]) || undefined),
+    }),
     "POST /api/trial": async ({ body }) => ({ json: await trialOf(state, commands, textIn(body, "text")) }),
     "POST /api/save": async ({ body }) => {
       const before = (await commands.policy()).text;
@@ -305,6 +314,7 @@ async function control(
 interface StreamOptions {
   readonly version: string;
   readonly started: number;
+  readonly policy: string | undefined;
   readonly cursor: number | undefined;
   readonly signal: AbortSignal;
 }
@@ -312,10 +322,10 @@ interface StreamOptions {
 /** All that changes, from a cursor on; without one, from the newest calls on. */
 async function* streamOf(
   state: ConsoleState,
-  { version, started, cursor: given, signal }: StreamOptions,
+  { version, started, policy, cursor: given, signal }: StreamOptions,
 ): AsyncIterable<string> {
   const { calls } = state;
-  yield line({ kind: "hello", version, started });
+  yield line({ kind: "hello", version, started, policy });
   let cursor = given ?? -1;
   let seen = -1;
   let totalled = 0;

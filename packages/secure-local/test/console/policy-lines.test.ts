@@ -1,10 +1,15 @@
 // What the page Policy says of the lines of a file: which calls each decided, where a rule stands now, what all of it reaches.
 import { expect, it } from "vitest";
 import type { LogRecord } from "../../src/audit/call-records.js";
+import { readCommandLine } from "../../src/cli/command-line.js";
+import { judgeQuestion } from "../../src/cli/judge-question.js";
 import { reachOf } from "../../src/cli/policy-map.js";
+import { readQuestionText } from "../../src/cli/policy-question.js";
+import { policyContext } from "../../src/cli/settings.js";
 import type { LineOf } from "../../src/console/call-filter.js";
 import { CallIndex } from "../../src/console/call-index.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
+import { profiledPolicy } from "../../src/policy/read-profiles.js";
 import { ruleLines } from "../../src/policy/rule-lines.js";
 
 const parsed = (text: string): ReturnType<typeof parsePolicy> => parsePolicy(text, { file: "/home/p/policy.yaml" });
@@ -95,3 +100,55 @@ it.each([
     });
   },
 );
+
+const PROFILED = `version: "1.0"
+filesystem: { allowed_paths: ["/notes/**"] }
+commands: { allowed: [{ name: git, executable: /usr/bin/git, arguments: [{ fixed: log }] }] }
+tools: { allowed: [read_file, write_file, run_command, "board__*", "mail__*"] }
+servers:
+  board: { command: [/usr/bin/node, /srv/board.mjs] }
+  mail: { command: [/usr/bin/node, /srv/mail.mjs] }
+profiles:
+  review:
+    servers: [board]
+    tools: { allowed: [read_file, "board__list*"] }
+  open: { tools: { denied: [run_command] } }
+`;
+
+it("reaches by a profile what that leaves: no program, no change of a file, no server whose tools it does not name", async () => {
+  const policy = await parsed(PROFILED);
+  const of = (profile: string): Record<string, { entries: readonly string[]; denied: readonly string[] }> =>
+    Object.fromEntries(
+      reachOf(profiledPolicy(policy, profile)).map(({ title, entries, denied }) => [title, { entries, denied }]),
+    );
+  const review = of("review");
+  expect(review["Tools"]).toEqual({ entries: ["read_file"], denied: ["write_file", "run_command"] });
+  expect(review["Files to read"]).toEqual({ entries: ["/notes/**"], denied: [] });
+  expect(review["Files to read and change"]).toBeUndefined();
+  expect(review["Files to change"]).toEqual({ entries: [], denied: ["/notes/**"] });
+  expect(review["Commands"]?.entries).toEqual([]);
+  expect(review["Commands"]?.denied).toEqual([expect.stringMatching(/^git/)]);
+  expect(review["Server board"]?.entries).toContain("Tools: board__list*");
+  expect(review["Server board"]?.entries).not.toContain("Tools: board__*");
+  expect(review["Server mail"]).toEqual({ entries: [], denied: ["all of it: the profile leaves it out"] });
+  const open = of("open");
+  expect(open["Tools"]).toEqual({ entries: ["read_file", "write_file"], denied: ["run_command"] });
+  expect(open["Files to read and change"]?.entries).toEqual(["/notes/**"]);
+  expect(open["Commands"]?.entries).toEqual([]);
+  expect(open["Server mail"]?.entries).toContain("Tools: mail__*");
+});
+
+it("asks about a profile whether it leaves a tool for what is asked, too", async () => {
+  const policy = await parsed(PROFILED);
+  const verdict = async (question: string, profile?: string): Promise<string[]> => {
+    const asked = profile === undefined ? policy : profiledPolicy(policy, profile);
+    const line = readCommandLine(["policy", "explain"]);
+    const { verdict: is, steps } = judgeQuestion(asked, readQuestionText(question), await policyContext(asked, line));
+    return [is, steps.at(-1)?.decision.rule.text ?? ""];
+  };
+  expect((await verdict("write /notes/a.md"))[0]).toBe("allowed");
+  expect(await verdict("write /notes/a.md", "review")).toEqual(["denied", "profiles: review"]);
+  expect((await verdict("read /notes/a.md", "review"))[0]).toBe("allowed");
+  expect((await verdict("write /notes/a.md", "open"))[0]).toBe("allowed");
+  expect(await verdict("run git log", "open")).toEqual(["denied", "profiles.open.tools.denied: run_command"]);
+});
