@@ -230,6 +230,8 @@ export interface PolicyServer {
   readonly remedy: string;
   /** Whether a person logs in to it. */
   readonly hasLogin?: boolean;
+  /** When a person refused all that is withheld of it, as an ISO 8601 date: nothing of it waits for them. */
+  readonly refused?: string | undefined;
 }
 
 /** What an examination of a server found: those of `doctor` that need attention. */
@@ -266,6 +268,8 @@ export interface RunningPlugin {
   }[];
   readonly changes: readonly { readonly item: string; readonly kind: string; readonly lines: readonly string[] }[];
   readonly withheld: Readonly<Record<string, string>>;
+  /** When a person refused all that is withheld, as an ISO 8601 date: nothing of it waits for them. */
+  readonly refused?: string | undefined;
 }
 
 /** What a plugin or a server of a policy offers now, beside what a person approved of it. */
@@ -296,10 +300,29 @@ export interface DefinitionFinding {
   readonly excerpt: string;
 }
 
+/** A file of a plugin that was added, changed or removed; `lines` are those that differ and some around, where it is a text. */
+export interface ChangedFile {
+  readonly path: string;
+  readonly kind: "added" | "changed" | "removed";
+  readonly lines?: readonly { readonly kind: "same" | "gone" | "new"; readonly text: string }[];
+}
+
+/** What was compared, and when, in milliseconds since 1970. */
+export interface ComparedDefinitions {
+  readonly at: number;
+  readonly all: readonly ShownDefinitions[];
+}
+
 /** A tool, prompt, resource, how it is started, or what it says of itself. */
 export interface OfferedItem {
   readonly item: string;
   readonly kind: "added" | "changed" | "removed" | "same";
+  /** SHA-256 of it and of what was approved before; absent where it is the same. A refusal of it is of exactly that. */
+  readonly digest?: string;
+  /** When a person refused exactly this, as an ISO 8601 date. */
+  readonly refused?: string;
+  /** Of how a plugin is started: its files that are not as they were approved, where copies of both are kept. */
+  readonly files?: readonly ChangedFile[] | undefined;
   /** It was approved once, was gone, and is offered again. */
   readonly isBack?: boolean;
   /** Its texts by their places, each a JSON Pointer: as approved, and as it is offered now. */

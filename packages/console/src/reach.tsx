@@ -27,7 +27,10 @@ function linesOf(kinds: readonly ReachedKind[]): Line[] {
       ...{ name, isDenied, label: index === 0 ? label : "" },
       y: (y += ROW),
     });
-    return [...reached.map(line(kind, false)), ...denied.map(line(reached.length === 0 ? `${kind}: denied` : "denied", true))];
+    return [
+      ...reached.map(line(kind, false)),
+      ...denied.map(line(reached.length === 0 ? `${kind}: denied` : "denied", true)),
+    ];
   });
 }
 

@@ -12,15 +12,26 @@ interface Trouble {
   /** Which thing of that screen it is. */
   readonly query?: Readonly<Record<string, string | number>>;
   readonly link: string;
+  /** A person has refused what is withheld: nothing is to be done. */
+  readonly isDecided?: boolean;
   /** The process that vanished; a person may say that they have seen it. */
   readonly gone?: { readonly pid: number; readonly since: number };
 }
 
-export const troubles: ReadonlySignal<readonly Trouble[]> = computed(() => {
+const everything: ReadonlySignal<readonly Trouble[]> = computed(() => {
   const all = [...logTroubles(), ...servers.value.flatMap(processTroubles)];
   // Each process of a policy says the same of its servers.
   return [...new Map(all.map((each) => [each.what, each])).values()];
 });
+
+export const troubles: ReadonlySignal<readonly Trouble[]> = computed(() =>
+  everything.value.filter((each) => each.isDecided !== true),
+);
+
+/** What a person has decided: it waits for nobody, and is not counted. */
+export const decided: ReadonlySignal<readonly Trouble[]> = computed(() =>
+  everything.value.filter((each) => each.isDecided === true),
+);
 
 /** Nothing is wrong with one that waits for its first call, or that the policy leaves out. */
 function isWell({ state, cause }: PolicyServer): boolean {
@@ -43,29 +54,46 @@ function processTroubles(server: RunningServer): Trouble[] {
     ];
   return [
     ...plugins
-      .filter((each) => each.state !== "ready" && each.state !== "starting")
+      .filter((each) => each.refused !== undefined)
+      .map(({ name }) => ({ what: `You refused what plugin ${name} offers now.`, ...REFUSED, ...at("plugin", name) })),
+    ...mounted
+      .filter((each) => each.refused !== undefined && each.state !== "disabled")
+      .map(({ name }) => ({ what: `You refused what server ${name} offers now.`, ...REFUSED, ...at("server", name) })),
+    ...plugins
+      .filter((each) => each.refused === undefined && each.state !== "ready" && each.state !== "starting")
       .map(({ name, state: is, note }) => ({
         what: `Plugin ${name} is ${is}${note === "" ? "." : `: ${note}`}`,
         ...(is === "refused" ? DECIDE : SEE),
         ...at("plugin", name),
       })),
     ...plugins
-      .filter(({ withheld }) => Object.keys(withheld).length > 0)
+      .filter(({ withheld, refused }) => refused === undefined && Object.keys(withheld).length > 0)
       .map(({ name, withheld }) => ({
         what: `Plugin ${name}: ${Object.keys(withheld).length} withheld.`,
         ...DECIDE,
         ...at("plugin", name),
       })),
     ...mounted
-      .filter((each) => !isWell(each))
+      .filter((each) => !isWell(each) && !(each.refused !== undefined && isOfWords(each)))
       .map((each) => ({
         what: `Server ${each.name} is ${each.state}${each.cause === "" ? "." : `: ${each.cause}`}`,
-        ...(each.state === "withheld" || each.remedy.includes(" review ") ? DECIDE : SEE),
+        ...(isOfWords(each) ? DECIDE : SEE),
         ...at("server", each.name),
       })),
   ];
 }
 
+/** Whether what is wrong is what it offers, which a person decides. */
+function isOfWords({ state, remedy }: PolicyServer): boolean {
+  return state === "withheld" || remedy.includes(" review ");
+}
+
+const REFUSED = {
+  advice: "It stays withheld.",
+  go: "definitions",
+  link: "Look at it again",
+  isDecided: true,
+};
 const SEE = { advice: "Servers shows what it wrote, and starts it again.", go: "servers", link: "Mend it" };
 const DECIDE = { advice: "Definitions shows what it offers now.", go: "definitions", link: "Read and decide" };
 

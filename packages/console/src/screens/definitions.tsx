@@ -1,28 +1,56 @@
 // Definitions: what plugins and servers offer now beside what was approved, word by word, and what the inspection found in it.
 import { type Signal, signal, useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import type { DefinitionFinding, OfferedDefinitions, OfferedItem, ShownDefinitions } from "../api.js";
+import { useEffect } from "preact/hooks";
+import type {
+  ChangedFile,
+  ComparedDefinitions,
+  DefinitionFinding,
+  OfferedDefinitions,
+  OfferedItem,
+  ShownDefinitions,
+} from "../api.js";
 import { servers } from "../live.js";
-import { Action, Empty, Moment, Shown, State } from "../parts.js";
+import { Action, Empty, Moment, Shown, State, visible } from "../parts.js";
 import { type Mark, marksIn } from "../marks.js";
-import { post } from "../request.js";
+import { get, post } from "../request.js";
 import { wordDiff } from "../word-diff.js";
 
 type Place = OfferedItem["places"][number];
 
-/** What was compared last, here: it stays while other screens are looked at. */
-const offered: Signal<{ readonly at: number; readonly all: readonly ShownDefinitions[] } | undefined> =
-  signal(undefined);
+/** What was compared last: it stays while other screens are looked at, and the console keeps it for a page that is loaded again. */
+const offered: Signal<ComparedDefinitions | undefined> = signal(undefined);
+/** What was approved since, by its place in the list: it keeps that place, and says so. */
+const approvedAt: Signal<ReadonlyMap<string, number>> = signal(new Map());
+/** The plugin or server that is being approved: until that is done nothing else is decided. */
+const deciding: Signal<ShownDefinitions | undefined> = signal(undefined);
+/** Whether buttons may have moved a moment ago: whoever presses then meant what stood there before. */
+const moved: Signal<boolean> = signal(false);
+/** Milliseconds that buttons which moved are dead. */
+const STEADY_MS = 1_000;
+let steadyAgain: ReturnType<typeof setTimeout> | undefined;
+
+function hold(): void {
+  moved.value = true;
+  clearTimeout(steadyAgain);
+  steadyAgain = setTimeout(() => (moved.value = false), STEADY_MS);
+}
 
 async function compare(): Promise<void> {
   const all = await post<ShownDefinitions[]>("/api/definitions", {});
-  offered.value = { at: Date.now(), all: [...all].sort((one, other) => urgency(one) - urgency(other)) };
+  [offered.value, approvedAt.value] = [{ at: Date.now(), all }, new Map()];
+  hold();
 }
 
-/** What waits for a decision first, then what could not be looked at, then what is as it was approved. */
-function urgency(of: ShownDefinitions): number {
-  if ("fault" in of) return 2;
-  return of.approved ? 3 : of.refused === undefined ? 0 : 1;
+function keyOf({ policy, kind, name }: Pick<ShownDefinitions, "policy" | "kind" | "name">): string {
+  return JSON.stringify([policy, kind, name]);
+}
+
+/** One of them is another by now, in its place. */
+function put(one: ShownDefinitions): void {
+  const { at, all } = offered.peek() ?? { at: Date.now(), all: [] };
+  offered.value = { at, all: all.map((each) => (keyOf(each) === keyOf(one) ? one : each)) };
+  hold();
 }
 
 export function Definitions(): JSX.Element {
@@ -35,6 +63,13 @@ export function Definitions(): JSX.Element {
       isLooking.value = false;
     }
   };
+  useEffect(() => {
+    const kept = async (): Promise<void> => {
+      const read = await get<ComparedDefinitions | null>("/api/definitions");
+      if (read !== null) offered.value ??= read;
+    };
+    void kept().catch(() => undefined);
+  }, []);
   const { at, all } = offered.value ?? {};
   const policies = new Set(all?.map(({ policy }) => policy));
   return (
@@ -44,7 +79,11 @@ export function Definitions(): JSX.Element {
         What a plugin or a server offers is read by the model like an order. What has changed since it was approved is
         withheld until it is approved again. What is refused stays withheld, and so does what nobody has decided yet.
       </p>
-      <Action label={at === undefined ? "Start them and compare" : "Start them and compare again"} act={look} />
+      <Action
+        label={at === undefined ? "Start them and compare" : "Start them and compare again"}
+        disabled={deciding.value !== undefined}
+        act={look}
+      />
       {isLooking.value ? (
         <Comparing>Every plugin and server is started and asked what it offers. This may take a minute.</Comparing>
       ) : (
@@ -141,8 +180,12 @@ function Offering({ of }: OfferingProps): JSX.Element {
   // What was approved with what was found in it is not asked about again.
   const isCalm = ({ item, kind: change }: OfferedItem): boolean =>
     change === "same" && (approved || foundIn(item).length === 0) && withheld[item] === undefined;
-  const calm = items.filter(isCalm);
-  const undecided = items.filter(({ kind: change }) => change !== "same").length;
+  // What was approved a moment ago stays where it was.
+  const doneAt = (item: string): number | undefined => approvedAt.value.get(`${keyOf(of)} ${item}`);
+  const shown = items.filter((item) => !isCalm(item) || doneAt(item.item) !== undefined);
+  const calm = items.filter((item) => !shown.includes(item));
+  const changed = items.filter(({ kind: change }) => change !== "same");
+  const waits = changed.filter(({ refused: date }) => refused === undefined && date === undefined).length;
   const elsewhere = findings.filter((finding) => !items.some(({ item }) => item === itemOf(finding)));
   return (
     <>
@@ -150,17 +193,22 @@ function Offering({ of }: OfferingProps): JSX.Element {
         {KINDS[kind]} <Shown text={name} /> {approved && <State of="ok" word="as approved" />}
         {!approved && (
           <State
-            of={refused === undefined ? "waiting" : "refused"}
-            word={`${undecided} of ${items.length} ${refused === undefined ? "not approved" : "refused"}`}
+            of={waits === 0 ? "refused" : "waiting"}
+            word={`${waits === 0 ? changed.length : waits} of ${items.length} ${waits === 0 ? "refused" : "not approved"}`}
           />
         )}
       </h3>
       {!approved && <Findings of={elsewhere} />}
-      {items
-        .filter((item) => !isCalm(item))
-        .map((item) => (
-          <Item key={item.item} of={item} findings={foundIn(item.item)} withheld={withheld[item.item]} />
-        ))}
+      {shown.map((item) => (
+        <Item
+          key={item.item}
+          of={item}
+          findings={foundIn(item.item)}
+          withheld={withheld[item.item]}
+          doneAt={doneAt(item.item)}
+          decide={item.kind === "same" || shown.length < 2 ? undefined : <DecideItem of={of} item={item} />}
+        />
+      ))}
       {calm.length > 0 && <Calm items={calm} findings={approved ? findings : []} />}
       {!approved && findings.some(({ tier }) => tier === "hard") && (
         <p class="note">What looks like an attack stays withheld, even when it is approved here.</p>
@@ -170,33 +218,97 @@ function Offering({ of }: OfferingProps): JSX.Element {
   );
 }
 
+/** Approves all of it, or `only` these items: everything is started once more for that. */
+async function approve(of: OfferingProps["of"], items: readonly OfferedItem[], only: readonly string[]): Promise<void> {
+  const { policy, kind, name, digest } = of;
+  deciding.value = of;
+  try {
+    const after = await post<ShownDefinitions>("/api/approve", { policy, kind, name, digest, only });
+    const done = items.map(({ item }) => [`${keyOf(of)} ${item}`, Date.now()] as const);
+    approvedAt.value = new Map([...approvedAt.peek(), ...done]);
+    put(after);
+  } finally {
+    deciding.value = undefined;
+  }
+}
+
 /** A refusal changes nothing that is in force: it is remembered, so that the same is not taken for undecided again. */
-function Decision({ of: { policy, kind, name, digest, refused } }: OfferingProps): JSX.Element {
-  const isBusy = useSignal(false);
-  const decide = (what: "approve" | "refuse") => async (): Promise<void> => {
-    isBusy.value = true;
-    try {
-      await post(`/api/${what}`, { policy, kind, name, digest });
-      await compare();
-    } finally {
-      isBusy.value = false;
-    }
-  };
+async function refuse(of: OfferingProps["of"], items: readonly OfferedItem[], whole: boolean): Promise<void> {
+  const { policy, kind, name, digest } = of;
+  const only = [...items.flatMap((item) => item.digest ?? []), ...(whole ? [digest] : [])];
+  await post("/api/refuse", { policy, kind, name, digest, only });
+  const date = new Date().toISOString();
+  const after = of.items.map((item) => (items.includes(item) ? { ...item, refused: date } : item));
+  const isAll = whole || after.every((item) => item.kind === "same" || item.refused !== undefined);
+  put({ ...of, items: after, ...(isAll ? { refused: date } : {}) });
+}
+
+const isHeld = (): boolean => moved.value;
+const isBusy = (): boolean => deciding.value !== undefined;
+
+function DecideItem({ of, item }: OfferingProps & { readonly item: OfferedItem }): JSX.Element {
+  const named = `${item.item} of ${of.name}`;
+  const common = { disabled: isBusy(), held: isHeld() };
+  return (
+    <p class="answers">
+      <Action
+        label="Approve"
+        name={visible(`Approve: ${named}`)}
+        kind="good"
+        {...common}
+        act={() => approve(of, [item], [item.item])}
+      />
+      {item.refused === undefined ? (
+        <Action
+          label="Refuse"
+          name={visible(`Refuse: ${named}`)}
+          kind="bad"
+          {...common}
+          act={() => refuse(of, [item], false)}
+        />
+      ) : (
+        <Refused at={item.refused} />
+      )}
+    </p>
+  );
+}
+
+function Refused({ at }: { readonly at: string }): JSX.Element {
+  return (
+    <span class="note">
+      Refused at <Moment at={Date.parse(at)} />: it stays withheld. Words that change are shown as not approved.
+    </span>
+  );
+}
+
+function Decision({ of }: OfferingProps): JSX.Element {
+  const { name, refused, items } = of;
+  const changed = items.filter(({ kind }) => kind !== "same");
+  const common = { disabled: isBusy(), held: isHeld() };
   return (
     <>
       <p class="answers">
-        <Action label={`Approve what stands above of ${name}`} kind="good" act={decide("approve")} />
+        <Action
+          label={`Approve what stands above of ${name}`}
+          kind="good"
+          {...common}
+          act={() => approve(of, changed, [])}
+        />
         {refused === undefined ? (
-          <Action label={`Refuse what stands above of ${name}`} kind="bad" act={decide("refuse")} />
+          <Action
+            label={`Refuse what stands above of ${name}`}
+            kind="bad"
+            {...common}
+            act={() => refuse(of, changed, true)}
+          />
         ) : (
-          <span class="note">
-            Refused at <Moment at={Date.parse(refused)} />: it stays withheld. Words that change are shown as not
-            approved.
-          </span>
+          <Refused at={refused} />
         )}
       </p>
-      {isBusy.value && (
-        <Comparing>All are started once more, to be sure of what they offer now: some seconds.</Comparing>
+      {deciding.value !== undefined && keyOf(deciding.value) === keyOf(of) && (
+        <Comparing>
+          It is being compared. All are started once more, to be sure of what they offer now: some seconds.
+        </Comparing>
       )}
     </>
   );
@@ -213,16 +325,35 @@ interface ItemProps {
   readonly of: OfferedItem;
   readonly findings: readonly DefinitionFinding[];
   readonly withheld: string | undefined;
+  /** When it was approved here, in milliseconds since 1970; undefined where it was not. */
+  readonly doneAt: number | undefined;
+  /** Its own two buttons, where it is not the only one. */
+  readonly decide: JSX.Element | undefined;
 }
 
-function Item({ of: { item, kind, isBack = false, places }, findings, withheld }: ItemProps): JSX.Element {
+function Item({ of, findings, withheld, doneAt, decide }: ItemProps): JSX.Element {
+  const { item, kind, isBack = false, places, files } = of;
+  if (doneAt !== undefined && kind === "same")
+    return (
+      <section class="change">
+        <h4>
+          <State of="ok" word="approved" /> <Shown text={item} />
+        </h4>
+        <p class="note">
+          Approved at <Moment at={doneAt} />.
+        </p>
+      </section>
+    );
   const changed = places.filter(({ before, now, at }) => before !== now || findings.some((each) => each.at === at));
   const rest = places.filter((place) => !changed.includes(place));
   const placed = (at: string): DefinitionFinding[] => findings.filter((each) => each.at === at);
   return (
     <section class="change">
       <h4>
-        <State of={kind === "removed" ? "denied" : kind === "same" ? "ok" : "waiting"} word={WORDS[kind]} />{" "}
+        <State
+          of={kind === "removed" ? "denied" : kind === "same" && withheld === undefined ? "ok" : "waiting"}
+          word={kind === "same" && withheld !== undefined ? "unchanged itself, withheld with the rest" : WORDS[kind]}
+        />{" "}
         <Shown text={item} />
       </h4>
       {isBack && <p class="note">It was approved once, was gone, and is offered again.</p>}
@@ -235,8 +366,54 @@ function Item({ of: { item, kind, isBack = false, places }, findings, withheld }
       {changed.map((place) => (
         <Difference key={place.at} of={place} findings={placed(place.at)} />
       ))}
+      {files !== undefined && <Files of={files} />}
       {rest.length > 0 && <Rest places={rest} />}
+      {decide}
     </section>
+  );
+}
+
+/** Of more files each is opened by the person. */
+const MOST_OPEN = 5;
+
+/** Which files of a program changed, and how: its digest alone says nothing to a person. */
+function Files({ of }: { readonly of: readonly ChangedFile[] }): JSX.Element {
+  return (
+    <div class="files">
+      <p>
+        {of.length === 0
+          ? "No byte of its files differs: what changed is which of them may be run, or a folder."
+          : "Its files that are not as they were approved:"}
+      </p>
+      {of.map(({ path, kind, lines }) => (
+        <details key={path} open={of.length <= MOST_OPEN}>
+          <summary>
+            {kind} <Shown text={path === "" ? "the program" : path} />
+          </summary>
+          {lines === undefined ? (
+            <p class="note">No text, or too long to be shown by its lines.</p>
+          ) : (
+            <pre class="shown" dir="ltr" tabIndex={0}>
+              {lines.map((line, index) => (
+                <FileLine key={index} of={line} />
+              ))}
+            </pre>
+          )}
+        </details>
+      ))}
+    </div>
+  );
+}
+
+function FileLine({ of: { kind, text } }: { readonly of: NonNullable<ChangedFile["lines"]>[number] }): JSX.Element {
+  const Tag = kind === "new" ? "ins" : kind === "gone" ? "del" : "span";
+  return (
+    <>
+      <Tag>
+        <Shown text={text} />
+      </Tag>
+      {"\n"}
+    </>
   );
 }
 

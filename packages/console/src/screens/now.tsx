@@ -8,7 +8,7 @@ import { CallFacts } from "../counts.js";
 import { Questions } from "../questions.js";
 import { post } from "../request.js";
 import { go } from "../router.js";
-import { troubles } from "../troubles.js";
+import { decided, troubles } from "../troubles.js";
 
 /** Lines of the list of calls, and questions named that are over: problems are to be seen without scrolling. */
 const LATEST = 30;
@@ -48,6 +48,14 @@ export function Now(): JSX.Element {
           </ul>
         </section>
       )}
+      {decided.value.map(({ what, advice, go: screen, query, link }) => (
+        <p key={what} class="note">
+          <Shown text={what} /> {advice}{" "}
+          <button type="button" class="link" onClick={() => go(screen, query)}>
+            {link}
+          </button>
+        </p>
+      ))}
       <section aria-labelledby="now-happening">
         <h2 id="now-happening">Activity</h2>
         {sums === undefined || sums.calls === 0 ? (

@@ -54,6 +54,8 @@ export interface CommandLine {
   readonly maxMembers: string | undefined;
   /** For `call`: the folder that images are written to. */
   readonly digest: string | undefined;
+  /** For commands that approve definitions: which of them; empty: all. */
+  readonly only: readonly string[];
   readonly saveImages: string | undefined;
   readonly headers: readonly string[];
   readonly env: readonly string[];
@@ -136,7 +138,7 @@ type Value =
   | "maxMembers"
   | "saveImages"
   | "digest";
-type List = "headers" | "env" | "origins" | "publicHosts" | "ignore";
+type List = "headers" | "env" | "origins" | "publicHosts" | "ignore" | "only";
 type Key = Switch | Value | List;
 
 const SWITCHES: ReadonlyMap<string, Switch> = new Map([
@@ -198,6 +200,7 @@ const LISTS: ReadonlyMap<string, List> = new Map([
   ["--origin", "origins"],
   ["--public-host", "publicHosts"],
   ["--ignore", "ignore"],
+  ["--only", "only"],
 ]);
 /** What stands after an option, where it is not the name of a file. */
 const WANTED: ReadonlyMap<string, string> = new Map([
@@ -223,6 +226,7 @@ const WANTED: ReadonlyMap<string, string> = new Map([
   ["--header", "a header, as in --header 'X-Key: abc'"],
   ["--env", "a variable, as in --env KEY=value"],
   ["--ignore", "the name of a check, as in --ignore batch"],
+  ["--only", "what is approved, as in --only 'tool read'"],
 ]);
 /** Options that only `serve` has. */
 const SERVE_ONLY: readonly Key[] = [
@@ -276,6 +280,7 @@ const OWNERS: readonly (readonly [Key, readonly string[]])[] = [
   ["attach", ["install"]],
   ["own", ["migrate"]],
   ["digest", ["plugins", "servers"]],
+  ["only", ["plugins", "servers"]],
   ["output", ["audit", "policy"]],
   // Without a command, too: that is how clients start this program.
   ["profile", ["", "serve", "attach", "tools", "call", "policy", "install"]],
@@ -315,7 +320,7 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
   const words: string[] = [];
   const values: Record<Value, string | undefined> = { ...NO_VALUES };
   const switches: Record<Switch, boolean> = { ...NO_SWITCHES };
-  const lists: Record<List, string[]> = { headers: [], env: [], origins: [], publicHosts: [], ignore: [] };
+  const lists: Record<List, string[]> = { headers: [], env: [], origins: [], publicHosts: [], ignore: [], only: [] };
   const rest = [...argv];
   let after: string[] | undefined;
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {

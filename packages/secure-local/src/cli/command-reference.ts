@@ -126,8 +126,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     name: "approve",
     usage: "[remembered | take-back ID]",
     about: "Show the calls that wait for your approval, and take your answers",
-    details:
-      "remembered: the answers that let calls pass for a time. take-back ID, or take-back all: such calls ask again.",
+    details: "remembered: answers that let calls pass for a time; take-back ID, or all: such calls ask again",
     examples: [["approve", "leave it open in a terminal while your client works"]],
   },
   {
@@ -326,7 +325,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     name: "servers review",
     usage: "[NAME]",
     about: "Show what of the servers is not as you approved it, and approve it server by server",
-    options: [POLICY, "--full", "--yes", "--digest", "--json"],
+    options: [POLICY, "--full", "--yes", "--digest", "--only", "--json"],
     examples: [
       ["servers review", "asks in a terminal, server by server; v shows the whole of one"],
       ["servers review notes --full", "in a terminal too shows the whole before it asks"],
@@ -408,7 +407,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     name: "plugins lock",
     usage: "[NAME]",
     about: "Show what of the plugins is not as you approved it, and approve what was shown",
-    options: [POLICY, "--yes", "--digest"],
+    options: [POLICY, "--yes", "--digest", "--only"],
     examples: [
       ["plugins lock weather", "asks in a terminal"],
       ["plugins lock weather --yes --digest 1f0c…", "elsewhere: the digest stands at the end of what it shows"],
@@ -516,5 +515,3 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     examples: [["help policy check", ""]],
   },
 ];
-
-/** Options that every command has. */

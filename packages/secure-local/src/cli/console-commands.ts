@@ -258,11 +258,12 @@ async function reviewed(words: readonly string[], policy: string): Promise<Revie
 }
 
 /** What stands in the request has been compared with what runs; the rest is the command's to judge. */
-async function approve({ policy, kind, name, digest }: NamedOffer): Promise<void> {
+async function approve({ policy, kind, name, digest, only }: NamedOffer): Promise<ShownDefinitions> {
   const { plugins, servers } = await usable(policy);
   if (!(kind === "plugin" ? plugins.load : servers).has(name))
     throw new ConsoleFault(409, `There is no ${kind} ${name} to approve.`, "Look again at what is offered.");
-  if (await isApproved({ policy, kind, name, digest })) return;
+  const after = await approved({ policy, kind, name, digest, only });
+  if (after !== undefined) return { ...after, policy };
   throw new ConsoleFault(
     409,
     `What ${name} offers is not what was shown.`,
@@ -270,16 +271,23 @@ async function approve({ policy, kind, name, digest }: NamedOffer): Promise<void
   );
 }
 
-function refuse({ digest }: NamedOffer): void {
-  if (!/^[0-9a-f]{64}$/.test(digest)) throw new ConsoleFault(400, "Nothing has this digest.", "Load the page again.");
-  rememberRefusal(digest);
+function refuse(digests: readonly string[]): string {
+  if (!digests.every((digest) => /^[0-9a-f]{64}$/.test(digest)))
+    throw new ConsoleFault(400, "Nothing has this digest.", "Load the page again.");
+  for (const digest of digests) rememberRefusal(digest);
+  return new Date().toISOString();
 }
 
-async function isApproved({ policy, kind, name, digest }: NamedOffer): Promise<boolean> {
-  const agreed = [name, "--yes", "--digest", digest];
-  if (kind === "server") return (await reviewed(agreed, policy)).found.some(({ approved }) => approved);
+/** @returns what it offers beside what is approved by then; undefined where that is not what the digest was shown of */
+async function approved({ policy, kind, name, digest, only }: NamedOffer): Promise<OfferedDefinitions | undefined> {
+  const agreed = [name, "--yes", "--digest", digest, ...only.flatMap((item) => ["--only", item])];
+  const isDone = (after: OfferedDefinitions): boolean =>
+    only.length === 0
+      ? after.approved
+      : only.every((item) => after.items.every((each) => each.item !== item || each.kind === "same"));
+  if (kind === "server") return (await reviewed(agreed, policy)).found.find(isDone);
   const { written, plugins } = await lockOutcome(["plugins", "lock", ...agreed], policy);
-  return written || plugins.some((each) => each.digest === digest && each.approved);
+  return plugins.find((each) => each.name === name && isDone(each) && (written || each.digest === digest));
 }
 
 async function lockOutcome(words: readonly string[], policy: string): Promise<LockOutcome> {

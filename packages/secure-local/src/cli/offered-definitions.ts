@@ -1,11 +1,12 @@
 // What a plugin or a server offers now beside what was approved of it: every item whole and place by place, with a digest of it all.
 import { createHash } from "node:crypto";
-import type { OfferedDefinitions, OfferedItem } from "@secure-local/console/api";
+import type { ChangedFile, OfferedDefinitions, OfferedItem } from "@secure-local/console/api";
 import { canonicalJson, type Change, type Items } from "@secure-local/inspection/drift";
 import type { Finding } from "@secure-local/inspection/finding";
 import { replaceKnown } from "../audit/secret-shapes.js";
 import { quoted, shownMember } from "../guard/approvals/shown-call.js";
-import type { LockedPlugin } from "../server/plugin-lock.js";
+import { type LockedPlugin, relocked } from "../server/plugin-lock.js";
+import { changesOf } from "../server/plugin-reviews.js";
 import { type CommandLine, inUse, UsageError } from "./command-line.js";
 import { refusedAt } from "./refused-definitions.js";
 import { agreesInTerminal, complain, styled } from "./terminal.js";
@@ -24,6 +25,8 @@ export interface ComparedOffer {
   readonly changes: readonly Change[];
   readonly findings: readonly Finding[];
   readonly withheld: ReadonlyMap<string, string>;
+  /** Files of its program that are not as they were approved, where that is known. */
+  readonly files?: readonly ChangedFile[] | undefined;
 }
 
 export function offeredDefinitions(of: ComparedOffer): OfferedDefinitions {
@@ -40,8 +43,44 @@ export function offeredDefinitions(of: ComparedOffer): OfferedDefinitions {
   const whole = { ...shown, items: Object.fromEntries(items), before: Object.fromEntries(locked?.approved ?? []) };
   const digest = createHash("sha256").update(canonicalJson(whole)).digest("hex");
   const approved = locked !== undefined && changes.length === 0;
-  const refused = approved ? undefined : refusedAt(digest);
+  const refused = approved ? undefined : (refusedAt(digest) ?? allRefusedAt(shown.items));
   return { ...shown, digest, approved, ...(refused === undefined ? {} : { refused }) };
+}
+
+/** When the last of all that differs was refused, where each was by itself. */
+function allRefusedAt(items: readonly OfferedItem[]): string | undefined {
+  const dates = items.filter(({ kind }) => kind !== "same").map(({ refused }) => refused);
+  return dates.every((date) => date !== undefined) ? dates.sort().at(-1) : undefined;
+}
+
+/** The same offer once it is approved, or `only` these items of it. */
+export function asApproved<Offer extends Pick<ComparedOffer, "locked" | "items" | "changes" | "withheld">>(
+  offer: Offer,
+  only: ReadonlySet<string>,
+): Offer {
+  const { items, withheld } = offer;
+  const locked = relocked(offer.locked, items, only);
+  const changes = changesOf(locked, items, items.get("launch"));
+  // A change of the whole stands against all of it.
+  const isWhole = changes.some(({ item }) => WHOLE.has(item));
+  const stays = ([item, reason]: readonly [string, string]): boolean =>
+    isWhole || changes.some((change) => change.item === item) || !reason.includes("not as it was approved");
+  return { ...offer, locked, changes, withheld: new Map([...withheld].filter(stays)) };
+}
+
+const WHOLE: ReadonlySet<string> = new Set(["launch", "plugin", "server"]);
+
+/** What is to be approved of offers alone; empty: all. @throws UsageError for what is not among the changes */
+export function approvedAlone(
+  { only }: Pick<CommandLine, "only">,
+  offers: readonly Pick<ComparedOffer, "changes">[],
+): ReadonlySet<string> {
+  const changed = new Set(offers.flatMap(({ changes }) => changes.map(({ item }) => item)));
+  const unknown = only.find((item) => !changed.has(item));
+  if (unknown === undefined) return new Set(only);
+  throw new UsageError(
+    `--only ${JSON.stringify(unknown)}: that waits for no approval; what does: ${[...changed].join(", ")}`,
+  );
 }
 
 /** Commands that show what is offered, and approve it. */
@@ -87,7 +126,7 @@ export async function approvesShown(
   return false;
 }
 
-function offeredItem(item: string, { locked, items, changes }: ComparedOffer): OfferedItem {
+function offeredItem(item: string, { kind: of, name, locked, items, changes, files }: ComparedOffer): OfferedItem {
   const kind = changes.find((change) => change.item === item)?.kind ?? "same";
   const isBack = kind === "added" && locked?.removed.has(item) === true;
   const before = placesOf(isBack ? locked.removed.get(item) : locked?.approved.get(item));
@@ -97,7 +136,13 @@ function offeredItem(item: string, { locked, items, changes }: ComparedOffer): O
     before: textOf(before.get(at)),
     now: textOf(now.get(at)),
   }));
-  return { item, kind, places, ...(isBack ? { isBack } : {}) };
+  const shown: OfferedItem = { item, kind, places, ...(isBack ? { isBack } : {}) };
+  if (kind === "same") return shown;
+  const whole = { of, name, item, before: locked?.approved.get(item) ?? null, now: items.get(item) ?? null };
+  const digest = createHash("sha256").update(canonicalJson(whole)).digest("hex");
+  const refused = refusedAt(digest);
+  const changed = item === "launch" && files !== undefined ? { files } : {};
+  return { ...shown, digest, ...changed, ...(refused === undefined ? {} : { refused }) };
 }
 
 /**

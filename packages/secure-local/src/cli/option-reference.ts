@@ -52,6 +52,7 @@ export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
   "--preset": { value: "NAME", about: "build on offline, read-only or developer" },
   "--yes": { about: "do not ask" },
   "--digest": { value: "HASH", about: "approve what this digest was shown of, and nothing else" },
+  "--only": { value: "ITEM", about: "approve this alone of what is shown, as in 'tool read' (may be repeated)" },
   "--since": { value: "TIME", about: "from then on: 90m, 24h, 7d, 2026-01-31 or 2026-01-31T12:00:00Z" },
   "--output": { value: "FILE", about: "the file to write" },
   "--force": { about: "replace a file that exists" },

@@ -4,6 +4,8 @@ import { join, resolve } from "node:path";
 import { noAudit } from "../audit/event-text.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
+import { membersOf } from "../audit/call-records.js";
+import { changedFiles } from "../plugins/changed-files.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import { lastLines } from "../plugins/plugin-process.js";
 import { changesOf, type PluginReview } from "../server/plugin-reviews.js";
@@ -12,7 +14,16 @@ import { type CommandLine, inUse, nearest, UsageError } from "./command-line.js"
 import { ownPlaces, pluginFolders, policyFile, programVersion } from "./settings.js";
 import { sayBesides, startPlugins } from "./started-plugins.js";
 import { complain, complainJson, ExitCode, print, printJson, styled, tell } from "./terminal.js";
-import { approvesShown, checkYes, differenceLines, digestOf, offeredDefinitions } from "./offered-definitions.js";
+import {
+  approvedAlone,
+  approvesShown,
+  asApproved,
+  checkYes,
+  differenceLines,
+  type ComparedOffer,
+  digestOf,
+  offeredDefinitions,
+} from "./offered-definitions.js";
 import { type Language, pluginFiles } from "./plugin-templates.js";
 import type { OfferedDefinitions } from "@secure-local/console/api";
 import type { Change, Items } from "@secure-local/inspection/drift";
@@ -211,13 +222,30 @@ export interface LockOutcome {
   readonly file: string;
   readonly written: boolean;
   readonly changed: readonly Pick<Compared, "name" | "changes">[];
-  /** Each with all that a person reads before approving it. */
+  /** Each with all that a person reads before approving it; where it is written, as it stands then. */
   readonly plugins: readonly OfferedDefinitions[];
 }
 
-function offeredOf({ name, changes, items, before, review }: Compared): OfferedDefinitions {
+function offerOf({ name, changes, items, before, review }: Compared): ComparedOffer {
   const { findings, withheld } = review;
-  return offeredDefinitions({ kind: "plugin", name, locked: before, items, changes, findings, withheld });
+  const files = filesOf(before?.approved.get("launch"), items.get("launch"));
+  return { kind: "plugin", name, locked: before, items, changes, findings, withheld, files };
+}
+
+/** Which files of the program changed, where copies of both are kept. */
+function filesOf(before: unknown, now: unknown): ComparedOffer["files"] {
+  const [old, fresh] = [before, now].map((launch) => membersOf(launch)["content"]);
+  if (typeof old !== "string" || typeof fresh !== "string" || old === fresh) return undefined;
+  try {
+    return changedFiles(pluginFolders().copies, old, fresh);
+  } catch {
+    // Another process has taken the copy away meanwhile.
+    return undefined;
+  }
+}
+
+function offeredOf(compared: Compared): OfferedDefinitions {
+  return offeredDefinitions(offerOf(compared));
 }
 
 /** The one plugin that a command line names, if it does. */
@@ -246,11 +274,12 @@ export async function lockPlugins(line: CommandLine): Promise<number> {
       print([styled("bold", name), ...differenceLines({ locked, items, changes })].join("\n"));
       showFindings(review.findings);
     }
+  const only = approvedAlone(line, compared);
   const outcome = (written: boolean): LockOutcome => ({
     file: lockFileOf(file),
     written,
     changed: changed.map(({ name, changes }) => ({ name, changes })),
-    plugins: compared.map(offeredOf),
+    plugins: compared.map((each) => (written ? offeredDefinitions(asApproved(offerOf(each), only)) : offeredOf(each))),
   });
   const current = changed.length === 0 && before !== undefined;
   if (compared.length === 0 || current) {
@@ -263,7 +292,10 @@ export async function lockPlugins(line: CommandLine): Promise<number> {
   }
   writeLock(
     lockFileOf(file),
-    new Map([...(before ?? []), ...compared.map((each) => [each.name, relocked(each.before, each.items)] as const)]),
+    new Map([
+      ...(before ?? []),
+      ...compared.map((each) => [each.name, relocked(each.before, each.items, only)] as const),
+    ]),
   );
   tell(
     line,

@@ -16,7 +16,9 @@ import { approvedServers, reviewServer, serverLockFile } from "../server/server-
 import { type CommandLine, inUse, nearest, UsageError } from "./command-line.js";
 import { editedPolicy } from "./edit-policy.js";
 import {
+  approvedAlone,
   approvesShown,
+  asApproved,
   checkYes,
   definitionLines,
   differenceLines,
@@ -185,7 +187,8 @@ function finished(review: Review, failed: boolean): number {
 function reviewAsJson({ yes, digest }: CommandLine, review: Review): number {
   const written = yes && digest !== undefined && digestOf(review.looked.map(offeredOf)) === digest;
   if (written) writeApproved(review);
-  const { looked, failed } = written ? { looked: review.looked.map(asApproved), failed: review.failed } : review;
+  const { only, failed } = review;
+  const looked = written ? review.looked.map((each) => asApproved(each, only)) : review.looked;
   printJson(withoutSecrets(looked.map(offeredOf)));
   return failed || looked.some(({ changes }) => changes.length > 0) ? ExitCode.Failed : ExitCode.Ok;
 }
@@ -194,15 +197,11 @@ function offeredOf(looked: Looked): OfferedDefinitions {
   return offeredDefinitions({ kind: "server", ...looked });
 }
 
-function asApproved(looked: Looked): Looked {
-  return { ...looked, changes: [], locked: relocked(looked.locked, looked.items) };
-}
-
-function writeApproved({ looked, policy, file }: Review): void {
+function writeApproved({ looked, policy, file, only }: Review): void {
   // Others may have approved something since these were looked at.
   const after = new Map(approvedServers(policy));
   for (const { name, changes, items } of looked)
-    if (changes.length > 0) after.set(name, relocked(after.get(name), items));
+    if (changes.length > 0) after.set(name, relocked(after.get(name), items, only));
   writeLock(serverLockFile(file), after);
 }
 
@@ -213,6 +212,8 @@ function isHardFinding({ tier }: Finding): boolean {
 interface Review {
   readonly looked: readonly Looked[];
   readonly failed: boolean;
+  /** What is approved of them; empty: all that was shown. */
+  readonly only: ReadonlySet<string>;
   readonly policy: Policy;
   /** The policy's. */
   readonly file: string;
@@ -238,7 +239,8 @@ async function lookAtAll(line: CommandLine): Promise<Review> {
     }
     clearProgress();
   }
-  return { looked: judged(started, before, policy), failed, policy, file };
+  const looked = judged(started, before, policy);
+  return { looked, failed, only: approvedAlone(line, looked), policy, file };
 }
 
 /** What a server said of itself when it was started. */

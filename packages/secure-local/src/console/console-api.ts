@@ -42,10 +42,14 @@ export interface ConsoleCommands {
   readonly policyFile: string | undefined;
   /** What the plugins and servers of these policies offer now beside what was approved. */
   definitions(policies: readonly string[]): Promise<readonly ShownDefinitions[]>;
-  /** Approves a plugin or a server, if what it offers still has its digest. @throws ConsoleFault */
-  approve(offer: NamedOffer): Promise<void>;
-  /** Remembers that a person refused a plugin or a server as it was shown: it stays withheld. */
-  refuse(offer: NamedOffer): void;
+  /**
+   * Approves a plugin or a server, or some things of it, if what it offers still has its digest.
+   *
+   * @returns what it offers beside what is approved then. @throws ConsoleFault
+   */
+  approve(offer: NamedOffer): Promise<ShownDefinitions>;
+  /** Remembers that a person refused what has these digests: it stays withheld. @returns the date */
+  refuse(digests: readonly string[]): string;
   /** What a server of a policy said last on its standard error; empty where it has said nothing. */
   serverLog(policy: string, server: string): string;
   /** Begins a login. @returns where a person goes on; undefined when there was nothing to do. @throws ConsoleFault */
@@ -83,6 +87,8 @@ export interface TriedOutcome {
 /** A plugin or a server as it was shown. */
 export interface NamedOffer extends Pick<ShownDefinitions, "policy" | "kind" | "name"> {
   readonly digest: string;
+  /** What of it alone is meant; empty: all of it. */
+  readonly only: readonly string[];
 }
 
 /** Rows a page gets at once. */
@@ -135,15 +141,7 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     ...logRoutes(state, commands),
     ...policyRoutes(state, commands),
     ...serverRoutes(state, commands),
-    "POST /api/definitions": async () => ({ json: await commands.definitions(policiesInUse(state, commands)) }),
-    "POST /api/approve": async ({ body }) => {
-      await commands.approve(offerIn(body, policiesInUse(state, commands)));
-      return { json: {} };
-    },
-    "POST /api/refuse": async ({ body }) => {
-      commands.refuse(offerIn(body, policiesInUse(state, commands)));
-      return { json: {} };
-    },
+    ...definitionRoutes(state, commands),
   };
   return async (request) => {
     const route = routes[`${request.method} ${request.path}`];
@@ -186,6 +184,29 @@ function logRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<Rec
   };
 }
 
+/** What is offered beside what was approved, and what a person decides of it. */
+function definitionRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<Record<string, Route>> {
+  const { definitions } = state;
+  return {
+    "GET /api/definitions": async () => ({ json: definitions.now ?? null }),
+    "POST /api/definitions": async () => {
+      const all = await commands.definitions(policiesInUse(state, commands));
+      return { json: definitions.compared(all).all };
+    },
+    "POST /api/approve": async ({ body }) => {
+      const after = await commands.approve(offerIn(body, policiesInUse(state, commands)));
+      definitions.put(after);
+      return { json: after };
+    },
+    "POST /api/refuse": async ({ body }) => {
+      const { digest, only } = offerIn(body, policiesInUse(state, commands));
+      const digests = only.length === 0 ? [digest] : only;
+      definitions.refused(digests, commands.refuse(digests));
+      return { json: {} };
+    },
+  };
+}
+
 /** The console's own and those of what runs: of no other file anything is read or approved. */
 function policiesInUse(state: ConsoleState, { policyFile }: ConsoleCommands): readonly string[] {
   const named = [policyFile, ...state.servers.map(({ policy }) => policy.file)];
@@ -199,7 +220,8 @@ function offerIn(body: Readonly<Record<string, unknown>>, policies: readonly str
     throw new ConsoleFault(409, "No process of yours runs by this policy any more.", "Look again at what is offered.");
   if ((kind !== "plugin" && kind !== "server") || name === undefined || digest === undefined)
     throw new ConsoleFault(400, "A plugin or a server is approved or refused, nothing else.", "Load the page again.");
-  return { policy, kind, name, digest };
+  const only = Array.isArray(body["only"]) ? body["only"].map(textOf) : [];
+  return { policy, kind, name, digest, only };
 }
 
 /** What is asked of the servers behind a policy, and done with them. */

@@ -16,6 +16,7 @@ import { controlServer, rememberedAnswers, runningServers, takeBackAnswers } fro
 import { digestOfText, SERVER_GONE } from "../control/control-messages.js";
 import type { LogRecord } from "../audit/call-records.js";
 import { CallIndex, type RecordPlace } from "./call-index.js";
+import { KeptDefinitions } from "./kept-definitions.js";
 import { lineAt } from "./log-lines.js";
 import { LogReader } from "./log-reader.js";
 import { LogWatch } from "./log-watch.js";
@@ -74,6 +75,11 @@ export class ConsoleState {
   #version = 0;
   #faults = "";
   #verified: VerifiedLogs | undefined;
+  /** What plugins and servers offered when that was compared last. */
+  readonly definitions: KeptDefinitions = new KeptDefinitions(() => {
+    this.#version += 1;
+    this.#wake();
+  });
 
   constructor(options: ConsoleStateOptions) {
     this.#options = options;
@@ -103,7 +109,8 @@ export class ConsoleState {
 
   get servers(): readonly RunningServer[] {
     const logs = [...this.#readers.keys()];
-    return this.#servers.map((server) => ({ ...server, log: logs.indexOf(server.auditFile) }));
+    const all = this.definitions.decided(this.#servers);
+    return all.map((server) => ({ ...server, log: logs.indexOf(server.auditFile) }));
   }
 
   /** Questions that wait for an answer, those that end first before the others. */

@@ -105,10 +105,22 @@ export function itemDigest(value: unknown): string {
   return createHash("sha256").update(canonicalJson(value)).digest("hex");
 }
 
-/** What is locked once this is approved: what is gone is remembered. */
-export function relocked(before: LockedPlugin | undefined, offered: Items): LockedPlugin {
-  const known = [...(before?.removed ?? []), ...(before?.approved ?? [])];
-  return { approved: offered, removed: new Map(known.filter(([item]) => !offered.has(item))) };
+/** What is locked once this is approved: what is gone is remembered. `only`: of all that is offered these items alone are approved. */
+export function relocked(
+  before: LockedPlugin | undefined,
+  offered: Items,
+  only?: ReadonlySet<string> | undefined,
+): LockedPlugin {
+  const [removed, approved] = [[...(before?.removed ?? [])], [...(before?.approved ?? [])]];
+  if (only === undefined || only.size === 0)
+    return { approved: offered, removed: new Map([...removed, ...approved].filter(([item]) => !offered.has(item))) };
+  const isAgreed = ([item]: readonly [string, unknown]): boolean => only.has(item);
+  const fresh = new Map([...offered].filter(isAgreed));
+  const gone = approved.filter((each) => isAgreed(each) && !offered.has(each[0]));
+  return {
+    approved: new Map([...approved.filter((each) => !gone.includes(each)), ...fresh]),
+    removed: new Map([...removed.filter(([item]) => !fresh.has(item)), ...gone]),
+  };
 }
 
 function sealed(items: Items): Json {

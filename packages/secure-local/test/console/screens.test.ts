@@ -269,7 +269,6 @@ inBrowser("the screens of the console", (browser) => {
     await page.getByText(/^Compared at/).waitFor();
     expect(await titles.count()).toBe(2);
     await page.getByRole("button", { name: /^Refuse what stands above/ }).click();
-    await page.locator(".offering").getByText("All are started once more").waitFor();
     await expect.poll(() => titles.first().innerText(), { timeout: LONG }).toMatch(/weather \d of \d refused/);
     expect(conduct.faults).toEqual([]);
   });
