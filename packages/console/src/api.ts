@@ -223,8 +223,10 @@ export interface UsedResources {
 
 export interface PolicyServer {
   readonly name: string;
-  /** `stopped`, `starting`, `ready`, `degraded`, `broken`, `withheld`, `needs login` or `disabled`. */
+  /** `idle`, `stopped`, `starting`, `ready`, `degraded`, `broken`, `withheld`, `needs login` or `disabled`. */
   readonly state: string;
+  /** Milliseconds since 1970 since when it is idle or stopped; absent where it has not run yet. */
+  readonly since?: number | undefined;
   readonly tools: number;
   readonly cause: string;
   readonly remedy: string;
@@ -382,6 +384,8 @@ export interface Bucket {
 export interface Count {
   readonly name: string;
   readonly calls: number;
+  /** Milliseconds that 99 of 100 of them took at most; where it was asked for, and some were run. */
+  readonly p99?: number | undefined;
   readonly failed: number;
   readonly denied: number;
   /** Milliseconds since 1970 of the last one. */

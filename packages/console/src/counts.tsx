@@ -77,11 +77,14 @@ interface CountsProps {
   readonly field: string;
   readonly of: readonly Count[];
   readonly since: number | undefined;
+  /** Absent: what comes from now on is counted as well. */
+  readonly until?: number | undefined;
   /** What stands for an empty name. */
   readonly none?: string;
 }
 
-export function Counts({ title, field, of, since, none = "(none)" }: CountsProps): JSX.Element {
+export function Counts({ title, field, of, since, until, none = "(none)" }: CountsProps): JSX.Element {
+  const hasTimes = of.some(({ p99 }) => p99 !== undefined);
   return (
     <Wide label={title}>
       <table>
@@ -98,24 +101,44 @@ export function Counts({ title, field, of, since, none = "(none)" }: CountsProps
             <th scope="col" class="number">
               Failed
             </th>
+            {hasTimes && (
+              <th scope="col" class="number">
+                99 of 100 took at most
+              </th>
+            )}
             <th scope="col">Last</th>
           </tr>
         </thead>
         <tbody>
-          {of.map(({ name, calls, denied, failed, last }) => (
+          {of.map(({ name, calls, denied, failed, last, p99 }) => (
             <tr key={name}>
               <th scope="row">
-                <button type="button" class="link" onClick={() => go("calls", { [field]: name || undefined, since })}>
+                <button
+                  type="button"
+                  class="link"
+                  onClick={() => go("calls", { [field]: name || undefined, since, until })}
+                >
                   <Brief text={name === "" ? none : name} />
                 </button>
               </th>
               <td class="number">{calls}</td>
               <td class="number">
-                <Numbered of={denied} calls={{ [field]: name || undefined, outcome: "denied", since }} isBad />
+                <Numbered of={denied} calls={{ [field]: name || undefined, outcome: "denied", since, until }} isBad />
               </td>
               <td class="number">
-                <Numbered of={failed} calls={{ [field]: name || undefined, outcome: "failed", since }} isBad />
+                <Numbered of={failed} calls={{ [field]: name || undefined, outcome: "failed", since, until }} isBad />
               </td>
+              {hasTimes && (
+                <td class="number">
+                  <button
+                    type="button"
+                    class="link"
+                    onClick={() => go("calls", { [field]: name || undefined, since, until, order: "longest" })}
+                  >
+                    {duration(p99)}
+                  </button>
+                </td>
+              )}
               <td>
                 <Moment at={last} />
               </td>

@@ -110,13 +110,31 @@ export function dayAndClock(at: number): string {
   return at > 0 && at <= LAST_MOMENT ? DAY_AND_TIME.format(at) : "a time that is not known";
 }
 
-/** A moment, in the reader's own zone. `short`: of another day without its year and seconds, for a narrow column. */
-export function Moment({ at, short = false }: { readonly at: number; readonly short?: boolean }): JSX.Element {
+/** When the day begins that `of` is in, and so many days before it, in the reader's own zone. */
+export function dayBegin(of: number, before = 0): number {
+  const day = new Date(of);
+  return new Date(day.getFullYear(), day.getMonth(), day.getDate() - before).getTime();
+}
+
+function isToday(at: number): boolean {
+  return at >= dayBegin(now.peek());
+}
+
+interface MomentProps {
+  readonly at: number;
+  /** Of another day without its year and seconds, for a narrow column. */
+  readonly short?: boolean;
+  /** With its day, today's too. */
+  readonly dated?: boolean;
+}
+
+/** A moment, in the reader's own zone, with its day unless that is today. */
+export function Moment({ at, short = false, dated = false }: MomentProps): JSX.Element {
   if (!(at > 0 && at <= LAST_MOMENT)) return <>at a time that is not known</>;
   return (
     <time dateTime={new Date(at).toISOString()} title={DAY_AND_TIME.format(at)}>
       {/* Without following the clock: hundreds of moments would be drawn anew each second. */}
-      {now.peek() - at < 86_400_000 ? TIME.format(at) : (short ? SHORT_DAY_AND_TIME : DAY_AND_TIME).format(at)}
+      {!dated && isToday(at) ? TIME.format(at) : (short ? SHORT_DAY_AND_TIME : DAY_AND_TIME).format(at)}
     </time>
   );
 }

@@ -27,6 +27,16 @@ interface Card {
   overAt?: number | undefined;
 }
 
+/** Nothing is to move under the eyes of who reads: a card goes when nothing of it, nor of what stands above it, leaves a gap in view. */
+function mayGo(id: string): boolean {
+  const card = document.getElementById(`question-${id}`)?.closest("article");
+  if (card === null || card === undefined || document.hidden) return true;
+  const { bottom, top } = card.getBoundingClientRect();
+  const isRead = document.activeElement !== null && card.contains(document.activeElement);
+  // Below the view nothing is seen to move; above it the browser keeps what is in view where it is.
+  return !isRead && (top > innerHeight || bottom < 0);
+}
+
 interface QuestionsProps {
   /** What is shown where none waits. */
   readonly none: JSX.Element;
@@ -37,17 +47,28 @@ interface QuestionsProps {
 /** In the order in which they came, so that none is ever put before one that is being read. */
 export function Questions({ none, most = Infinity }: QuestionsProps): JSX.Element {
   const cards = useRef(new Map<string, Card>()).current;
+  const putAway = useSignal(0);
+  // Read, so that a card that is put away goes at once.
+  void putAway.value;
   const open = new Set(waiting.value.map(({ id }) => id));
   for (const call of waiting.value) if (!cards.has(call.id)) cards.set(call.id, { call });
   for (const [id, card] of cards) {
     card.overAt = open.has(id) ? undefined : (card.overAt ?? now.value);
-    if (card.overAt !== undefined && now.value - card.overAt > KEPT_MS) cards.delete(id);
+    if (card.overAt !== undefined && now.value - card.overAt > KEPT_MS && mayGo(id)) cards.delete(id);
   }
   return (
     <>
       {open.size > 0 && link.value === "lost" && <Away />}
       {[...cards.values()].map(({ call, overAt }) => (
-        <Question key={call.id} call={call} isOver={overAt !== undefined} />
+        <Question
+          key={call.id}
+          call={call}
+          isOver={overAt !== undefined}
+          away={() => {
+            cards.delete(call.id);
+            putAway.value += 1;
+          }}
+        />
       ))}
       {open.size === 0 && none}
       <JustOver most={most} />
@@ -103,10 +124,12 @@ function Became({ of: { answer, reason, by, isNotRun = false } }: { readonly of:
 interface QuestionProps {
   readonly call: WaitingCall;
   readonly isOver: boolean;
+  /** Takes away a card that is over. */
+  readonly away: () => void;
 }
 
 /** One question. The answer carries the digest of the text that is shown here. */
-function Question({ call, isOver }: QuestionProps): JSX.Element {
+function Question({ call, isOver, away }: QuestionProps): JSX.Element {
   const { id, text, digest, remember, until } = call;
   const detail = useSignal<CallDetail | null>(null);
   const card = useRef<HTMLElement>(null);
@@ -161,6 +184,13 @@ function Question({ call, isOver }: QuestionProps): JSX.Element {
           Question {id.slice(0, 4)} {!isOver && <State of="waiting" />}
           {isOver && (became === undefined ? <State of="denied" word="is over" /> : <Became of={became} />)}
         </h3>
+        {isOver && (
+          <span class="countdown">
+            <button type="button" class="link" onClick={away}>
+              Put away
+            </button>
+          </span>
+        )}
         {!isOver && (
           <span class="countdown" role="timer">
             <Countdown until={until} />

@@ -35,7 +35,7 @@ export const decided: ReadonlySignal<readonly Trouble[]> = computed(() =>
 
 /** Nothing is wrong with one that waits for its first call, or that the policy leaves out. */
 function isWell({ state, cause }: PolicyServer): boolean {
-  return state === "disabled" || (cause === "" && ["ready", "starting", "stopped"].includes(state));
+  return state === "disabled" || (cause === "" && ["ready", "starting", "idle", "stopped"].includes(state));
 }
 
 function processTroubles(server: RunningServer): Trouble[] {
@@ -76,7 +76,7 @@ function processTroubles(server: RunningServer): Trouble[] {
     ...mounted
       .filter((each) => !isWell(each) && !(each.refused !== undefined && isOfWords(each)))
       .map((each) => ({
-        what: `Server ${each.name} is ${each.state}${each.cause === "" ? "." : `: ${each.cause}`}`,
+        what: troubleOf(each),
         ...(isOfWords(each) ? DECIDE : SEE),
         ...at("server", each.name),
       })),
@@ -86,6 +86,13 @@ function processTroubles(server: RunningServer): Trouble[] {
 /** Whether what is wrong is what it offers, which a person decides. */
 function isOfWords({ state, remedy }: PolicyServer): boolean {
   return state === "withheld" || remedy.includes(" review ");
+}
+
+/** Idle is no trouble: what is wrong with an idle one is its cause. */
+function troubleOf({ name, state, cause }: PolicyServer): string {
+  return state === "idle"
+    ? `Server ${name}: ${cause}`
+    : `Server ${name} is ${state}${cause === "" ? "." : `: ${cause}`}`;
 }
 
 const REFUSED = {

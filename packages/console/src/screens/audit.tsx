@@ -7,7 +7,7 @@ import { Bars, Lanes } from "../charts.js";
 import { CallFacts, Counts } from "../counts.js";
 import { exportCalls, exportRecords } from "../export.js";
 import { now } from "../live.js";
-import { Action, Empty, Fault, Shown } from "../parts.js";
+import { Action, dayBegin, Empty, Fault, Shown } from "../parts.js";
 import { isChanged, Proof } from "../proof.js";
 import { get } from "../request.js";
 import { go, place } from "../router.js";
@@ -15,12 +15,13 @@ import { go, place } from "../router.js";
 /** Each by its word in the address, and when it began. */
 const SPANS = [
   ["hour", "the last hour", (until: number) => until - 3_600_000],
-  ["today", "today", (until: number) => new Date(until).setHours(0, 0, 0, 0)],
-  ["day", "the last day", (until: number) => until - 86_400_000],
+  ["today", "today", (until: number) => dayBegin(until)],
+  ["yesterday", "yesterday", (until: number) => dayBegin(until, 1)],
+  ["day", "the last 24 hours", (until: number) => until - 86_400_000],
   ["week", "the last week", (until: number) => until - 604_800_000],
   ["month", "the last month", (until: number) => until - 2_592_000_000],
 ] as const;
-const USUAL = SPANS[2];
+const USUAL = SPANS[3];
 
 export function Audit(): JSX.Element {
   const [span, , begin] = SPANS.find(([each]) => each === place.value.query.get("time")) ?? USUAL;
@@ -28,8 +29,9 @@ export function Audit(): JSX.Element {
   const fault = useSignal<unknown>(undefined);
   const isBad = isChanged();
   useEffect(() => {
-    const until = now.peek();
-    get<Totals>("/api/totals", { since: begin(until), until, lanes: "yes" }).then(
+    const until = span === "yesterday" ? dayBegin(now.peek()) : now.peek();
+    const from = begin(now.peek());
+    get<Totals>("/api/totals", { since: from, until, lanes: "yes" }).then(
       (read) => (totals.value = read),
       (error: unknown) => (fault.value = error),
     );
@@ -37,6 +39,7 @@ export function Audit(): JSX.Element {
   const words = useSignal("");
   const sums = totals.value;
   const since = sums?.from;
+  const until = span === "yesterday" ? sums?.to : undefined;
   return (
     <>
       {isBad && <Proof />}
@@ -53,7 +56,7 @@ export function Audit(): JSX.Element {
           class="filters"
           onSubmit={(event) => {
             event.preventDefault();
-            go("calls", { text: words.value, since });
+            go("calls", { text: words.value, since, until: span === "yesterday" ? sums?.to : undefined });
           }}
         >
           <label>
@@ -95,9 +98,9 @@ export function Audit(): JSX.Element {
               />
             ))}
             <div class="counts">
-              <Counts title="Clients" key="client" field="client" of={sums.byClient} since={since} />
-              <Counts title="Tools" key="name" field="name" of={sums.byName} since={since} />
-              <Counts title="Rules" key="rule" field="rule" of={sums.byRule} since={since} />
+              <Counts title="Clients" key="client" field="client" of={sums.byClient} since={since} until={until} />
+              <Counts title="Tools" key="name" field="name" of={sums.byName} since={since} until={until} />
+              <Counts title="Rules" key="rule" field="rule" of={sums.byRule} since={since} until={until} />
             </div>
           </>
         )}

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import type { LookedThrough, SoughtWords } from "../api.js";
-import { Action, dayAndClock, duration, Shown } from "../parts.js";
+import { Action, dayAndClock, dayBegin, duration, Shown } from "../parts.js";
 import { go } from "../router.js";
 
 export type Query = Readonly<Record<string, string | undefined>>;
@@ -33,10 +33,14 @@ export const NAMES: readonly string[] = [
   ...["slower", "under", "outside", "order"],
 ];
 const BETWEEN = "between";
+const TODAY = "today";
+const YESTERDAY = "yesterday";
 const LAST = [
   ["", "any time"],
   ["300000", "last 5 minutes"],
   ["3600000", "last hour"],
+  [TODAY, "today"],
+  [YESTERDAY, "yesterday"],
   ["86400000", "last 24 hours"],
   ["604800000", "last week"],
   [BETWEEN, "from … until"],
@@ -46,8 +50,11 @@ const SLOWER = ["100", "1000", "10000", "60000"];
 const TYPED_MS = 400;
 
 /** The query as the process is asked it: a time before now as a moment. */
-export function asked({ last, since, ...others }: Query): Readonly<Record<string, string | number | undefined>> {
-  return { ...others, since: last === undefined ? since : Date.now() - Number(last) };
+export function asked({ last, since, until, ...others }: Query): Readonly<Record<string, string | number | undefined>> {
+  const now = Date.now();
+  if (last === TODAY) return { ...others, since: dayBegin(now) };
+  if (last === YESTERDAY) return { ...others, since: dayBegin(now, 1), until: dayBegin(now) };
+  return { ...others, since: last === undefined ? since : now - Number(last), until };
 }
 
 interface FiltersProps {

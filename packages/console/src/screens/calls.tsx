@@ -167,7 +167,7 @@ function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
       <Facts
         of={[
           ["Object", row.object && <Shown text={row.object} />],
-          ["When", <Moment key="when" at={row.at} />],
+          ["When", <Moment key="when" at={row.at} dated />],
           ["Took", took(row)],
           ["Waited for an answer", duration(row.waitedMs)],
           ["Client", row.client && <Shown text={row.client} />],

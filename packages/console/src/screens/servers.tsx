@@ -167,7 +167,7 @@ interface MountedProps {
 
 /** Another server, behind the policy of this process. What cannot help is not offered. */
 function Mounted({
-  server: { name, state, tools, cause, remedy, hasLogin = false },
+  server: { name, state, tools, cause, remedy, since, hasLogin = false },
   pid,
   policy,
 }: MountedProps): JSX.Element {
@@ -187,22 +187,35 @@ function Mounted({
     // What was found before is of another start.
     test.value = undefined;
   };
+  // Nothing starts before it is called: only a try shows whether it works.
+  const start = async (): Promise<void> => {
+    await act("/api/restart")();
+    await examine();
+  };
   const logIn = async (): Promise<void> => {
     page.value = (await post<{ page?: string }>("/api/login", { policy, server: name })).page;
   };
   const runs = !["disabled", "withheld", "needs login"].includes(state);
   const stopped = state === "stopped" && cause !== "";
-  const idle = state === "stopped" && cause === "";
+  const idle = state === "idle" || (state === "stopped" && cause === "");
   return (
     <article class="plugin">
       <h4 ref={heading} tabIndex={-1}>
         Server <Shown text={name} /> <State of={idle ? "idle" : state} />
       </h4>
       {cause !== "" && <Shown text={cause} block />}
+      {since !== undefined && (
+        <p class="note">
+          {idle ? "Idle since " : "Stopped since "}
+          <Moment at={since} />
+          {idle
+            ? ": nothing of it runs, and it was not tried since. One that nobody calls for 15 minutes is ended; its next call starts it."
+            : ", by a person: with the button here, or by mcp-secure-local servers stop. Its calls are refused until it is started."}
+        </p>
+      )}
       {remedy !== "" && (
         <p class="note">
-          {remedy.startsWith("mcp-secure-local ") && "In a terminal this shows more, or mends it: "}
-          <Shown text={remedy} />
+          <Shown text={remedyHere(remedy)} />
         </p>
       )}
       <p class="note">
@@ -214,9 +227,7 @@ function Mounted({
       </p>
       {policy !== undefined && (
         <div class="answers">
-          {runs && !idle && (
-            <Action label={stopped ? `Start ${name}` : `Start ${name} anew`} act={act("/api/restart")} />
-          )}
+          {runs && !idle && <Action label={stopped ? `Start ${name}` : `Start ${name} anew`} act={start} />}
           {runs && !stopped && (
             <Action label={idle ? `Keep ${name} from starting` : `Stop ${name}`} act={act("/api/stop")} />
           )}
@@ -246,22 +257,48 @@ function Mounted({
   );
 }
 
+/** What is done here in the place of a command. */
+const HERE: readonly (readonly [command: string, words: string])[] = [
+  [" servers logs ", "What it wrote last, below, says more; start it anew when that is mended."],
+  [" servers restart ", "The button below starts it."],
+  [" servers review ", "Definitions shows what it offers now, and takes your decision."],
+  [" servers login ", "The button below logs in to it."],
+];
+
+function remedyHere(remedy: string): string {
+  const [, words] = HERE.find(([command]) => `${remedy} `.includes(command)) ?? [];
+  return remedy.startsWith("mcp-secure-local ") && words !== undefined ? words : remedy;
+}
+
 const VERDICTS: Readonly<Record<string, string>> = {
-  fail: "breaks clients",
-  warn: "against the specification",
-  note: "note",
+  fail: "a fault that clients feel",
+  warn: "not as the protocol has it",
 };
 
 /** What `servers test` found: only what needs attention, and how many checks were well. */
-function Examined({ of: { server, revisions, startMs, counts, findings } }: { readonly of: ServerTest }): JSX.Element {
+function Examined({
+  of: { server, revisions, startMs, counts, findings: all },
+}: {
+  readonly of: ServerTest;
+}): JSX.Element {
   const { fail = 0, warn = 0, ok = 0 } = counts;
+  // Notes are for who writes the server.
+  const findings = all.filter(({ verdict }) => verdict === "fail" || verdict === "warn");
   return (
     <div role="status">
       <p>
         <Brief text={server === "" ? "It" : server} />{" "}
-        <State of={fail > 0 ? "failed" : "ok"} word={fail > 0 ? "breaks clients" : warn > 0 ? "works" : "is well"} />:{" "}
-        {ok} checks are well, {findings.length === 1 ? "one result is" : `${findings.length} results are`} shown below.
-        It speaks <Brief text={revisions.join(" and ")} />, and answered first after {startMs} ms.
+        <State
+          of={fail > 0 ? "failed" : "ok"}
+          word={fail > 0 ? "starts, with faults" : warn > 0 ? "works" : "is well"}
+        />
+        : it was started and asked, and answered first after {startMs} ms. {ok} checks are well
+        {findings.length === 0
+          ? "."
+          : findings.length === 1
+            ? ", one is not: it stands below, in the words of its protocol."
+            : `, ${findings.length} are not: they stand below, in the words of its protocol.`}{" "}
+        It speaks <Brief text={revisions.join(" and ")} />.
       </p>
       <ul class="findings">
         {findings.map(({ verdict, id, title, detail, advice }) => (

@@ -366,6 +366,8 @@ class Sum {
   readonly #to: number;
   readonly #buckets: (Bucket & { ok: number; failed: number; denied: number })[];
   readonly #timesOf: number[][];
+  /** Of the tools, by their names. */
+  readonly #tookOf = new Map<string, number[]>();
   readonly #client: Counts = new Map();
   readonly #name: Counts = new Map();
   readonly #rule: Counts = new Map();
@@ -400,7 +402,12 @@ class Sum {
     if (row.asked) this.#asked += 1;
     if (row.waitedMs !== undefined) this.#waited.push(row.waitedMs);
     if (row.at >= this.#to - MINUTE_MS) this.#lastMinute += 1;
-    if (row.ms !== undefined) this.#timesOf[share]?.push(row.ms);
+    if (row.ms !== undefined) {
+      this.#timesOf[share]?.push(row.ms);
+      const took = this.#tookOf.get(nameOf(row));
+      if (took === undefined) this.#tookOf.set(nameOf(row), [row.ms]);
+      else took.push(row.ms);
+    }
     count(this.#client, row.client, { kind, at: row.at });
     count(this.#name, nameOf(row), { kind, at: row.at });
     count(this.#rule, row.rule, { kind, at: row.at });
@@ -419,7 +426,7 @@ class Sum {
       waited: quantiles(this.#waited).p50,
       buckets: this.#buckets.map((bucket, index) => ({ ...bucket, ...quantiles(this.#timesOf[index] ?? []) })),
       byClient: most(this.#client),
-      byName: most(this.#name),
+      byName: most(this.#name).map((each) => ({ ...each, p99: quantiles(this.#tookOf.get(each.name) ?? []).p99 })),
       byRule: most(this.#rule),
     };
   }

@@ -37,7 +37,7 @@ import { executors } from "./executors.js";
 import { LazyPlugins, type LazyPluginsOptions } from "./lazy-plugins.js";
 import { MountedServers, type OpenServer } from "./mounted-servers.js";
 import type { MountedTool } from "./mounted-tool.js";
-import type { ServerHealth } from "./server-health.js";
+import { type ServerHealth, ServerRests } from "./server-health.js";
 import { Quarantines, refusedResult, Registrations } from "./registrations.js";
 import type { PluginReview } from "./plugin-reviews.js";
 import type { Logins } from "./open-server.js";
@@ -106,6 +106,7 @@ export class SecureServer {
   readonly #quarantines = new Quarantines();
   readonly #menu: Menu;
   readonly #clients = new ClientRegister();
+  readonly #rests = new ServerRests();
   readonly #own: readonly string[];
   #started = false;
   #serversReady: Promise<void> = Promise.resolve();
@@ -312,16 +313,18 @@ export class SecureServer {
 
   /** How each server of the policy is. */
   serverHealth(): readonly ServerHealth[] {
-    return this.#servers.health();
+    return this.#servers.health().map((each) => this.#rests.of(each));
   }
 
   /** Ends the processes of a server of the policy, and forgets what failed; the next call starts it. False: there is none of that name. */
   restartServer(name: string): Promise<boolean> {
+    this.#rests.started(name);
     return this.#servers.restart(name);
   }
 
   /** Ends the processes of a server of the policy, and lets no call start it until `restartServer`. False: there is none of that name. */
   stopServer(name: string): Promise<boolean> {
+    this.#rests.stopped(name);
     return this.#servers.stop(name);
   }
 
@@ -412,6 +415,7 @@ export class SecureServer {
         given,
       );
       log?.add("started");
+      void client.closed.then(() => this.#rests.ended(grant.name));
       void client.closed.then((reason) => log?.add(reason === undefined ? "stopped" : `ended: ${reason.message}`));
       return client;
     } catch (error) {

@@ -6,8 +6,11 @@ import type { MountState } from "@secure-local/mcp/gateway";
 /** How a server is: one vocabulary for every place that shows it. */
 export interface ServerHealth {
   readonly name: string;
-  /** `withheld`: nothing of it is offered until a person approved it. */
-  readonly state: MountState["state"] | "withheld" | "needs login" | "disabled";
+  /**
+   * `withheld`: nothing of it is offered until a person approved it. `idle`: nothing of it runs, since nobody calls it; the next call
+   * starts it. `stopped`: a person stopped it.
+   */
+  readonly state: MountState["state"] | "idle" | "withheld" | "needs login" | "disabled";
   readonly tools: number;
   /** Why it is as it is; empty where there is nothing to say. */
   readonly cause: string;
@@ -15,6 +18,8 @@ export interface ServerHealth {
   readonly remedy: string;
   /** What is worth knowing and no fault of anybody's. */
   readonly note?: string;
+  /** Milliseconds since 1970 since when it is idle or stopped; absent where it has not run yet. */
+  readonly since?: number | undefined;
   /** Whether a person logs in to it. */
   readonly hasLogin: boolean;
 }
@@ -63,4 +68,31 @@ export function mountedHealth(
   const changed = `${count} withheld, since they are not as they were approved`;
   const remedy = `mcp-secure-local servers review ${name}`;
   return { name, state: tools === 0 ? "withheld" : state, tools, cause: changed, remedy, ...note };
+}
+
+/** Since when servers do not run: those that a person stopped, and those that nobody called any more. */
+export class ServerRests {
+  readonly #stopped = new Map<string, number>();
+  readonly #ended = new Map<string, number>();
+
+  /** Its last program has ended, or its connection was closed. */
+  ended(name: string): void {
+    this.#ended.set(name, Date.now());
+  }
+
+  stopped(name: string): void {
+    this.#stopped.set(name, Date.now());
+  }
+
+  started(name: string): void {
+    this.#stopped.delete(name);
+    this.#ended.delete(name);
+  }
+
+  of(health: ServerHealth): ServerHealth {
+    if (health.state !== "stopped") return health;
+    const stopped = this.#stopped.get(health.name);
+    if (stopped !== undefined) return { ...health, since: stopped };
+    return { ...health, state: "idle", since: this.#ended.get(health.name) };
+  }
 }

@@ -69,6 +69,9 @@ inBrowser("what a person decides on the page", (browser) => {
         .waitFor();
       expect(await first.boundingBox()).toMatchObject({ x, y });
       // When the one that was answered gives up its place, what slides there is dead for a moment.
+      await page.waitForTimeout(10_000);
+      expect(await first.boundingBox()).toMatchObject({ x, y });
+      await page.getByRole("button", { name: "Put away" }).click();
       await page.locator(".question-over").waitFor({ state: "detached" });
       const slid = (await allow(page, "two.md").boundingBox()) ?? { x: 0, y: 0 };
       await page.mouse.click(slid.x + 5, slid.y + 5);
@@ -112,6 +115,8 @@ inBrowser("what a person decides on the page", (browser) => {
       // The answer is told before the call has ended.
       await expect.poll(() => isWritten(watched, "two.md")).toBe(true);
       expect(await page.evaluate("document.activeElement === document.body")).toBe(false);
+      for (let left = 2; left > 0; left -= 1)
+        await page.getByRole("button", { name: "Put away" }).first().press("Enter");
       await page.locator(".question-over").first().waitFor({ state: "detached" });
       expect(await page.evaluate("document.activeElement === document.body")).toBe(false);
     },

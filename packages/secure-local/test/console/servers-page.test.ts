@@ -63,7 +63,7 @@ inBrowser("the screen Servers", (browser) => {
         cause: CAUSE,
         remedy: "mcp-secure-local servers logs lame",
       };
-      const lazy = { name: "lazy", state: "stopped", tools: 15, cause: "", remedy: "" };
+      const lazy = { name: "lazy", state: "idle", since: Date.now(), tools: 15, cause: "", remedy: "" };
       await process(watched.home, 13, { ...client("cursor 2"), servers: [...SERVERS, lame, lazy] });
       const { page, conduct } = await opened(
         await contextOf(browser(), { viewport: { width: 1_280, height: 700 } }),
@@ -78,11 +78,14 @@ inBrowser("the screen Servers", (browser) => {
       expect(top).toBeGreaterThanOrEqual(0);
       expect(top).toBeLessThan(700);
       await page.getByRole("heading", { name: "Started by cursor 2 (stdio)" }).waitFor();
-      await page.getByText("In a terminal this shows more").waitFor();
+      // What mends it is here: a command is not the only way.
+      await page.getByText("What it wrote last, below, says more").waitFor();
       // One that starts with its next call is not called as one that a person has stopped.
       const idle = page.locator(".plugin", { hasText: "Server lazy" });
       await idle.getByText("idle").waitFor();
       await idle.getByText("15 tools as approved").waitFor();
+      await idle.getByText(/^Idle since .*: nothing of it runs, and it was not tried since/).waitFor();
+      expect(await idle.locator(".state-stopped").count()).toBe(0);
       expect(await idle.getByRole("button").allInnerTexts()).toEqual(
         expect.arrayContaining(["Keep lazy from starting", "Test lazy"]),
       );

@@ -54,10 +54,10 @@ async function stateOf(name: string): Promise<Listed["running"][number]> {
 
 it("starts nothing before the first call, and says how each server is in everything that runs", async () => {
   const client = await house.client();
-  expect(await stateOf("notes")).toMatchObject({ pid: client.child.pid, state: "stopped", cause: "", remedy: "" });
+  expect(await stateOf("notes")).toMatchObject({ pid: client.child.pid, state: "idle", cause: "", remedy: "" });
   await said(client, "notes__read");
   expect(await stateOf("notes")).toMatchObject({ state: "ready" });
-  expect(await stateOf("stubborn")).toMatchObject({ state: "stopped" });
+  expect(await stateOf("stubborn")).toMatchObject({ state: "idle" });
   expect(processesOf(stubborn)).toEqual([]);
 });
 
@@ -70,7 +70,7 @@ it("ends a server that is to be started anew, and the next call starts it", asyn
   const { stdout } = await house.run(["servers", "restart", "notes"]);
   expect(stdout).toContain(String(client.child.pid));
   await gone(before);
-  expect(await stateOf("notes")).toMatchObject({ state: "stopped" });
+  expect(await stateOf("notes")).toMatchObject({ state: "idle" });
   expect(await said(client, "notes__read")).toBe("did read");
   await client.close();
   const idle = await house.run(["servers", "restart", "notes"]);
