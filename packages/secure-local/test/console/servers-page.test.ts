@@ -82,7 +82,7 @@ inBrowser("the screen Servers", (browser) => {
       await page.getByText("What it wrote last, below, says more").waitFor();
       // One that starts with its next call is not called as one that a person has stopped.
       const idle = page.locator(".plugin", { hasText: "Server lazy" });
-      await idle.getByText("idle").waitFor();
+      await idle.getByText("idle", { exact: true }).waitFor();
       await idle.getByText("15 tools as approved").waitFor();
       await idle.getByText(/^Idle since .*: nothing of it runs, and it was not tried since/).waitFor();
       expect(await idle.locator(".state-stopped").count()).toBe(0);
