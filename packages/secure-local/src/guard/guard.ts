@@ -132,7 +132,7 @@ export class Guard {
   readonly #log: ClientLog;
   readonly #admissions = new Admissions();
   readonly #faults = new PendingExceptions();
-  readonly #approvals: Approvals;
+  readonly approvals: Approvals;
   /** Calls under way, by the signal that their handlers see too. Kept from the first policy on that has approvals or plugins. */
   readonly #underway = new WeakMap<AbortSignal, Underway>();
   /** Those among them that send by means that are not judged each time. */
@@ -158,7 +158,7 @@ export class Guard {
     this.#tools = new RateLimits(this.#now);
     this.#trail = new AuditRecorder(options.audit);
     this.#log = new ClientLog(this.#now);
-    this.#approvals = new Approvals({
+    this.approvals = new Approvals({
       trail: this.#trail,
       channel: options.channel,
       now: this.#now,
@@ -174,11 +174,6 @@ export class Guard {
   /** The policy in force. */
   get policy(): Policy {
     return this.#terms.policy;
-  }
-
-  /** Consents that are remembered, to be looked at and taken back. */
-  get consents(): Pick<Approvals, "remembered" | "takeBack"> {
-    return this.#approvals;
   }
 
   /** What a caller has used of its limits in the last minute: of all its requests, and of each tool it called. */
@@ -199,7 +194,7 @@ export class Guard {
   /** Forgets all that is kept of a principal that is gone: whoever has the name from now on is somebody else. */
   end(principal: string): void {
     this.#callers.end(principal);
-    this.#approvals.endOf(principal);
+    this.approvals.endOf(principal);
   }
 
   /** Takes away what is no longer on offer, once every call that was admitted has begun. */
@@ -235,14 +230,14 @@ export class Guard {
     underway.tainted = taint !== undefined;
     underway.asked = call;
     const taintNow = () => this.#taints.before(call, underway.guarded);
-    return this.#approvals.consent({ ...call, taint, taintNow }, underway);
+    return this.approvals.consent({ ...call, taint, taintNow }, underway);
   }
 
   /** Whether a person would be asked about it within a request where nobody is asked, such as a completion. */
   wouldAsk(call: AskedCall): boolean {
     if (!this.#approving) return false;
     const underway = this.#underway.get(call.ctx.signal);
-    return underway === undefined || this.#approvals.needOf(call, underway) !== undefined;
+    return underway === undefined || this.approvals.needOf(call, underway) !== undefined;
   }
 
   /** Notes that a call under way has read something private, whatever its tool says of itself. */
@@ -264,13 +259,13 @@ export class Guard {
     const { asked } = underway;
     if (hop !== undefined) {
       const step = { ...asked, arguments: redirected(asked.arguments, hop) };
-      const stopped = await this.#approvals.step(step, asked, underway);
+      const stopped = await this.approvals.step(step, asked, underway);
       if (stopped !== undefined) return stopped;
     }
     const taint = await this.#taintSince(underway);
-    if (taint === undefined || !this.#approvals.wantsForTaint(underway.asked, underway)) return undefined;
+    if (taint === undefined || !this.approvals.wantsForTaint(underway.asked, underway)) return undefined;
     const known = { ...underway.asked, taint, taintNow: () => this.#taints.of(underway.guarded.call) };
-    const refused = await this.#approvals.consent(known, underway);
+    const refused = await this.approvals.consent(known, underway);
     underway.tainted = refused === undefined;
     return refused;
   }
@@ -290,7 +285,7 @@ export class Guard {
     for (const underway of this.#sending) {
       const { asked, guarded, tainted } = underway;
       const taint = tainted === true ? undefined : this.#taints.known(guarded.call);
-      if (asked !== undefined && taint !== undefined && this.#approvals.wantsForTaint(asked, underway))
+      if (asked !== undefined && taint !== undefined && this.approvals.wantsForTaint(asked, underway))
         underway.sendingOver?.abort();
     }
   }
@@ -312,7 +307,7 @@ export class Guard {
     const does = tool === undefined ? undefined : { tool, arguments: args };
     const taintNow = () => (does ? this.#taints.before(does, underway.guarded) : this.#taintSince(underway));
     const taint = await taintNow();
-    const refused = await this.#approvals.consent({ ...asked, destructive: true, taint, taintNow }, underway);
+    const refused = await this.approvals.consent({ ...asked, destructive: true, taint, taintNow }, underway);
     if (refused !== undefined) return refused;
     if (ctx.signal.aborted) return NO_CALL;
     const { id } = terms.records;
@@ -439,7 +434,7 @@ export class Guard {
   /** Nobody is asked while somebody types. */
   async #wouldAskOf(asked: AskedCall, guarded: GuardedRequest): Promise<boolean> {
     const taint = await this.#taints.before(asked, guarded);
-    return this.#approvals.needOf({ ...asked, taint }, { guarded }) !== undefined;
+    return this.approvals.needOf({ ...asked, taint }, { guarded }) !== undefined;
   }
 
   async #withhold(guarded: GuardedRequest, result: RequestEnd): Promise<Answer> {

@@ -2,14 +2,7 @@
 import type { Client, ClientOptions } from "@secure-local/mcp/client";
 import type { RelayedCall, RelayedRead } from "@secure-local/mcp/gateway";
 import { ErrorCode } from "@secure-local/mcp/jsonrpc";
-import {
-  type Call,
-  type LoggingLevel,
-  type Middleware,
-  RpcError,
-  Server,
-  type ToolResult,
-} from "@secure-local/mcp/server";
+import { type LoggingLevel, type Middleware, RpcError, Server, type ToolResult } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { systemClock } from "../capabilities/clock.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
@@ -37,6 +30,7 @@ import { executors } from "./executors.js";
 import { LazyPlugins, type LazyPluginsOptions } from "./lazy-plugins.js";
 import { MountedServers, type OpenServer } from "./mounted-servers.js";
 import type { MountedTool } from "./mounted-tool.js";
+import { ClientRegister, type HeardClient } from "./client-register.js";
 import { type ServerHealth, ServerRests } from "./server-health.js";
 import { Quarantines, refusedResult, Registrations } from "./registrations.js";
 import type { PluginReview } from "./plugin-reviews.js";
@@ -329,8 +323,8 @@ export class SecureServer {
   }
 
   /** Consents that are remembered, to be looked at and taken back. */
-  get consents(): Guard["consents"] {
-    return this.#guard.consents;
+  get consents(): Pick<Guard["approvals"], "remembered" | "takeBack"> {
+    return this.#guard.approvals;
   }
 
   /** The tools of the servers of the policy that are offered. */
@@ -542,69 +536,4 @@ function wallOf({ sandbox, commands, plugins }: Policy): { readonly sandbox?: "n
   return starts && process.getuid?.() === 0 && !hasControlGroups()
     ? { unlimited: "sandbox.processes: the kernel counts none of root" }
     : {};
-}
-
-// Who calls: the clients that were heard of, each with what it says of itself and when it was heard last.
-
-/** A client as its requests show it. What it calls itself proves nothing. */
-interface HeardClient {
-  /** What it calls itself, with its version; empty where it does not say. */
-  readonly name: string;
-  /** Who the transport knows it to be, by its token; empty where it has none. */
-  readonly principal: string;
-  /** Date of the revision it speaks. */
-  readonly revision: string;
-  /** Milliseconds since 1970 of its first request and of the last one. */
-  readonly since: number;
-  readonly last: number;
-  readonly requests: number;
-  /** What its token allows, and when it ends, in milliseconds since 1970; absent where there is none, or it does not say. */
-  readonly scopes?: readonly string[] | undefined;
-  readonly expiresAt?: number | undefined;
-}
-
-/** Clients remembered: of more, those that were not heard of for the longest give way. */
-const MAX_CLIENTS = 256;
-/** Characters of a name: it is a stranger's. */
-const MAX_NAME = 100;
-
-class ClientRegister {
-  readonly #clients = new Map<string, { -readonly [Key in keyof HeardClient]: HeardClient[Key] }>();
-
-  note(call: Call): void {
-    const { caller, carrier } = call;
-    const { client, codec } = caller;
-    const { principal = "" } = carrier;
-    // Who has no name has no token either, which is everybody over stdio.
-    const { scopes, expiresAt } = (principal === "" ? undefined : call.identity) ?? {};
-    const name = client === undefined ? "" : `${client.name} ${client.version}`.slice(0, MAX_NAME);
-    const revision = codec.revision.date;
-    const key = `${revision} ${principal} ${name}`;
-    const now = Date.now();
-    const known = this.#clients.get(key);
-    if (known !== undefined) {
-      known.last = now;
-      known.requests += 1;
-      // A token is exchanged for a new one within a session.
-      [known.scopes, known.expiresAt] = [scopes, expiresAt];
-      return;
-    }
-    if (this.#clients.size >= MAX_CLIENTS) this.#forgetOne();
-    this.#clients.set(key, { name, principal, revision, since: now, last: now, requests: 1, scopes, expiresAt });
-  }
-
-  forget(principal: string): void {
-    for (const [key, client] of this.#clients) if (client.principal === principal) this.#clients.delete(key);
-  }
-
-  /** The one that was heard of last, first. */
-  heard(): readonly HeardClient[] {
-    return [...this.#clients.values()].sort((a, b) => b.last - a.last);
-  }
-
-  #forgetOne(): void {
-    let oldest: readonly [string, number] | undefined;
-    for (const [key, { last }] of this.#clients) if (oldest === undefined || last < oldest[1]) oldest = [key, last];
-    if (oldest !== undefined) this.#clients.delete(oldest[0]);
-  }
 }

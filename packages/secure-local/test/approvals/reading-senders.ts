@@ -33,7 +33,7 @@ export interface Senders {
   /** As `step`, with this to send. */
   send(args: Readonly<Record<string, unknown>>): Promise<Outcome>;
   /** What is remembered, and the way to take it back. */
-  readonly consents: Guard["consents"];
+  readonly consents: Guard["approvals"];
   readonly audit: MemoryAudit;
   /** Is done while the next question waits. */
   meanwhile: (() => Promise<unknown>) | undefined;
@@ -104,7 +104,7 @@ export async function senders(rules: readonly SendRule[], memory?: CallerMemory)
   };
   const made: Senders = {
     meanwhile: undefined,
-    consents: guard.consents,
+    consents: guard.approvals,
     audit,
     step: (name) => done(inSession(peer, name)),
     send: (args) => done(inSession(peer, "send", args)),
