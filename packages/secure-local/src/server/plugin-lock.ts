@@ -106,11 +106,7 @@ export function itemDigest(value: unknown): string {
 }
 
 /** What is locked once this is approved: what is gone is remembered. `only`: of all that is offered these items alone are approved. */
-export function relocked(
-  before: LockedPlugin | undefined,
-  offered: Items,
-  only?: ReadonlySet<string> | undefined,
-): LockedPlugin {
+export function relocked(before: LockedPlugin | undefined, offered: Items, only?: ReadonlySet<string>): LockedPlugin {
   const [removed, approved] = [[...(before?.removed ?? [])], [...(before?.approved ?? [])]];
   if (only === undefined || only.size === 0)
     return { approved: offered, removed: new Map([...removed, ...approved].filter(([item]) => !offered.has(item))) };

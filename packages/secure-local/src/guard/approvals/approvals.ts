@@ -13,7 +13,14 @@ import type { CallerMemory } from "../caller-memory.js";
 import { Callers } from "../callers.js";
 import type { CompiledPolicy } from "../compiled-policy.js";
 import { clientOf, type GuardedRequest, type AuditRecorder } from "../audit-recorder.js";
-import { type BoundCall, callDigest, type AskedConsent, type ConsentOrigin, covers, type Grant } from "./consents.js";
+import {
+  type BoundCall,
+  callDigest,
+  type AskedConsent,
+  type ConsentOrigin,
+  covers,
+  type KeptConsent,
+} from "./consents.js";
 import { type RememberedCase, type RememberedConsent, RememberedConsents } from "./remembered.js";
 import { shownCall } from "./shown-call.js";
 
@@ -325,11 +332,11 @@ interface Giving {
   readonly how: Readonly<Record<string, unknown>>;
   readonly isKept?: boolean;
   /** What was remembered, where nobody was asked. */
-  readonly from?: Grant;
+  readonly from?: KeptConsent;
 }
 
 /** Whose word it is that lets a call pass of which nobody was asked. */
-function rememberedHow({ origin }: Grant): Giving["how"] {
+function rememberedHow({ origin }: KeptConsent): Giving["how"] {
   if (origin === undefined) return { remembered: true };
   return { remembered: true, answer: origin.id, answered: new Date(origin.at).toISOString(), by: origin.by };
 }

@@ -72,7 +72,7 @@ export interface ConsentOrigin {
 }
 
 /** A consent that is remembered. */
-export interface Grant extends Pick<AskedConsent, "digest" | "rules"> {
+export interface KeptConsent extends Pick<AskedConsent, "digest" | "rules"> {
   /** Monotonic; absent: until its session ends. */
   readonly end?: number;
   /** The principal that it is for. */
@@ -93,8 +93,8 @@ const MAX_GRANTS = 1_000;
 export class Grants {
   readonly #now: () => number;
   /** By the call's digest. */
-  readonly #timed = new Map<string, Grant>();
-  readonly #sessions = new WeakMap<Caller, Map<string, Grant>>();
+  readonly #timed = new Map<string, KeptConsent>();
+  readonly #sessions = new WeakMap<Caller, Map<string, KeptConsent>>();
   /** Those who have any in their sessions, while they are there. */
   readonly #callers = new Set<WeakRef<Caller>>();
 
@@ -104,7 +104,7 @@ export class Grants {
   }
 
   /** What a person has agreed to of this very call, if it covers all that asks now. */
-  find({ digest, rules }: AskedConsent, caller: Caller, remember: Remember): Grant | undefined {
+  find({ digest, rules }: AskedConsent, caller: Caller, remember: Remember): KeptConsent | undefined {
     // A rule that has become stricter is obeyed at once.
     if (remember.kind === "none") return undefined;
     const kept = (remember.kind === "session" ? this.#sessions.get(caller) : this.#timed)?.get(digest);
@@ -130,30 +130,30 @@ export class Grants {
   }
 
   /** All that hold now, those of sessions that are there too. */
-  all(): Grant[] {
+  all(): KeptConsent[] {
     return this.#maps().flatMap((map) => [...map.values()].filter((each) => this.#holds(each)));
   }
 
   /** The same call is asked about again from now on. */
-  forget(grant: Grant): void {
+  forget(grant: KeptConsent): void {
     for (const map of this.#maps()) if (map.get(grant.digest) === grant) map.delete(grant.digest);
   }
 
-  #holds({ end }: Grant): boolean {
+  #holds({ end }: KeptConsent): boolean {
     return end === undefined || this.#now() < end;
   }
 
-  #ofSession(caller: Caller): Map<string, Grant> {
+  #ofSession(caller: Caller): Map<string, KeptConsent> {
     const known = this.#sessions.get(caller);
     if (known !== undefined) return known;
-    const granted = new Map<string, Grant>();
+    const granted = new Map<string, KeptConsent>();
     this.#sessions.set(caller, granted);
     for (const each of this.#callers) if (each.deref() === undefined) this.#callers.delete(each);
     this.#callers.add(new WeakRef(caller));
     return granted;
   }
 
-  #maps(): Map<string, Grant>[] {
+  #maps(): Map<string, KeptConsent>[] {
     const sessions = [...this.#callers].map((each) => each.deref());
     return [this.#timed, ...sessions.flatMap((caller) => (caller && this.#sessions.get(caller)) ?? [])];
   }

@@ -2,7 +2,7 @@
 import type { Caller } from "@secure-local/mcp/server";
 import type { Remember } from "../../policy/policy.js";
 import type { CallerMemory } from "../caller-memory.js";
-import { type AskedConsent, type ConsentOrigin, covers, type Grant, Grants } from "./consents.js";
+import { type AskedConsent, type ConsentOrigin, covers, type KeptConsent, Grants } from "./consents.js";
 
 /** A remembered consent as a person sees it. */
 export interface RememberedConsent extends ConsentOrigin {
@@ -36,7 +36,7 @@ export class RememberedConsents {
   /** By the names of consents. */
   readonly #uses = new Map<string, { readonly used: number; readonly lastUsed: number }>();
   /** What other processes remember as well, so that one of them may take it back. */
-  readonly #shared = new WeakSet<Grant>();
+  readonly #shared = new WeakSet<KeptConsent>();
 
   constructor(now: () => number, memory: CallerMemory | undefined) {
     this.#grants = new Grants(now);
@@ -47,7 +47,7 @@ export class RememberedConsents {
    * A person's yes to this very call, here or at another process, for all the rules that ask now. Where the others cannot be asked
    * nobody knows: a policy or a person may have said no there, or taken it back.
    */
-  async find({ consent, caller, remember, sharedKey }: RememberedCase): Promise<Grant | "unknown" | undefined> {
+  async find({ consent, caller, remember, sharedKey }: RememberedCase): Promise<KeptConsent | "unknown" | undefined> {
     const here = this.#grants.find(consent, caller, remember);
     if (this.#memory === undefined) return here;
     try {
@@ -85,7 +85,7 @@ export class RememberedConsents {
   }
 
   /** It has let a call pass. */
-  used({ origin }: Grant): void {
+  used({ origin }: KeptConsent): void {
     if (origin === undefined) return;
     const { used = 0 } = this.#uses.get(origin.id) ?? {};
     this.#uses.delete(origin.id);
@@ -96,7 +96,7 @@ export class RememberedConsents {
   /** All that hold, those that were given last first. Rejects where the other processes cannot be asked. */
   async all(inForce: { readonly hash: string; readonly profile: string }): Promise<RememberedConsent[]> {
     const shared = await this.#sharedOnes();
-    const found = new Map<string, Grant>();
+    const found = new Map<string, KeptConsent>();
     for (const grant of [...shared.values(), ...this.#grants.all()])
       if (grant.origin !== undefined && this.#isHere(grant, shared)) found.set(grant.origin.id, grant);
     return [...found.values()]
@@ -119,20 +119,20 @@ export class RememberedConsents {
   }
 
   /** By the names under which they are shared. */
-  async #sharedOnes(): Promise<Map<string, Grant>> {
+  async #sharedOnes(): Promise<Map<string, KeptConsent>> {
     const texts = (await this.#memory?.list("consent")) ?? new Map<string, string>();
     return new Map([...texts].flatMap(([name, text]) => [[name, grantIn(text, "")] as const]));
   }
 
   /** Whether it was not taken back at another process. */
-  #isHere(grant: Grant, shared: ReadonlyMap<string, Grant>): boolean {
+  #isHere(grant: KeptConsent, shared: ReadonlyMap<string, KeptConsent>): boolean {
     if (!this.#shared.has(grant)) return true;
     return [...shared.values()].some(({ origin }) => origin?.id === grant.origin?.id);
   }
 }
 
 /** What another process has written; an older version wrote the rules alone. */
-function grantIn(text: string, digest: string): Grant {
-  const read = JSON.parse(text) as readonly string[] | Grant;
+function grantIn(text: string, digest: string): KeptConsent {
+  const read = JSON.parse(text) as readonly string[] | KeptConsent;
   return "rules" in read ? read : { digest, rules: read };
 }
