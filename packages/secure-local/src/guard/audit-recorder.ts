@@ -1,7 +1,7 @@
 // Writes the audit records of guarded requests: what was meant, how it ended, what was refused.
 import { type Answer, type Call, errorIdOf, ReadyResult, RpcError } from "@secure-local/mcp/server";
 import { ErrorCode, exactly } from "@secure-local/mcp/jsonrpc";
-import type { AuditSink, UpstreamHop } from "../audit/audit-event.js";
+import type { AuditEvent, AuditSink, UpstreamHop } from "../audit/audit-event.js";
 import type { Rule } from "../policy/faults.js";
 import type { Refusal } from "./refusal.js";
 import type { Subject, CompiledPolicy } from "./compiled-policy.js";
@@ -30,6 +30,9 @@ export interface RequestEnd {
   /** Why that server did not answer. */
   readonly failure?: string | undefined;
 }
+
+/** The call that something was done for, as the log names it. */
+export type ActedFor = Pick<AuditEvent, "id" | "connection" | "principal" | "policy">;
 
 /** Every method but `begin` resolves when its record is safe, and rejects when it is not. */
 export class AuditRecorder {

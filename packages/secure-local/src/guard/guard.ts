@@ -3,7 +3,7 @@
 import { type Answer, type Call, type Context, type Middleware, type Next, RpcError } from "@secure-local/mcp/server";
 import { cleanAnswer, cleanError } from "./cleaning/clean-result.js";
 import { RateLimits, type UsedLimit } from "./rate-limits.js";
-import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
+import type { AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import { approvalNeed } from "../policy/decide-command.js";
 import type { Policy } from "../policy/policy.js";
@@ -20,7 +20,13 @@ import {
 import type { CallerMemory } from "./caller-memory.js";
 import { Callers, type LifeOf } from "./callers.js";
 import { Deadline, type Ending, isOver, SLOW_SHARE, timeLimitsOf } from "./deadline.js";
-import { PendingExceptions, type GuardedRequest, AuditRecorder, type RequestEnd } from "./audit-recorder.js";
+import {
+  type ActedFor,
+  PendingExceptions,
+  type GuardedRequest,
+  AuditRecorder,
+  type RequestEnd,
+} from "./audit-recorder.js";
 import {
   answerOf,
   ClientLog,
@@ -47,7 +53,7 @@ import {
   type CompiledPolicy,
   compilePolicy,
 } from "./compiled-policy.js";
-import { type Flow, type FlowOf, type Taint, type TaintBook, Taints } from "./taints.js";
+import { type FlowOf, PRIVATE, type Taint, type TaintBook, Taints } from "./taints.js";
 
 /** What exists, allowed or not: a name that is denied is told apart from one that is wrong. */
 type Exists = (subject: Pick<Subject, "kind" | "name">) => boolean;
@@ -64,9 +70,6 @@ interface Act {
   readonly tool?: string | undefined;
   readonly arguments: unknown;
 }
-
-/** The call that something was done for, as the log names it. */
-type ActedFor = Pick<AuditEvent, "id" | "connection" | "principal" | "policy">;
 
 export interface GuardOptions {
   readonly policy: Policy;
@@ -592,7 +595,5 @@ export class Guard {
 }
 
 const INVALID_PARAMS = -32602;
-
-const PRIVATE: Flow = Object.freeze({ private: true, untrusted: false, sends: false });
 
 const NOT_BEGUN: Ending = Object.freeze({});

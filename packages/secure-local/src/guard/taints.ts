@@ -17,6 +17,9 @@ export interface Flow {
   readonly sends: boolean;
 }
 
+/** What reads private data, says nothing of strangers, and sends nothing out. */
+export const PRIVATE: Flow = Object.freeze({ private: true, untrusted: false, sends: false });
+
 /** What goes through something under a policy, with the arguments of a call where they are known. */
 export type FlowOf = (
   policy: Policy,
