@@ -6,7 +6,7 @@ import { approvalFile } from "../../packages/mcp/src/node/host-files.js";
 import { tokenFile } from "../../packages/mcp/src/node/token-file.js";
 import { checkpointKey } from "../../packages/secure-local/src/audit/checkpoint.js";
 import { writeHead } from "../../packages/secure-local/src/audit/log-file.js";
-import { storedToken } from "../../packages/secure-local/src/cli/stored-secret.js";
+import { storedToken } from "../../packages/secure-local/src/cli/serve-http-settings.js";
 import { writeNewFile } from "../../packages/secure-local/src/cli/write-new-file.js";
 
 const [kind = "", file = "", bytes = ""] = process.argv.slice(2);

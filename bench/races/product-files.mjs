@@ -14,8 +14,7 @@ export async function productFiles() {
     input: {
       system: `${source}capabilities/files/file-system.ts`,
       policy: `${source}policy/parse-policy.ts`,
-      portable: `${source}capabilities/files/portable-lookup.ts`,
-      linux: `${source}capabilities/files/proc-lookup.ts`,
+      lookup: `${source}capabilities/files/lookup.ts`,
     },
     platform: "node",
   });
@@ -25,7 +24,7 @@ export async function productFiles() {
   const require = createRequire(import.meta.url);
   const part = (name) => require(join(folder, `${name}.cjs`));
   const [{ FileSystem }, { parsePolicy }] = [part("system"), part("policy")];
-  const [{ portableLookup }, { procLookup }] = [part("portable"), part("linux")];
+  const { portableLookup, procLookup } = part("lookup");
   // Some of it is loaded only when it is used.
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   return { FileSystem, parsePolicy, lookups: { linux: procLookup, portable: portableLookup } };

@@ -20,14 +20,14 @@ export const defences = [
   {
     name: "a file of another system is looked at in its folder, where that is held",
     steps: ["orders"],
-    file: "packages/secure-local/src/capabilities/files/held-folder.ts",
+    file: "packages/secure-local/src/capabilities/files/finder.ts",
     find: 'return act(workingFolder() ?? "");',
     replace: "return act(path);",
   },
   {
     name: "a file of another system is opened in the folder it was found in",
     steps: ["orders"],
-    file: "packages/secure-local/src/capabilities/files/portable-lookup.ts",
+    file: "packages/secure-local/src/capabilities/files/lookup.ts",
     find: "if (now !== folder) throw changed();",
     replace: "",
     also: [{ find: "!isSame(opened, exact) || ", replace: "" }],
@@ -35,7 +35,7 @@ export const defences = [
   {
     name: "a folder of another system is listed where it is held",
     steps: ["orders"],
-    file: "packages/secure-local/src/capabilities/files/held-folder.ts",
+    file: "packages/secure-local/src/capabilities/files/finder.ts",
     find: "if (folder.at !== folder.path) return act(folder.at);",
     replace: "return act(folder.at);",
   },

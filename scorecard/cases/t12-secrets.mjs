@@ -80,7 +80,7 @@ export const defences = [
   {
     name: "definitions of servers are kept without secrets",
     steps: ["saidBack"],
-    file: "secure-local/src/server/server-items.ts",
+    file: "secure-local/src/server/server-reviews.ts",
     find: "const offer = withoutSecrets(said);\n  const items",
     replace: "const offer = said;\n  const items",
   },
@@ -101,7 +101,7 @@ export const defences = [
   {
     name: "the files of secrets are looked at before anything leaves",
     steps: ["renewed"],
-    file: "secure-local/src/audit/secret-files.ts",
+    file: "secure-local/src/audit/secret-spellings.ts",
     find: "for (const file of followed.values()) renew(file);",
     replace: "",
   },

@@ -33,7 +33,7 @@ export const goal = { id: "T16", title: "Approval integrity", atLeast: 640, refu
 export const defences = [
   {
     name: "a remembered consent covers the rules it was asked for",
-    file: "secure-local/src/guard/approvals/consents.ts",
+    file: "secure-local/src/guard/approvals/shown-call.ts",
     find: "asking.every((rule) => given.includes(rule))",
     replace: "(asking.every((rule) => given.includes(rule)), true)",
   },
@@ -58,7 +58,7 @@ export const defences = [
   },
   {
     name: "what is kept by a name is its owner's of then",
-    file: "secure-local/src/guard/callers.ts",
+    file: "secure-local/src/guard/taints.ts",
     find: "return life === undefined && ends === undefined ? principal",
     replace: "return life !== `${ends}` ? principal",
   },

@@ -15,7 +15,7 @@ export const defences = [
     name: "PostgreSQL's functions are allowed by a list",
     steps: ["postgres"],
     // The list itself: what the statement says and what the server says of it are both held against it.
-    file: "secure-local/src/capabilities/databases/postgres-allowed.ts",
+    file: "secure-local/src/capabilities/databases/postgres-statement.ts",
     find: "export const BUILT_IN_FUNCTIONS: ReadonlySet<string> = words(",
     replace:
       "export const BUILT_IN_FUNCTIONS: ReadonlySet<string> = Object.assign(new Set<string>(), { has: () => true });\nvoid words(",

@@ -60,7 +60,7 @@ export const defences = [
   {
     name: "no case of a letter makes another name",
     steps: ["everyName"],
-    file: "packages/secure-local/src/policy/fold-case.ts",
+    file: "packages/secure-local/src/policy/path-matcher.ts",
     find: "return text.toLowerCase().toUpperCase().toLowerCase();",
     replace: "return text.toLowerCase();",
   },

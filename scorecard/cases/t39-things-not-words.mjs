@@ -38,14 +38,14 @@ export const defences = [
   },
   {
     name: "what is opened is what was judged, also where that could not be told",
-    file: "secure-local/src/capabilities/files/judged-places.ts",
+    file: "secure-local/src/capabilities/files/leads-to.ts",
     find: 'const real = leadsTo(path, [])?.real ?? boundTo(path) ?? "";',
     replace:
       "const real = leadsTo(path, [])?.real;\n    if (real === undefined || boundTo(path) === undefined) continue;",
   },
   {
     name: "every path of a command is shown and bound",
-    file: "secure-local/src/policy/call-paths.ts",
+    file: "secure-local/src/policy/decide-command.ts",
     find: 'tool === "run_command" ? ofCommand(policy, args) : []',
     replace: "tool === undefined ? ofCommand(policy, args) : []",
   },
@@ -75,7 +75,7 @@ export const defences = [
   },
   {
     name: "denied addresses are looked for inside of others",
-    file: "secure-local/src/policy/address-range.ts",
+    file: "secure-local/src/policy/host-matcher.ts",
     find: "for (const form of addressForms(address)) {",
     replace: "for (const form of addressForms(address).slice(0, 1)) {",
   },

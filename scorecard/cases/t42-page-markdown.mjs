@@ -27,7 +27,7 @@ export const defences = [
   },
   {
     name: "a part that begins in code has its fence",
-    file: "secure-local/src/tools/web-fetch/markdown-text.ts",
+    file: "secure-local/src/tools/web-fetch/page-tree.ts",
     find: 'first === "" ? plainLines(part.slice(0, line)) : `${first}\\n`',
     replace: '""',
   },

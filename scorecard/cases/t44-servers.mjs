@@ -18,7 +18,7 @@ export const defences = [
   {
     name: "what a server calls itself is held",
     steps: ["rugPulls"],
-    file: "secure-local/src/server/server-items.ts",
+    file: "secure-local/src/server/server-reviews.ts",
     find: "...saidOfItself(offer) }",
     replace: "...(offer === undefined ? saidOfItself(offer) : {}) }",
   },

@@ -2,8 +2,7 @@
 export { formats } from "../../packages/mcp/src/schema/json-schema/formats.js";
 export { compileJsonSchema } from "../../packages/mcp/src/schema/json-schema/compile.js";
 export { SchemaError } from "../../packages/mcp/src/schema/json-schema/run.js";
-export { oauth } from "../../packages/mcp/src/auth/client/oauth.js";
-export { headlessRedirect, redirectTo } from "../../packages/mcp/src/auth/client/authorization-code.js";
+export { oauth, headlessRedirect, redirectTo } from "../../packages/mcp/src/auth/client/authorization-code.js";
 export { DEFAULT_LIMITS } from "../../packages/mcp/src/jsonrpc/limits.js";
 export { ParseFault } from "../../packages/mcp/src/jsonrpc/parse.js";
 export { parseJson } from "../../packages/mcp/src/jsonrpc/parse.js";
@@ -15,13 +14,12 @@ export { LineFraming, UnreadableLine } from "../../packages/mcp/src/transport/st
 export { AuditLog } from "../../packages/secure-local/src/audit/audit-log.js";
 export { MemoryAudit } from "../../packages/secure-local/src/audit/event-text.js";
 export { verifyAudit } from "../../packages/secure-local/src/audit/verify-audit.js";
-export { nonPublicClass } from "../../packages/secure-local/src/capabilities/resolve.js";
-export { FetchError } from "../../packages/secure-local/src/capabilities/fetch-error.js";
+export { nonPublicClass, resolveAllowed } from "../../packages/secure-local/src/capabilities/resolve.js";
+export { FetchError, RunError } from "../../packages/secure-local/src/capabilities/refusals.js";
 export { createFetch } from "../../packages/secure-local/src/capabilities/fetch.js";
 export { FileError } from "../../packages/secure-local/src/capabilities/files/files.js";
 export { FileSystem } from "../../packages/secure-local/src/capabilities/files/file-system.js";
-export { portableLookup } from "../../packages/secure-local/src/capabilities/files/portable-lookup.js";
-export { procLookup } from "../../packages/secure-local/src/capabilities/files/proc-lookup.js";
+export { portableLookup, procLookup } from "../../packages/secure-local/src/capabilities/files/lookup.js";
 export { policyEgress } from "../../packages/secure-local/src/capabilities/policy-egress.js";
 export { RpcError } from "../../packages/mcp/src/jsonrpc/errors.js";
 export { cleanError, cleanResult, cleanValue } from "../../packages/secure-local/src/guard/cleaning/clean-result.js";
@@ -33,16 +31,14 @@ export { ownPlaces } from "../../packages/secure-local/src/cli/settings.js";
 export { SecretFilter } from "../../packages/secure-local/src/capabilities/secret-exchange.js";
 export { rememberSecret } from "../../packages/secure-local/src/audit/secret-shapes.js";
 export { spellingsOf } from "../../packages/secure-local/src/audit/secret-spellings.js";
-export { approvalNeed } from "../../packages/secure-local/src/policy/decide-command.js";
+export { approvalNeed, decideCommand } from "../../packages/secure-local/src/policy/decide-command.js";
 export { MadeRepository } from "../../packages/secure-local/test/git/made-repository.js";
-export { resolveAllowed } from "../../packages/secure-local/src/capabilities/resolve.js";
 export { decide } from "../../packages/secure-local/src/policy/decide.js";
-export { decideCommand } from "../../packages/secure-local/src/policy/decide-command.js";
 export { loadPolicy } from "../../packages/secure-local/src/policy/load-policy.js";
 export { parsePolicy } from "../../packages/secure-local/src/policy/parse-policy.js";
 export { PolicyError } from "../../packages/secure-local/src/policy/faults.js";
 export { followPolicyFile } from "../../packages/secure-local/src/server/follow-policy-file.js";
-export { KnownPeople } from "../../packages/secure-local/src/server/known-people.js";
+export { KnownPeople } from "../../packages/secure-local/src/server/http-options.js";
 export { SecureServer } from "../../packages/secure-local/src/server/secure-server.js";
 
 export { BOMBS as JSON_BOMBS, request as jsonRequest } from "../../packages/mcp/test/jsonrpc/json-bombs.js";
@@ -75,13 +71,11 @@ export { Mounts } from "../../packages/secure-local/src/capabilities/files/mount
 export { checkPlaces, ownFiles } from "../../packages/secure-local/src/capabilities/files/own-files.js";
 export { findWall } from "../../packages/secure-local/src/sandbox/find-wall.js";
 export { endWalled, startWalled } from "../../packages/secure-local/src/sandbox/start-walled.js";
-export { RunError } from "../../packages/secure-local/src/capabilities/run-error.js";
 export { probeEgress } from "../../packages/secure-local/test/sandbox/egress-probing.js";
 export { hasWall, runWalled } from "../../packages/secure-local/test/sandbox/walls.js";
 export { answerOne } from "../../packages/secure-local/src/cli/approve-command.js";
-export { digestOfText } from "../../packages/secure-local/src/control/control-messages.js";
-export { Grants } from "../../packages/secure-local/src/guard/approvals/consents.js";
-export { shownCall } from "../../packages/secure-local/src/guard/approvals/shown-call.js";
+export { digestOfText } from "../../packages/secure-local/src/control/control-client.js";
+export { Grants, shownCall } from "../../packages/secure-local/src/guard/approvals/shown-call.js";
 export { ConsoleListener } from "../../packages/secure-local/src/console/console-listener.js";
 export { ControlSocket } from "../../packages/secure-local/src/control/control-socket.js";
 export { senders } from "../../packages/secure-local/test/approvals/reading-senders.js";
@@ -93,10 +87,9 @@ export {
   yes,
 } from "../../packages/secure-local/test/approvals/approving-server.js";
 export { systemClock } from "../../packages/secure-local/src/capabilities/clock.js";
-export { Pace } from "../../packages/secure-local/src/tools/files/pace.js";
+export { Pace } from "../../packages/secure-local/src/tools/tool.js";
 export { toMarkdown } from "../../packages/secure-local/src/tools/web-fetch/markdown.js";
-export { cutBefore, partOf } from "../../packages/secure-local/src/tools/web-fetch/markdown-text.js";
-export { readPage } from "../../packages/secure-local/src/tools/web-fetch/page-tree.js";
+export { cutBefore, partOf, readPage } from "../../packages/secure-local/src/tools/web-fetch/page-tree.js";
 export { FRAMES, liveIn } from "../../packages/secure-local/test/tools/page-liveness.js";
 export { readResultsPage } from "../../packages/secure-local/src/tools/web-search/duckduckgo-page.js";
 export { POSTGRES_HONEST, SQLITE_HONEST } from "../../packages/secure-local/test/databases/honest-queries.js";
@@ -119,7 +112,7 @@ export { forgeries, headOf } from "../../packages/secure-local/test/audit/forged
 export { attackedFolder, SECRET } from "../../packages/secure-local/test/files/attacked-folder.js";
 export { driftOf } from "../../packages/inspection/src/items/drift.js";
 export { inspectOffering } from "../../packages/inspection/src/items/inspect.js";
-export { launchOf } from "../../packages/secure-local/src/server/plugin-lock-store.js";
+export { launchOf, changesOf } from "../../packages/secure-local/src/server/plugin-reviews.js";
 export {
   itemDigest,
   lockFileOf,
@@ -127,20 +120,17 @@ export {
   relocked,
   writeLock,
 } from "../../packages/secure-local/src/server/plugin-lock.js";
-export { changesOf } from "../../packages/secure-local/src/server/plugin-reviews.js";
 export { findPlugin } from "../../packages/secure-local/src/plugins/find-plugin.js";
 export { PluginCache } from "../../packages/secure-local/src/plugins/plugin-cache.js";
 export { hashPlugin } from "../../packages/secure-local/src/plugins/plugin-content.js";
 export { askingPlugin } from "../../packages/secure-local/test/plugins/asking-plugin.js";
 export { readDescription } from "../../packages/secure-local/src/plugins/plugin-description.js";
 export { catalogueOf } from "../../packages/secure-local/src/server/catalogue.js";
-export { itemsOf } from "../../packages/secure-local/src/server/plugin-items.js";
-export { nameConflicts } from "../../packages/secure-local/src/server/plugin-names.js";
+export { itemsOf, nameConflicts } from "../../packages/secure-local/src/server/plugin-names.js";
 export { NAME_CLASSES, namesIn } from "../../packages/secure-local/src/capabilities/files/protected-names.js";
 export { Gateway } from "../../packages/mcp/src/gateway/gateway.js";
 export { exactJson, exactly, watchNumbers } from "../../packages/mcp/src/jsonrpc/exact-numbers.js";
 export { connect as connectClient } from "../../packages/mcp/src/serve/connect.js";
-export { serverItems } from "../../packages/secure-local/src/server/server-items.js";
+export { serverItems, reviewServer } from "../../packages/secure-local/src/server/server-reviews.js";
 export { differenceLines, offeredDefinitions } from "../../packages/secure-local/src/cli/offered-definitions.js";
-export { reviewServer } from "../../packages/secure-local/src/server/server-reviews.js";
 export { everyKind, Fleet } from "../../packages/secure-local/test/servers/fleet.js";

@@ -14,7 +14,7 @@ export const BOUNDED = [
   ],
   ["packages/secure-local/src/audit/secret-shapes.ts", "^(?:pass", 200, "a password of a URL, bounded by its pattern"],
   [
-    "packages/mcp/src/node/child-texts.ts",
+    "packages/mcp/src/node/child-output.ts",
     "((?:key|token",
     4_096,
     "one argument of a command its user wrote, cut before it is shown",
@@ -46,7 +46,7 @@ export const BOUNDED = [
     16_384,
     "one text of a record, cut before it is redacted",
   ],
-  ["packages/secure-local/src/capabilities/dial.ts", "%.*$", 64, "an address as the system writes it"],
+  ["packages/secure-local/src/capabilities/resolve.ts", "%.*$", 64, "an address as the system writes it"],
   [
     "packages/secure-local/src/capabilities/files/protection-of.ts",
     "(?:(?<=.):",
@@ -60,6 +60,12 @@ export const BOUNDED = [
   ["packages/secure-local/src/tools/calculate/calculate.ts", "", 2_000, "an expression, refused when it is longer"],
   ["packages/mcp-tools/src/remote/", "", 4_096, "what the user of the terminal typed, or their own settings", 50],
   ["packages/secure-local/src/tools/web-fetch/", "", 4_096, "one header, or the beginning of a page"],
-  ["packages/secure-local/src/tools/web-search/duckduckgo.ts", "(?<=^|", 2_048, "one query, refused when it is longer"],
-  ["packages/secure-local/src/tools/web-search/searxng.ts", "", 2_048, "the endpoint the operator's policy names", 50],
+  ["packages/secure-local/src/tools/web-search/web-search.ts", "(?<=^|", 2_048, "one query, refused when it is longer"],
+  [
+    "packages/secure-local/src/tools/web-search/web-search.ts",
+    "(?:\\/search)?",
+    2_048,
+    "the endpoint the operator's policy names",
+    50,
+  ],
 ];

@@ -1,6 +1,7 @@
 // Runs every rule over a repository and returns what it found, in the order of the files.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { countFaults } from "./counts.mjs";
 import { cycleFaults } from "./cycles.mjs";
 import { commonFaults, otherFaults, sourceFaults } from "./file-rules.mjs";
 import { homonymFaults } from "./homonyms.mjs";
@@ -19,8 +20,10 @@ export function checkHouse(root) {
   const others = table.otherFolders.flatMap((folder) => readTree(root, folder));
   let files = 0;
   const houses = housesOf(root, table);
+  const trees = new Map();
   for (const house of houses) {
     const tree = readTree(root, house.root);
+    trees.set(house.name, tree);
     files += tree.length;
     if (tree.length === 0) faults.push(unseen(house));
     for (const file of tree) {
@@ -37,7 +40,12 @@ export function checkHouse(root) {
     files++;
     faults.push(...commonFaults(file, table), ...otherFaults(file, table.limits));
   }
-  faults.push(...ringFaults(houses), ...pageFaults(root, table), ...pictureFaults(root, table));
+  faults.push(
+    ...countFaults(root, table, trees),
+    ...ringFaults(houses),
+    ...pageFaults(root, table),
+    ...pictureFaults(root, table),
+  );
   return { files, faults: faults.map(({ path, line, text }) => `${path}:${line}: ${text}`) };
 }
 

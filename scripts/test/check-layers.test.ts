@@ -18,6 +18,7 @@ const table = JSON.stringify({
   library: { ...real.library, homonyms: {}, slivers: {} },
   product: { ...real.product, homonyms: {}, slivers: {} },
   pages: ["docs"],
+  counts: {},
   words: { folders: ["packages/secure-local/src"], allowed: {}, instead: [["desk", "approval channel"]] },
 });
 const mcp = (path: string): string => `packages/mcp/src/${path}`;
@@ -423,6 +424,26 @@ describe("check-layers", () => {
       ),
     };
     expect(faultsWith(files)).toEqual([]);
+  });
+
+  it("catches too many files, a middle one of the wrong length, and a package that nobody counts", () => {
+    const library = { houses: ["library"], files: 5, medianLines: [1, 5], reason: "a house for tests" };
+    const counts = { groups: { library }, apart: { "packages/gone/src": "it went" } };
+    const told = (group: object): string[] => {
+      const text = { ...JSON.parse(table), counts: { ...counts, groups: { library: { ...library, ...group } } } };
+      return checkHouse(plant({ ...clean, "layers.json": JSON.stringify(text) })).faults;
+    };
+    const uncounted = ["inspection", "mcp-tools", "secure-local"].map((name) => `packages/${name}/src is counted by`);
+    const always = [...uncounted, "counts.apart allows packages/gone/src"];
+    const says = (faults: string[], texts: string[]): void => {
+      expect(faults).toHaveLength(texts.length);
+      for (const [at, text] of texts.entries()) expect(faults[at]).toContain(text);
+    };
+    says(told({}), always);
+    says(told({ files: 4 }), ["library has 5 files, at most 4", ...always]);
+    says(told({ medianLines: [90, 160] }), ["the middle file of library has 2 lines, 90 to 160", ...always]);
+    says(told({ medianLines: undefined }), ["the middle file of library has 2 lines", ...always]);
+    says(told({ reason: undefined }), ["have lines of their own, say why", ...always]);
   });
 
   it("catches packages in a ring", () => {

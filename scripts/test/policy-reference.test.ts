@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../packages/secure-local/src/policy/parse-policy.js";
 import type { Policy } from "../../packages/secure-local/src/policy/policy.js";
-import { PRESETS } from "../../packages/secure-local/src/policy/presets.js";
+import { PRESETS } from "../../packages/secure-local/src/policy/policy-text.js";
 import { SECTIONS } from "../lib/policy-keys.mjs";
 import { policyReference } from "../lib/policy-reference.mjs";
 

@@ -1,11 +1,9 @@
 // Finds sentences that are orders to the model by what they are made of, however they are worded.
 import { excerptOf, type TextFinding } from "../texts/finding.js";
-import type { Names } from "../texts/phrase.js";
+import { isMentioned, type Names } from "../texts/phrase.js";
 import type { Sentence } from "../texts/words.js";
 import { WEIGHTS } from "./weights.js";
-import { SOURCES } from "./sources.js";
-import type { ConceptName } from "./concept.js";
-import { isMentioned } from "../texts/mention.js";
+import { type ConceptName, SOURCES } from "./concept.js";
 import { conceptsOf } from "./concepts.js";
 import { isSource } from "./vocabulary.js";
 

@@ -1,7 +1,13 @@
 // All concepts that sentences are looked through for.
-import type { Concept, ConceptName, ActionName, HidingName, TakeoverName } from "./concept.js";
-import { PRESSURE } from "./pressure.js";
-import { SOURCES } from "./sources.js";
+import {
+  type ActionName,
+  type Concept,
+  type ConceptName,
+  type HidingName,
+  PRESSURE,
+  SOURCES,
+  type TakeoverName,
+} from "./concept.js";
 
 // What is to be done, and where things are to go.
 

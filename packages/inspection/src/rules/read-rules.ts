@@ -1,7 +1,13 @@
 // Runs every rule of phrases over the sentences of one text.
 import { type InspectionRule, type TextFinding, excerptOf } from "../texts/finding.js";
-import { isMentioned } from "../texts/mention.js";
-import { type CompiledPhrase, compilePhrase, findPhrase, type Match, type Names } from "../texts/phrase.js";
+import {
+  type CompiledPhrase,
+  compilePhrase,
+  findPhrase,
+  isMentioned,
+  type Match,
+  type Names,
+} from "../texts/phrase.js";
 import type { Sentence } from "../texts/words.js";
 import { ACTION_RULES, ADDRESS_RULES, REACH_RULES } from "./action-rules.js";
 import { CONCEALMENT_RULES, MALICE_RULES, SECRET_RULES } from "./secret-rules.js";

@@ -2,8 +2,7 @@
 import type { HttpAuthorizer, HttpRequester, Transport } from "@secure-local/mcp/client";
 import { LocalError, nodeRequester } from "@secure-local/mcp/client/node";
 import type { Message } from "../remote/text-link.js";
-import { RawConversation } from "./raw-conversation.js";
-import { envelope, HANDSHAKE, resultOf, Session, STATELESS } from "./session.js";
+import { envelope, HANDSHAKE, RawConversation, resultOf, Session, STATELESS } from "./session.js";
 
 export interface ExaminationOptions {
   /** A new way to the server for each conversation. */

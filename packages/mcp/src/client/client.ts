@@ -1,39 +1,40 @@
 // A connection to one server: everything a client can ask of it, typed.
 /// <reference lib="esnext.disposable" preserve="true" />
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { peerWords } from "../jsonrpc/visible-text.js";
 import {
-  jsonText,
   failureText,
   isJsonObject,
   type JsonObject,
+  jsonText,
+  peerWords,
   type RequestMessage,
   successText,
 } from "../jsonrpc/message.js";
 import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
-import type { GetPromptResult, Prompt } from "../protocol/features/prompts.js";
+import type {
+  CompleteRequestParams,
+  CompletionReference,
+  GetPromptResult,
+  Prompt,
+} from "../protocol/features/prompts.js";
 import type { ReadResourceResult, Resource, ResourceTemplate } from "../protocol/features/resources.js";
 import type { CallToolResult, Tool } from "../protocol/features/tools.js";
-import type { CompleteRequestParams, CompletionReference } from "../protocol/features/completion.js";
-import type { LoggingLevel } from "../protocol/features/logging.js";
+import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { TemplateValues } from "../protocol/uri-template/expand.js";
 import { type CallOptions, changeOf, type ClientOptions, type Dialer, settingsOf } from "./options.js";
 import { type CompleteOptions, Completions, type Completion, type Listing, Lists } from "./lists.js";
-import { type LogMessage, LogRing } from "./log-ring.js";
+import { type LogMessage, LogRing, Pinger } from "./server-watch.js";
 import { type Subscription, Subscriptions, type Watched } from "./subscriptions.js";
 import { type TaskHandle, type TaskOptions, Tasks } from "./tasks.js";
 import type { Carrier } from "../jsonrpc/transport.js";
-import { META } from "../protocol/meta.js";
-import { McpErrorCode } from "../protocol/error-codes.js";
+import { McpErrorCode, META } from "../protocol/meta.js";
 import { TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
 import type { ClientCodec } from "../era/codec.js";
 import { ConnectError } from "./established.js";
 import type { Conversation } from "./conversation.js";
-import { Pinger } from "./pinger.js";
 import { Questions } from "./questions.js";
 import { Requests, type SendOptions, Wire, guarded } from "./wire.js";
-import { ResponseCache } from "./response-cache.js";
-import { ToolCache, type TypedResult, typedResult } from "./tool-cache.js";
+import { ResponseCache, ToolCache, type TypedResult, typedResult } from "./caches.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
 import { UriTemplate } from "../protocol/uri-template.js";
 

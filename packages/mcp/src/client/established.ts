@@ -3,9 +3,8 @@ import type { Implementation, ServerCapabilities } from "../protocol/capabilitie
 import type { Revision } from "../protocol/revisions/revision.js";
 import type { Conversation } from "./conversation.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
-import { peerWords } from "../jsonrpc/visible-text.js";
+import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { invalidResponse } from "../era/read-result.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { META } from "../protocol/meta.js";
 
 /** What a server says of itself. */

@@ -1,15 +1,13 @@
 // The server's four lists and its resources, from the cache while the server allows it.
 import type { JsonObject } from "../jsonrpc/message.js";
-import type { Prompt } from "../protocol/features/prompts.js";
+import type { CompleteRequestParams, CompletionReference, Prompt } from "../protocol/features/prompts.js";
 import type { ServerCapabilities } from "../protocol/capabilities.js";
 import type { Resource, ResourceTemplate } from "../protocol/features/resources.js";
 import type { Tool } from "../protocol/features/tools.js";
 import type { CallOptions, Change } from "./options.js";
 import type { Requests, Wire } from "./wire.js";
-import type { ResponseCache } from "./response-cache.js";
-import type { ToolCache } from "./tool-cache.js";
+import type { ResponseCache, ToolCache } from "./caches.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import type { CompleteRequestParams, CompletionReference } from "../protocol/features/completion.js";
 import { invalidResponse } from "../era/read-result.js";
 
 /** What the lists of one client have in common. */

@@ -2,7 +2,7 @@
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { ContentBlock } from "../protocol/content.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
-import { errorMessage } from "../jsonrpc/visible-text.js";
+import { errorMessage } from "../jsonrpc/message.js";
 
 /** What a model that takes images is handed beside the text. */
 export type ModelBlock = Extract<ContentBlock, { type: "image" | "audio" }>;

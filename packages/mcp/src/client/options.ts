@@ -2,19 +2,18 @@
 import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import type { Transport } from "../jsonrpc/transport.js";
 import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
-import type { Root } from "../protocol/features/input-required.js";
-import type { JsonObject, RequestId } from "../jsonrpc/message.js";
-import type { LogMessage } from "./log-ring.js";
-import type { PingOptions } from "./pinger.js";
-import type { CacheOptions } from "./response-cache.js";
-import { MemoryVerdicts, type VerdictStore, Versions } from "./versions.js";
-import type { LoggingLevel } from "../protocol/features/logging.js";
-import type { Meta } from "../protocol/meta.js";
 import type {
   ElicitRequestFormParams,
   ElicitRequestURLParams,
   ElicitResult,
+  Root,
 } from "../protocol/features/elicitation.js";
+import type { JsonObject, RequestId } from "../jsonrpc/message.js";
+import type { LogMessage, PingOptions } from "./server-watch.js";
+import type { CacheOptions } from "./caches.js";
+import { MemoryVerdicts, type VerdictStore, Versions } from "./versions.js";
+import type { LoggingLevel } from "../protocol/features/lifecycle.js";
+import type { Meta } from "../protocol/meta.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "../protocol/features/sampling.js";
 import type { ClientDescription } from "../era/codec.js";
 

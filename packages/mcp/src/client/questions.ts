@@ -1,14 +1,12 @@
 // Answers a server's questions to the person, the model and the folders: only those that were declared.
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject, peerWords, quotedWords } from "../jsonrpc/message.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
 import { readAnswer } from "../protocol/elicitation-form.js";
-import { McpErrorCode } from "../protocol/error-codes.js";
-import type { ElicitResult, RequestedSchema } from "../protocol/features/elicitation.js";
-import type { Root } from "../protocol/features/input-required.js";
+import { McpErrorCode } from "../protocol/meta.js";
+import type { ElicitResult, RequestedSchema, Root } from "../protocol/features/elicitation.js";
 import { checkToolUse, type CreateMessageRequestParams } from "../protocol/features/sampling.js";
 import type { Answers, ClientOptions, Elicit, ElicitRequest, QuestionContext, Sample } from "./options.js";
-import { peerWords, quotedWords } from "../jsonrpc/visible-text.js";
 import { isWebAddress } from "../protocol/method.js";
 
 /** A form a person can be asked to fill in. */

@@ -6,7 +6,7 @@ import { type DetailedTask, isFinal, type Task, TASKS_EXTENSION } from "../proto
 import type { CallToolResult } from "../protocol/features/tools.js";
 import type { CallOptions } from "./options.js";
 import { type Requests, type SendOptions, type Wire, pause, signalOf } from "./wire.js";
-import type { ToolCache } from "./tool-cache.js";
+import type { ToolCache } from "./caches.js";
 
 /** Options of `callTask`: those of a call, and how many milliseconds the task should be kept. */
 export interface TaskOptions extends CallOptions {

@@ -3,20 +3,18 @@ import { isWebAddress } from "../protocol/method.js";
 import { clientCodec } from "../era/client-codecs.js";
 import { readError } from "../era/read-result.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
-import { type JsonObject, type RequestId, isJsonObject } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject, peerWords, type RequestId } from "../jsonrpc/message.js";
 import type { Stop } from "../jsonrpc/outgoing.js";
-import { restartDelay } from "../jsonrpc/restart-delay.js";
-import { McpErrorCode } from "../protocol/error-codes.js";
+import { type LogMessage, type LogRing, restartDelay } from "./server-watch.js";
+import { McpErrorCode } from "../protocol/meta.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { Answers, CallOptions, Dialer, ReconnectOptions, SentRequest, Settings } from "./options.js";
 import type { Conversation, ConversationEvents, Sending } from "./conversation.js";
 import { Establishing, handshake } from "./negotiate.js";
 import { type Established, supportedVersions } from "./established.js";
-import { peerWords } from "../jsonrpc/visible-text.js";
 import type { ElicitResult } from "../protocol/features/elicitation.js";
-import type { LoggingLevel } from "../protocol/features/logging.js";
+import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { HeaderArgument } from "../era/codec.js";
-import type { LogMessage, LogRing } from "./log-ring.js";
 import { Questions } from "./questions.js";
 
 /** What the wire tells its client. */

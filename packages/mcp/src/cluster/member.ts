@@ -4,16 +4,13 @@ import { failureText, type RequestId } from "../jsonrpc/message.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { aesSeal, type Seal } from "../server/parking.js";
-import { type News, nodeOf, type TaskErrand } from "../server/server-cluster.js";
+import { type News, nodeOf, type TaskErrand } from "../server/subscription.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
 import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
-import type { ClusterMember, LocalEnd, Share } from "../http/server/http-cluster.js";
-import type { HttpExchange } from "../http/server/exchange.js";
-import type { Named, SessionFacts } from "../http/server/http-cluster.js";
-import { FairLimits } from "./memory-stores.js";
-import { type ForwardOutcome, NodeRelay } from "./relay.js";
+import type { ClusterMember, HttpExchange, LocalEnd, Named, SessionFacts, Share } from "../http/server/exchange.js";
 import {
   BEAT_MS,
+  FairLimits,
   type Fleet,
   LEASE_MS,
   type LimitRule,
@@ -21,6 +18,7 @@ import {
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
+import { type ForwardOutcome, NodeRelay } from "./relay.js";
 
 /** How a process shares with others. */
 export interface ShareOptions {

@@ -1,6 +1,8 @@
-// What the processes of a server keep where all of them find it: small stores, each with its contract. `memoryStores` and
-// `redisStores` keep to them; `storesContract` is the list of cases that shows it of any others.
-import type { TaskStore } from "../server/tasks/task-store.js";
+// What processes of one server share, as stores: their interfaces, and those that live in one process's memory.
+import { LocalError } from "../jsonrpc/errors.js";
+import { isFinal } from "../protocol/extensions/tasks.js";
+import { MemoryTaskStore } from "../server/tasks/task-manager.js";
+import type { TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 
 /** Milliseconds a process counts as there after it last said so. */
 export const LEASE_MS = 3_000;
@@ -145,4 +147,313 @@ export interface SharedStores {
   readonly bus: Bus;
   /** Ends the connections. */
   close(): Promise<void>;
+}
+
+// The stores in memory: for processes that are played in one, such as in tests, and as the shortest way to read the contracts.
+
+/** Keys remembered of each kind: the oldest go first, as where memory is short elsewhere. */
+const MOST = 100_000;
+
+/** Counts by GCRA: of each key one time is kept, at which all that was counted so far has run out. */
+export class MemoryLimits implements LimitStore {
+  readonly #ends = new Map<string, number>();
+  /** Of each window the slots that still count, the oldest first. */
+  readonly #windows = new Map<string, readonly Slot[]>();
+
+  async take(rules: Readonly<Record<string, LimitRule | WindowRule>>): Promise<number> {
+    const now = performance.now();
+    const ends = new Map<string, number>();
+    const windows = new Map<string, readonly Slot[]>();
+    let wait = 0;
+    for (const [key, rule] of Object.entries(rules)) {
+      if ("most" in rule) {
+        const { slots, waitMs } = counted(this.#windows.get(key) ?? [], rule, now);
+        wait = Math.max(wait, waitMs);
+        windows.set(key, slots);
+        continue;
+      }
+      const each = 1_000 / rule.perSecond;
+      const end = Math.max(this.#ends.get(key) ?? now, now) + each;
+      wait = Math.max(wait, end - now - rule.burst * each);
+      ends.set(key, end);
+    }
+    if (wait > 0) return wait;
+    for (const [key, end] of ends) keep(this.#ends, key, end);
+    for (const [key, slots] of windows) keep(this.#windows, key, slots);
+    return 0;
+  }
+}
+
+/** Events of a sixtieth of a window. */
+interface Slot {
+  readonly number: number;
+  readonly count: number;
+}
+
+/** Slots in a window. */
+const SLOTS = 60;
+
+/** A window with one event more, or how long that one has to wait. */
+function counted(
+  before: readonly Slot[],
+  { most, windowMs }: WindowRule,
+  now: number,
+): { readonly slots: readonly Slot[]; readonly waitMs: number } {
+  const slotMs = windowMs / SLOTS;
+  const number = Math.floor(now / slotMs);
+  const kept = before.filter((slot) => slot.number >= number - SLOTS);
+  let surplus = kept.reduce((sum, { count }) => sum + count, 0) - most;
+  if (surplus >= 0) {
+    // Places are free once as many as there are too many have left the window, oldest first.
+    const last = kept.find(({ count }) => (surplus -= count) < 0);
+    return { slots: kept, waitMs: Math.max(1, ((last?.number ?? number) + SLOTS + 1) * slotMs - now) };
+  }
+  const newest = kept.at(-1);
+  const count = newest?.number === number ? newest.count + 1 : 1;
+  const rest = newest?.number === number ? kept.slice(0, -1) : kept;
+  return { slots: [...rest, { number, count }], waitMs: 0 };
+}
+
+function keep<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > MOST) map.delete(map.keys().next().value as string);
+}
+
+/** Counts for all processes where that is possible; where it is not, each process keeps to its share. Never rejects. */
+export class FairLimits implements LimitStore {
+  readonly #shared: LimitStore;
+  readonly #alone = new MemoryLimits();
+  readonly #processes: () => number;
+
+  /** `processes`: how many there were when somebody last knew. */
+  constructor(shared: LimitStore, processes: () => number) {
+    this.#shared = shared;
+    this.#processes = processes;
+  }
+
+  async take(rules: Readonly<Record<string, LimitRule | WindowRule>>): Promise<number> {
+    try {
+      return await this.#shared.take(rules);
+    } catch {
+      const parts = Math.max(1, this.#processes());
+      return this.#alone.take(
+        Object.fromEntries(Object.entries(rules).map(([key, rule]) => [key, partOf(rule, parts)])),
+      );
+    }
+  }
+}
+
+function partOf(rule: LimitRule | WindowRule, parts: number): LimitRule | WindowRule {
+  if ("most" in rule) return { ...rule, most: Math.max(1, Math.floor(rule.most / parts)) };
+  return { perSecond: rule.perSecond / parts, burst: Math.max(1, Math.floor(rule.burst / parts)) };
+}
+
+/** What ends by itself. */
+class Expiring<T> {
+  readonly #kept = new Map<string, { readonly value: T; readonly ends: number }>();
+  readonly #most: number;
+
+  constructor(most: number = MOST) {
+    this.#most = most;
+  }
+
+  get(key: string): T | undefined {
+    const found = this.#kept.get(key);
+    if (found === undefined || found.ends > performance.now()) return found?.value;
+    this.#kept.delete(key);
+    return undefined;
+  }
+
+  set(key: string, value: T, lifeMs: number): void {
+    this.#kept.delete(key);
+    this.#kept.set(key, { value, ends: performance.now() + lifeMs });
+    if (this.#kept.size > this.#most) this.#kept.delete(this.#kept.keys().next().value as string);
+  }
+
+  delete(key: string): void {
+    this.#kept.delete(key);
+  }
+
+  keys(): readonly string[] {
+    return [...this.#kept.keys()].filter((key) => this.get(key) !== undefined);
+  }
+}
+
+class MemorySessions implements SessionStore {
+  readonly #kept = new Expiring<SharedSession>();
+
+  async put(id: string, session: SharedSession, ttlMs: number): Promise<boolean> {
+    const kept = this.#kept.get(id);
+    if (kept !== undefined && (kept.owner !== session.owner || kept.fence > session.fence)) return false;
+    this.#kept.set(id, session, ttlMs);
+    return true;
+  }
+
+  async get(id: string): Promise<SharedSession | undefined> {
+    return this.#kept.get(id);
+  }
+
+  async claim(id: string, owner: string, fence: number, ttlMs: number): Promise<SharedSession | undefined> {
+    const kept = this.#kept.get(id);
+    if (kept?.fence !== fence) return undefined;
+    const claimed = { owner, fence: fence + 1, text: kept.text };
+    this.#kept.set(id, claimed, ttlMs);
+    return claimed;
+  }
+
+  async touch(ids: readonly string[], owner: string, ttlMs: number): Promise<readonly string[]> {
+    const lost: string[] = [];
+    for (const id of ids) {
+      const kept = this.#kept.get(id);
+      if (kept?.owner === owner) this.#kept.set(id, kept, ttlMs);
+      else if (kept !== undefined) lost.push(id);
+    }
+    return lost;
+  }
+
+  async delete(id: string, owner: string): Promise<void> {
+    if (this.#kept.get(id)?.owner === owner) this.#kept.delete(id);
+  }
+}
+
+class MemoryLocks implements LockStore, MarkStore {
+  readonly #kept = new Expiring<object>();
+
+  async hold(name: string, lifeMs: number): Promise<HeldLock | undefined> {
+    if (this.#kept.get(name) !== undefined) return undefined;
+    const mine = {};
+    this.#kept.set(name, mine, lifeMs);
+    return {
+      release: async () => {
+        if (this.#kept.get(name) === mine) this.#kept.delete(name);
+      },
+    };
+  }
+
+  async once(name: string, lifeMs: number): Promise<boolean> {
+    return (await this.hold(name, lifeMs)) !== undefined;
+  }
+}
+
+/** Of many processes that say how a task ended, the first is believed. */
+class SharedTasks extends MemoryTaskStore {
+  override put(record: TaskRecord): void {
+    const { task, principal } = record;
+    const kept = this.get(task.taskId, principal);
+    if (kept === undefined || !isFinal(kept.task.status)) super.put(record);
+  }
+}
+
+class MemoryRecords implements RecordStore {
+  readonly #groups = new Map<string, Expiring<string>>();
+
+  async put(group: string, name: string, text: string, lifeMs: number): Promise<void> {
+    checkRecord(text);
+    const records = this.#groups.get(group) ?? new Expiring<string>(RECORDS);
+    this.#groups.set(group, records);
+    records.set(name, text, lifeMs);
+  }
+
+  async get(group: string, name: string): Promise<string | undefined> {
+    return this.#groups.get(group)?.get(name);
+  }
+
+  async list(group: string): Promise<ReadonlyMap<string, string>> {
+    const records = this.#groups.get(group);
+    return new Map(records?.keys().map((name) => [name, records.get(name) as string]));
+  }
+
+  async delete(group: string, name: string): Promise<void> {
+    this.#groups.get(group)?.delete(name);
+  }
+}
+
+/** Throws TOO_LONG for a text that no record may have. */
+export function checkRecord(text: string): void {
+  if (text.length <= RECORD_TEXT) return;
+  throw new LocalError("TOO_LONG", `A record that processes share has at most ${RECORD_TEXT} characters: keep less`);
+}
+
+class MemoryBus implements Bus {
+  readonly #listeners = new Map<BusListener, string>();
+
+  async publish(from: string, text: string, topic = ""): Promise<void> {
+    for (const [listener, heard] of this.#listeners) if (heard === topic) listener.hear(from, text);
+  }
+
+  async listen(listener: BusListener, topic = ""): Promise<() => void> {
+    this.#listeners.set(listener, topic);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+/** Makes stores that several members in this process share. Give the same to each of them. */
+export function memoryStores(): SharedStores {
+  return new MemoryStores();
+}
+
+class MemoryStores implements SharedStores {
+  readonly name = "memory";
+  readonly sessions: SessionStore = new MemorySessions();
+  readonly tasks: TaskStore = new SharedTasks();
+  readonly limits: LimitStore = new MemoryLimits();
+  readonly marks: MarkStore = new MemoryLocks();
+  readonly locks: LockStore = new MemoryLocks();
+  readonly records: RecordStore = new MemoryRecords();
+  readonly bus: Bus = new MemoryBus();
+  readonly #nodes = new Expiring<string>();
+  readonly #fleets = new Map<string, Fleet>();
+
+  async open(node: string, fleet: Fleet): Promise<void> {
+    const there = [...this.#fleets].filter(([each]) => this.#nodes.get(each) !== undefined);
+    checkFleet(new Map(there), fleet, this.name);
+    if (this.#nodes.get(node) !== undefined) {
+      throw new LocalError(
+        "BAD_SHARE",
+        `share: another process is called "${node}" already: give each a name of its own`,
+      );
+    }
+    this.#fleets.set(node, fleet);
+  }
+
+  async beat(node: string, address: string): Promise<Directory> {
+    const lapsed = this.#nodes.get(node) === undefined;
+    this.#nodes.set(node, address, LEASE_MS);
+    return { nodes: new Map(this.#nodes.keys().map((each) => [each, this.#nodes.get(each) as string])), lapsed };
+  }
+
+  async leave(node: string): Promise<void> {
+    this.#nodes.delete(node);
+    this.#fleets.delete(node);
+  }
+
+  async close(): Promise<void> {
+    // Nothing is open.
+  }
+}
+
+/** Throws BAD_SHARE when a process that is there has no key in common with this one, or all have another policy. */
+export function checkFleet(there: ReadonlyMap<string, Fleet>, own: Fleet, name: string): void {
+  const stranger = [...there].find(([, { keys }]) => !keys.some((key) => own.keys.includes(key)));
+  if (stranger !== undefined) {
+    const what = `the process ${stranger[0]} at ${name} has another key: give this one the same, or another prefix`;
+    throw new LocalError("BAD_SHARE", `share: ${what}`);
+  }
+  if (own.policy === undefined) return;
+  const policies = [...there].filter(([, { policy }]) => policy !== undefined);
+  // While a policy is changed, the first process that has the new one opens the door for the others.
+  if (policies.length > 0 && policies.every(([, { policy }]) => policy !== own.policy)) {
+    const nearest = policies
+      .map(([node, { parts }]) => ({ node, differs: differing(parts, own.parts) }))
+      .reduce((one, other) => (other.differs.length < one.differs.length ? other : one));
+    const what = `the process ${nearest.node} at ${name} has ${nearest.differs.map((part) => `another ${part}`).join(" and ")}: give all of them the same, or this one another prefix`;
+    throw new LocalError("BAD_SHARE", `share: ${what}`);
+  }
+}
+
+/** The names of what differs; where nobody said what there is, it is the policy. */
+function differing(there: Fleet["parts"], own: Fleet["parts"]): readonly string[] {
+  const names = Object.keys({ ...there, ...own }).filter((part) => there?.[part] !== own?.[part]);
+  return there === undefined || own === undefined || names.length === 0 ? ["policy"] : names;
 }

@@ -2,10 +2,10 @@
 import type { Identity } from "../jsonrpc/transport.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import type { ElicitResult } from "../protocol/features/elicitation.js";
-import type { LoggingLevel } from "../protocol/features/logging.js";
+import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { CreateMessageResult } from "../protocol/features/sampling.js";
 import { Context } from "../server/context.js";
-import { askWithin, notifyWithin, type RequestOptions } from "./link.js";
+import { askWithin, notifyWithin, type RequestOptions } from "./transport.js";
 
 /** A message without its envelope. */
 export interface Message {

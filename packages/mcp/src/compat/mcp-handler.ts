@@ -1,6 +1,6 @@
 // `createMcpHandler(factory)` of SDK v2 on our endpoint: a fetch handler for every revision, made by a factory of servers.
 import { revision as revisionOf, REVISIONS } from "../protocol/revisions/all.js";
-import { McpErrorCode } from "../protocol/error-codes.js";
+import { McpErrorCode } from "../protocol/meta.js";
 import { ErrorCode } from "../jsonrpc/errors.js";
 import type { Identity } from "../jsonrpc/transport.js";
 import { type HttpEndpoint, httpEndpoint, type HttpOptions } from "../http/server/http-endpoint.js";

@@ -3,8 +3,8 @@
 
 import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import type { Implementation } from "../protocol/capabilities.js";
-import type { LoggingLevel } from "../protocol/features/logging.js";
+import type { Icon, Implementation } from "../protocol/capabilities.js";
+import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { Resource, ResourceContents } from "../protocol/features/resources.js";
 import type { GetPromptResult } from "../protocol/features/prompts.js";
 import type { CallToolResult, ToolAnnotations } from "../protocol/features/tools.js";
@@ -31,8 +31,7 @@ import { type ToolTaskHandler, taskCallback } from "./task-store.js";
 import type { AnyTransport } from "./transport.js";
 import { mayBeAbsent } from "../schema/zod-json.js";
 import type { Registration } from "../server/registry.js";
-import { McpErrorCode } from "../protocol/error-codes.js";
-import type { Icon } from "../protocol/icons.js";
+import { McpErrorCode } from "../protocol/meta.js";
 import type { InputRequired } from "../server/interactive.js";
 import { type ToolResult, result } from "../server/content.js";
 import type { TaskSupport } from "../server/tools.js";

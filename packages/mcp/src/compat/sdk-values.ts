@@ -1,13 +1,12 @@
 // The small things that SDK v1 and v2 export beside their classes: names, guards, errors, and what asks by returning.
 
 import { type JsonObject, isJsonObject } from "../jsonrpc/message.js";
-import { META } from "../protocol/meta.js";
+import { McpErrorCode, META } from "../protocol/meta.js";
 import { NEWEST_HANDSHAKE, REVISIONS } from "../protocol/revisions/all.js";
 import { compileJsonSchema } from "../schema/json-schema/compile.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
 import type { JsonSchema } from "../schema/schema.js";
 import { RpcError } from "../jsonrpc/errors.js";
-import { McpErrorCode } from "../protocol/error-codes.js";
 
 /** SDK v1's error for the other side: its message begins with the code, as v1 writes it. */
 export class McpError extends RpcError {

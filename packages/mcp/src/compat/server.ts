@@ -3,9 +3,8 @@ import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type { JsonObject } from "../jsonrpc/message.js";
 import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
-import type { ElicitResult } from "../protocol/features/elicitation.js";
-import type { LoggingLevel } from "../protocol/features/logging.js";
-import type { Root } from "../protocol/features/input-required.js";
+import type { ElicitResult, Root } from "../protocol/features/elicitation.js";
+import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { CreateMessageResult } from "../protocol/features/sampling.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
 import type { CapabilityOptions } from "../server/capabilities.js";
@@ -18,8 +17,7 @@ import { Server as CoreServer } from "../server/server.js";
 import type { Serving } from "../server/conversation.js";
 import { asRpcError } from "./sdk-values.js";
 import { Extra, type Message } from "./extra.js";
-import { askWithin, OpenSessions, type RequestOptions } from "./link.js";
-import { type AnyTransport, serveOver } from "./transport.js";
+import { type AnyTransport, askWithin, OpenSessions, type RequestOptions, serveOver } from "./transport.js";
 
 /** Options of `Server` and `McpServer` in the SDKs; what our core does not need is taken and left. */
 export interface ServerOptions {

@@ -1,7 +1,6 @@
 // One request in service: what was asked, by whom, how it comes to its handler through the middleware, and how it ends.
-import { brand } from "../jsonrpc/brand.js";
+import { brand, ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import { type Carrier, type Identity, identityOf, lackingFor } from "../jsonrpc/transport.js";
-import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import {
   type Awaitable,
   failureText,
@@ -9,17 +8,17 @@ import {
   isThenable,
   type JsonObject,
   notificationText,
+  peerWords,
   type RequestId,
   successPieces,
   successText,
 } from "../jsonrpc/message.js";
 import type { Connection, InService } from "../jsonrpc/connection.js";
-import type { InputResponseRequestParams } from "../protocol/features/input-required.js";
+import type { InputResponseRequestParams } from "../protocol/features/elicitation.js";
 import type { MethodRecord } from "../protocol/method.js";
 import type { Codec } from "../era/codec.js";
 import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
-import { McpErrorCode } from "../protocol/error-codes.js";
-import { peerWords } from "../jsonrpc/visible-text.js";
+import { McpErrorCode } from "../protocol/meta.js";
 
 /** Stands for every method that is not the specification's: nothing is known of it, so nothing is checked or projected. */
 const CUSTOM_METHOD: MethodRecord = {

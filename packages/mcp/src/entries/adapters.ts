@@ -1,6 +1,9 @@
 // The public surface for agents: a client's or a host's tools in the shapes of models' APIs. Nothing of those is imported.
-export { type AiContent, type AiOutput, type AiTool, toAiTools } from "../adapters/ai-sdk.js";
 export {
+  type AiContent,
+  type AiOutput,
+  type AiTool,
+  toAiTools,
   type AnthropicCall,
   type AnthropicImage,
   type AnthropicPart,
@@ -8,8 +11,6 @@ export {
   type AnthropicTool,
   type AnthropicTools,
   toAnthropicTools,
-} from "../adapters/anthropic.js";
-export {
   type OpenAiCall,
   type OpenAiChatCall,
   type OpenAiChatTool,
@@ -17,6 +18,6 @@ export {
   type OpenAiTool,
   type OpenAiTools,
   toOpenAiTools,
-} from "../adapters/openai.js";
+} from "../adapters/toolset.js";
 export type { ToolSource } from "../adapters/toolset.js";
 export type { CallOptions } from "./types.js";

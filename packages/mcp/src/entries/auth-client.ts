@@ -6,7 +6,12 @@ export {
   type ClientCredentialsOptions,
   type ClientKeyOptions,
   type ClientSecretOptions,
-} from "../auth/client/client-credentials.js";
+  enterpriseManaged,
+  type EnterpriseManagedOptions,
+  type IdentityProvider,
+  workloadIdentity,
+  type WorkloadIdentityOptions,
+} from "../auth/client/machine-grants.js";
 export type { SigningKey, TokenAuthMethod } from "../auth/client/client-identity.js";
 export {
   type Credentials,
@@ -16,19 +21,20 @@ export {
   type StoredClient,
   type StoredTokens,
 } from "../auth/client/credential-store.js";
-export { discoverAuthorization, type DiscoverOptions } from "../auth/client/oauth.js";
 export {
-  enterpriseManaged,
-  type EnterpriseManagedOptions,
-  type IdentityProvider,
-} from "../auth/client/enterprise-managed.js";
-export { oauth, type OAuthOptions } from "../auth/client/oauth.js";
-export { headlessRedirect, type OpenRedirect, type Redirect, redirectTo } from "../auth/client/authorization-code.js";
+  discoverAuthorization,
+  type DiscoverOptions,
+  oauth,
+  type OAuthOptions,
+  headlessRedirect,
+  type OpenRedirect,
+  type Redirect,
+  redirectTo,
+} from "../auth/client/authorization-code.js";
 export type { PreRegistered, ClientRegistration } from "../auth/client/registration.js";
 export type { DpopUse } from "../auth/client/token-authorizer.js";
 export type { ServerMetadata } from "../auth/client/discovery.js";
 export type { AuthorizerOptions, TokenAuthorizer } from "../auth/client/token-authorizer.js";
-export { workloadIdentity, type WorkloadIdentityOptions } from "../auth/client/enterprise-managed.js";
 export type { FetchLike } from "../auth/fetch-json.js";
 export type { AuthorizedRequest, AuthorizedResponse, HttpAuthorizer } from "../jsonrpc/transport.js";
 export { LocalError } from "../jsonrpc/errors.js";

@@ -1,13 +1,16 @@
 // The public surface of authorization: who may call a server over HTTP.
 export { anyOf } from "../auth/authenticator.js";
 export type { Admission, Authenticator, AuthOutcome, AuthRequest, Refusal } from "./types.js";
-export type { Claims } from "../auth/claims.js";
+export type { Claims, JsonWebKeySet } from "../auth/access-tokens.js";
 export { type DpopOptions, type DpopVerifier, dpopVerifier, type ProofOutcome } from "../auth/dpop.js";
 export type { NonceSource } from "../auth/dpop.js";
 export type { FetchLike, FetchOptions } from "../auth/fetch-json.js";
-export { introspectionAuthenticator, type IntrospectionOptions } from "../auth/introspection.js";
-export { jwtAuthenticator, type JwtOptions } from "../auth/jwt.js";
-export type { JsonWebKeySet } from "../auth/jwt.js";
+export {
+  introspectionAuthenticator,
+  type IntrospectionOptions,
+  jwtAuthenticator,
+  type JwtOptions,
+} from "../auth/access-tokens.js";
 export { refusalReply, type RefusalReason, type RefusalReply, type Scheme } from "../auth/authenticator.js";
 export { memoryReplayStore, type ReplayStore, type ReplayVerdict } from "../auth/dpop.js";
 export { type GateRefusal, requestGate, type RequestGate, type RequestHead } from "../auth/resource-metadata.js";
@@ -25,8 +28,9 @@ export {
   scopeRules,
   type ScopeTable,
 } from "../auth/scopes.js";
-export { type StaticToken, staticTokenAuthenticator } from "../auth/static-token.js";
 export {
+  type StaticToken,
+  staticTokenAuthenticator,
   tokenAuthenticator,
   type TokenOptions,
   type TokenVerdict,

@@ -2,11 +2,9 @@
 export { Client } from "../client/client.js";
 export { ConnectError } from "../client/established.js";
 export { KNOWN_REVISIONS } from "../client/versions.js";
-export { LocalError } from "../jsonrpc/errors.js";
-export { RpcError } from "../jsonrpc/errors.js";
-export type { CloseTimeouts } from "../node/child-tree.js";
+export { LocalError, RpcError } from "../jsonrpc/errors.js";
+export type { CloseTimeouts, Environment } from "../node/child-tree.js";
 export type { ClientOptions } from "./types.js";
-export type { Environment } from "../node/child-environment.js";
 export { type ChildCommand, childTransport } from "../node/child-transport.js";
 export { fetchRequester } from "../http/client/fetch-requester.js";
 export { nodeRequester } from "../node/http-requester.js";

@@ -5,9 +5,9 @@ export { Client } from "../client/client.js";
 export type { CompleteOptions, Completion } from "../client/lists.js";
 export { type Attempt, ConnectError } from "../client/established.js";
 export type { ClientMiddleware, ClientOptions, Dialer, ReconnectOptions, SentRequest } from "../client/options.js";
-export type { TypedResult } from "../client/tool-cache.js";
+export type { TypedResult } from "../client/caches.js";
 export type { Listing } from "../client/lists.js";
-export type { LogMessage } from "../client/log-ring.js";
+export type { LogMessage, PingOptions } from "../client/server-watch.js";
 export {
   type ModelBlock,
   type ModelPart,
@@ -16,9 +16,8 @@ export {
   toModelParts,
   toModelText,
 } from "../client/model-text.js";
-export type { PingOptions } from "../client/pinger.js";
 export type { Elicit, ElicitRequest, QuestionContext, Sample } from "../client/options.js";
-export { type CachedResult, type CacheOptions, MemoryResults, type ResultStore } from "../client/response-cache.js";
+export { type CachedResult, type CacheOptions, MemoryResults, type ResultStore } from "../client/caches.js";
 export type { Subscription, Watched } from "../client/subscriptions.js";
 export type { TaskHandle } from "../client/tasks.js";
 export type { TaskOptions } from "../client/tasks.js";
@@ -31,32 +30,39 @@ export {
 } from "../client/versions.js";
 export type { AuthorizedRequest, AuthorizedResponse, HttpAuthorizer } from "../jsonrpc/transport.js";
 export type { Agreement, Arrival, Transport, MessageSink, Outgoing } from "../jsonrpc/transport.js";
-export { LocalError } from "../jsonrpc/errors.js";
-export { RpcError } from "../jsonrpc/errors.js";
-export type { ClientCapabilities, ServerCapabilities } from "../protocol/capabilities.js";
+export { LocalError, RpcError } from "../jsonrpc/errors.js";
+export type { ClientCapabilities, ServerCapabilities, Implementation } from "../protocol/capabilities.js";
 export type { ContentBlock } from "../protocol/content.js";
-export { McpErrorCode } from "../protocol/error-codes.js";
+export { McpErrorCode } from "../protocol/meta.js";
 export type { Task, TaskStatus } from "../protocol/extensions/tasks.js";
-export type { CompletionReference } from "../protocol/features/completion.js";
+export type {
+  CompletionReference,
+  GetPromptResult,
+  Prompt,
+  PromptArgument,
+  PromptMessage,
+} from "../protocol/features/prompts.js";
 export type {
   ElicitRequestFormParams,
   ElicitRequestURLParams,
   ElicitResult,
   PrimitiveSchemaDefinition,
   RequestedSchema,
+  Root,
 } from "../protocol/features/elicitation.js";
-export type { LoggingLevel } from "../protocol/features/logging.js";
-export type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from "../protocol/features/prompts.js";
-export type { ReadResourceResult } from "../protocol/features/resources.js";
-export type { Root } from "../protocol/features/input-required.js";
+export type { LoggingLevel } from "../protocol/features/lifecycle.js";
+export type {
+  ReadResourceResult,
+  Resource,
+  ResourceContents,
+  ResourceTemplate,
+} from "../protocol/features/resources.js";
 export type {
   CreateMessageRequestParams,
   CreateMessageResult,
   SamplingMessage,
 } from "../protocol/features/sampling.js";
 export type { CallToolResult } from "../protocol/features/tools.js";
-export type { Implementation } from "../protocol/capabilities.js";
-export type { Resource, ResourceContents, ResourceTemplate } from "../protocol/features/resources.js";
 export type { Tool, ToolAnnotations } from "../protocol/features/tools.js";
 export type { TemplateValues } from "../protocol/uri-template/expand.js";
 export { connect, type ConnectOptions, type ConnectTarget, type HttpConnectOptions } from "../serve/connect.js";

@@ -1,8 +1,8 @@
 // The public surface for many processes over stores of one's own.
 export { fleetOf, type ShareKey, shareOver, type ShareOptions } from "../cluster/member.js";
-export { FairLimits, memoryStores } from "../cluster/memory-stores.js";
-export { type ContractCase, storesContract } from "../cluster/contract.js";
 export {
+  FairLimits,
+  memoryStores,
   BEAT_MS,
   type Bus,
   type BusListener,
@@ -23,5 +23,6 @@ export {
   type SharedStores,
   type WindowRule,
 } from "../cluster/stores.js";
-export type { Share } from "../http/server/http-cluster.js";
+export { type ContractCase, storesContract } from "../cluster/contract.js";
+export type { Share } from "../http/server/exchange.js";
 export type { TaskRecord, TaskStore } from "./types.js";

@@ -1,7 +1,7 @@
 // The public surface for servers written for the official SDK v1 or v2: their registration API on our core.
 export { McpError, ProtocolError, UrlElicitationRequiredError } from "../compat/sdk-values.js";
 export type { AuthInfo, Extra, McpRequest, Message } from "../compat/extra.js";
-export type { RequestOptions } from "../compat/link.js";
+export type { RequestOptions, MessageExtra, SendOptions } from "../compat/transport.js";
 export {
   createMcpHandler,
   type CreateMcpHandlerOptions,
@@ -124,7 +124,14 @@ export {
   ToolSchema,
   UnsubscribeRequestSchema,
   type SchemaStandIn,
-} from "../compat/schemas.js";
+  completable,
+  type CompleteCallback,
+  isCompletable,
+  type ListResourcesCallback,
+  ResourceTemplate,
+  UriTemplate,
+  type Variables,
+} from "../compat/schema.js";
 export {
   acceptedContent,
   CLIENT_CAPABILITIES_META_KEY,
@@ -155,19 +162,9 @@ export {
 } from "../compat/sdk-values.js";
 export { Server, type ServerOptions } from "../compat/server.js";
 export { InMemoryTaskMessageQueue, InMemoryTaskStore, type ToolTaskHandler } from "../compat/task-store.js";
-export {
-  completable,
-  type CompleteCallback,
-  isCompletable,
-  type ListResourcesCallback,
-  ResourceTemplate,
-  UriTemplate,
-  type Variables,
-} from "../compat/schema.js";
 export type { ToolDescription } from "../compat/mcp-server.js";
 export type { Asked, AskingResult, InputRequiredBuilder, Responses } from "../compat/sdk-values.js";
 export type { TaskState } from "../compat/task-store.js";
-export type { MessageExtra, SendOptions } from "../compat/transport.js";
 export type { ToolAnswer, ToolCallback, ToolConfig } from "../compat/mcp-server.js";
 export { type AnyTransport, InMemoryTransport, type OwnTransport, type SdkTransport } from "../compat/transport.js";
 export type { CallToolResult, Tool, ToolAnnotations } from "./types.js";
@@ -175,7 +172,6 @@ export type { GetPromptResult, Prompt, PromptMessage } from "../protocol/feature
 export type { ReadResourceResult, Resource, ResourceContents } from "../protocol/features/resources.js";
 export type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 export type { ContentBlock } from "../protocol/content.js";
-export type { ElicitResult } from "../protocol/features/elicitation.js";
+export type { ElicitResult, Root } from "../protocol/features/elicitation.js";
 export type { CreateMessageResult } from "../protocol/features/sampling.js";
-export type { LoggingLevel } from "../protocol/features/logging.js";
-export type { Root } from "../protocol/features/input-required.js";
+export type { LoggingLevel } from "../protocol/features/lifecycle.js";

@@ -1,7 +1,7 @@
 // The public surface for HTTP on Node.
 export type { ReplyMode } from "../http/server/reply.js";
 export type { EventStore, StoredEvent } from "../http/server/resumable-stream.js";
-export type { HttpRequestHead } from "../http/server/exchange.js";
+export type { HttpRequestHead, Share } from "../http/server/exchange.js";
 export {
   DEFAULT_HTTP_LIMITS,
   DEFAULT_PINGS,
@@ -12,7 +12,6 @@ export {
   type RateLimits,
   type SessionLimits,
 } from "../http/server/http-limits.js";
-export type { Share } from "../http/server/http-cluster.js";
 export type { Identity } from "./types.js";
 export { anonymous, type Authenticate, type Entrance, type HttpAdmission } from "../http/server/http-site.js";
 export type { RateOptions } from "../http/server/http-site.js";
@@ -20,7 +19,14 @@ export type { HttpRefusal } from "../http/server/reply.js";
 export type { HttpAuthorization, RefusedRequest } from "../http/server/http-endpoint.js";
 export type { HttpPage, HttpPageReply } from "../http/server/http-site.js";
 export type { HttpOptions } from "../http/server/http-endpoint.js";
-export { type NodeHandler, type NodeHandlerOptions, toNodeHandler } from "../serve/to-node-handler.js";
+export {
+  type NodeHandler,
+  type NodeHandlerOptions,
+  toNodeHandler,
+  type HttpServing,
+  type HttpStats,
+  serveHttp,
+  type ServeHttpOptions,
+} from "../serve/http.js";
 export type { HttpTraffic } from "../node/http-listener.js";
 export type { NodeRequest, NodeResponse } from "../node/node-exchange.js";
-export { type HttpServing, type HttpStats, serveHttp, type ServeHttpOptions } from "../serve/http.js";

@@ -2,7 +2,7 @@
 export type { Client } from "../client/client.js";
 export type { Attempt } from "../client/established.js";
 export type { CompleteOptions, Completion, Listing } from "../client/lists.js";
-export type { LogMessage } from "../client/log-ring.js";
+export type { LogMessage, PingOptions } from "../client/server-watch.js";
 export type {
   Answers,
   CallOptions,
@@ -19,9 +19,7 @@ export type {
   Sample,
   SentRequest,
 } from "../client/options.js";
-export type { TypedResult } from "../client/tool-cache.js";
-export type { PingOptions } from "../client/pinger.js";
-export type { CacheOptions, CachedResult, ResultStore } from "../client/response-cache.js";
+export type { TypedResult, CacheOptions, CachedResult, ResultStore } from "../client/caches.js";
 export type { Subscription, Watched } from "../client/subscriptions.js";
 export type { TaskHandle, TaskOptions } from "../client/tasks.js";
 export type { KnownRevision, Verdict, VerdictStore } from "../client/versions.js";
@@ -46,14 +44,20 @@ export type {
   HostTemplate,
   HostTool,
   Search,
+  HostEvent,
 } from "../host/catalogue.js";
 export type { ConfigFormat, ConfigInput } from "../host/config/config-servers.js";
 export type { Position } from "../host/config/json-tree.js";
-export type { ApprovalStore, Authorize, AuthorizeRequest } from "../host/consent.js";
-export type { HostEvent } from "../host/host-event.js";
-export type { CommandTarget, HostTarget, UrlTarget } from "../host/launch.js";
+export type {
+  ApprovalStore,
+  Authorize,
+  AuthorizeRequest,
+  CommandTarget,
+  HostTarget,
+  UrlTarget,
+  Launch,
+} from "../host/launch.js";
 export type { HostCore, HostReference, ReadOptions } from "../host/host.js";
-export type { Launch } from "../host/launch.js";
 export type { BreakerOptions, ServerState, ServerStatus } from "../host/managed-server.js";
 export type {
   AddOptions,
@@ -111,6 +115,7 @@ export type {
   ClientCapabilities,
   Implementation,
   ServerCapabilities,
+  Icon,
 } from "../protocol/capabilities.js";
 export type {
   AudioContent,
@@ -130,7 +135,11 @@ export type {
   CompletionReference,
   PromptReference,
   ResourceTemplateReference,
-} from "../protocol/features/completion.js";
+  GetPromptResult,
+  Prompt,
+  PromptArgument,
+  PromptMessage,
+} from "../protocol/features/prompts.js";
 export type {
   BooleanSchema,
   ElicitRequestFormParams,
@@ -149,8 +158,6 @@ export type {
   TitledSingleSelectEnumSchema,
   UntitledMultiSelectEnumSchema,
   UntitledSingleSelectEnumSchema,
-} from "../protocol/features/elicitation.js";
-export type {
   InputRequest,
   InputRequests,
   InputResponse,
@@ -158,9 +165,8 @@ export type {
   ListRootsResult,
   Root,
   InputResponseRequestParams,
-} from "../protocol/features/input-required.js";
-export type { LoggingLevel } from "../protocol/features/logging.js";
-export type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from "../protocol/features/prompts.js";
+} from "../protocol/features/elicitation.js";
+export type { LoggingLevel } from "../protocol/features/lifecycle.js";
 export type {
   Annotations,
   BlobResourceContents,
@@ -179,12 +185,10 @@ export type {
   ToolChoice,
 } from "../protocol/features/sampling.js";
 export type { AnySchema, CallToolResult, ObjectSchema, Tool, ToolAnnotations } from "../protocol/features/tools.js";
-export type { Icon } from "../protocol/icons.js";
 export type { Meta } from "../protocol/meta.js";
 export type { CacheableResult } from "../protocol/method.js";
 export type { TemplateValue, TemplateValues } from "../protocol/uri-template/expand.js";
-export type { FromJsonSchema } from "../schema/infer.js";
-export type { JsonSchema } from "../schema/schema.js";
+export type { FromJsonSchema, JsonSchema } from "../schema/schema.js";
 export type {
   InferStandard,
   StandardExport,
@@ -198,7 +202,7 @@ export type { AskOptions, ElicitInput, FieldValue, FormAnswer, FormContent } fro
 export type { CapabilityOptions } from "../server/capabilities.js";
 export type { Completer, CompletionRequest, CompletionReturn } from "../server/completer.js";
 export type { Block, BlockOptions } from "../server/content.js";
-export type { Context } from "../server/context.js";
+export type { Context, RequestValue } from "../server/context.js";
 export type { InputRequired } from "../server/interactive.js";
 export type { ServerLimits } from "../server/limits.js";
 export type { Relayed, ResultParts, ToolResult } from "../server/content.js";
@@ -227,7 +231,6 @@ export type { Server } from "../server/server.js";
 export type { ServeOptions, Serving } from "../server/conversation.js";
 export type { EndedSession } from "../server/session.js";
 export type { LiveSession, OnSession } from "../server/live-session.js";
-export type { RequestValue } from "../server/request-values.js";
 export type { SchemaAnswer, SchemaForm } from "../server/ask.js";
 export type { TaskStoreLimits } from "../server/tasks/task-manager.js";
 export type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";

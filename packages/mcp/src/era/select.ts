@@ -1,15 +1,23 @@
 // Chooses the era of each request. Only this file and those that make the codecs name both eras.
-import type { JsonObject, NotificationMessage, RequestMessage } from "../jsonrpc/message.js";
+import {
+  type JsonObject,
+  type NotificationMessage,
+  peerWords,
+  quotedWords,
+  type RequestMessage,
+} from "../jsonrpc/message.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import { NEWEST_HANDSHAKE, REVISIONS, revision } from "../protocol/revisions/all.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
-import { McpErrorCode } from "../protocol/error-codes.js";
-import { INITIALIZE, type InitializeRequestParams } from "../protocol/features/lifecycle.js";
+import { McpErrorCode, META } from "../protocol/meta.js";
+import {
+  INITIALIZE,
+  type InitializeRequestParams,
+  levelIndex,
+  type LoggingLevel,
+} from "../protocol/features/lifecycle.js";
 import { checkedParams } from "../protocol/method.js";
-import { type LoggingLevel, levelIndex } from "../protocol/features/logging.js";
-import { META } from "../protocol/meta.js";
-import { peerWords, quotedWords } from "../jsonrpc/visible-text.js";
 import type { Codec } from "./codec.js";
 import { HandshakeCodec } from "./handshake/codec.js";
 import { StatelessCodec } from "./stateless/codec.js";

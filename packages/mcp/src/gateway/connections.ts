@@ -4,10 +4,10 @@ import type { Answers, ClientOptions } from "../client/options.js";
 import { pause } from "../client/wire.js";
 import type { Call } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { restartDelay } from "../jsonrpc/restart-delay.js";
+import { restartDelay } from "../client/server-watch.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
-import type { Root } from "../protocol/features/input-required.js";
-import { LOGGING_LEVELS, type LoggingLevel } from "../protocol/features/logging.js";
+import type { Root } from "../protocol/features/elicitation.js";
+import { LOGGING_LEVELS, type LoggingLevel } from "../protocol/features/lifecycle.js";
 import { Session } from "../server/session.js";
 import { briefCause } from "./told.js";
 

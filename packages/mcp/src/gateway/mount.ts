@@ -1,6 +1,6 @@
 // One mounted server: what it offers, under the names it has outside, and the way its calls take.
 import type { Client } from "../client/client.js";
-import type { KnownTool } from "../client/tool-cache.js";
+import type { KnownTool } from "../client/caches.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import type { Prompt } from "../protocol/features/prompts.js";

@@ -3,13 +3,12 @@ import type { Client } from "../client/client.js";
 import { invalidResponse } from "../era/read-result.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { ListHints } from "../server/lists.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import { TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
 import type { Prompt } from "../protocol/features/prompts.js";
 import type { Resource, ResourceTemplate } from "../protocol/features/resources.js";
 import type { Tool } from "../protocol/features/tools.js";
-import { peerWords } from "../jsonrpc/visible-text.js";
 import { revision as revisionOf } from "../protocol/revisions/all.js";
 
 /** What an upstream offers, unknown members and all. It is plain JSON, so that it can be kept and compared. */

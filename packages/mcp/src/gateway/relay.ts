@@ -1,17 +1,16 @@
 // Takes one call to an upstream and its answer back: what it says on the way, what it asks, and how it ends.
 import type { Client } from "../client/client.js";
 import type { Answers, CallOptions } from "../client/options.js";
-import { type KnownTool, promiseFault } from "../client/tool-cache.js";
+import { type KnownTool, promiseFault } from "../client/caches.js";
 import { pause } from "../client/wire.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { Stop } from "../jsonrpc/outgoing.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
 import type { Call } from "../endpoint/call.js";
 import { isJsonObject, type JsonObject, type RequestId } from "../jsonrpc/message.js";
-import type { ElicitResult } from "../protocol/features/elicitation.js";
-import type { InputRequests } from "../protocol/features/input-required.js";
-import type { CompletionReference } from "../protocol/features/completion.js";
-import { LOGGING_LEVELS } from "../protocol/features/logging.js";
+import type { ElicitResult, InputRequests } from "../protocol/features/elicitation.js";
+import type { CompletionReference } from "../protocol/features/prompts.js";
+import { LOGGING_LEVELS } from "../protocol/features/lifecycle.js";
 import type { CreateMessageResult } from "../protocol/features/sampling.js";
 import { isReservedMetaKey } from "../protocol/meta-key.js";
 import type { Meta } from "../protocol/meta.js";

@@ -4,7 +4,7 @@ import type { Call } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
 import { isJsonObject } from "../jsonrpc/message.js";
-import { McpErrorCode } from "../protocol/error-codes.js";
+import { McpErrorCode } from "../protocol/meta.js";
 import { AskError } from "../server/ask.js";
 
 /** A request that a server did not answer. */

@@ -2,12 +2,10 @@
 import type { CallOptions } from "../client/options.js";
 import type { Client } from "../client/client.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
-import { visibleText } from "../jsonrpc/visible-text.js";
+import { isJsonObject, type JsonObject, visibleText } from "../jsonrpc/message.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
-import type { HostTool } from "./catalogue.js";
-import { decided, DECISION_TIMEOUT_MS, messageOf } from "./consent.js";
-import type { HostEvent } from "./host-event.js";
+import type { HostEvent, HostTool } from "./catalogue.js";
+import { decided, DECISION_TIMEOUT_MS, messageOf } from "./launch.js";
 
 /** A call before it is made. */
 export interface CallRequest extends HostTool {

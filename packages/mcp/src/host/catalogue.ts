@@ -1,13 +1,15 @@
-// One catalogue of what all servers of a host offer, kept up as they come, go and change.
+// One catalogue of what all servers of a host offer, kept up as they come, go and change, and what a host tells while
+// it works.
+import type { Client } from "../client/client.js";
+import type { Listing } from "../client/lists.js";
+import type { Progress } from "../client/options.js";
 import { pause } from "../client/wire.js";
+import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import type { Prompt } from "../protocol/features/prompts.js";
 import type { Resource, ResourceTemplate } from "../protocol/features/resources.js";
 import type { Tool } from "../protocol/features/tools.js";
-import { digestOf } from "./launch.js";
-import type { Client } from "../client/client.js";
-import type { Listing } from "../client/lists.js";
-import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
-import { messageOf } from "./consent.js";
+import { digestOf, messageOf } from "./launch.js";
+import type { ServerStatus } from "./managed-server.js";
 
 /** A server that speaks of changes all the time has its lists read five times a second, not more. */
 const RELIST_MS = 200;
@@ -389,3 +391,21 @@ async function hostTool(server: ListedServer, tool: Tool): Promise<HostTool> {
   const believed = server.trusted && annotations !== undefined ? { annotations } : {};
   return { kind: "tool", name, server: server.name, original: tool.name, tool: { ...rest, ...believed, name } };
 }
+
+// What a host tells while it works, for a screen or a log.
+
+/** Something happened: to a server, the catalogue, or a call. */
+export type HostEvent =
+  | { readonly type: "server"; readonly status: ServerStatus }
+  | { readonly type: "catalogue"; readonly server: string; readonly kinds: readonly EntryList[] }
+  | {
+      readonly type: "call-asked" | "call-started";
+      readonly id: number;
+      readonly tool: string;
+      readonly server: string;
+    }
+  | { readonly type: "call-progress"; readonly id: number; readonly tool: string; readonly progress: Progress }
+  | { readonly type: "call-ended"; readonly id: number; readonly tool: string; readonly outcome: string }
+  | { readonly type: "sampling"; readonly server: string; readonly step: "asked" | "refused" | "delivered" }
+  | { readonly type: "log"; readonly server: string; readonly level: string; readonly data: unknown }
+  | { readonly type: "warning"; readonly server: string | undefined; readonly text: string };

@@ -3,7 +3,7 @@ import type { CallOptions, ClientOptions, Dialer } from "../client/options.js";
 import type { Client } from "../client/client.js";
 import type { CompleteOptions, Completion } from "../client/lists.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import type { JsonObject } from "../jsonrpc/message.js";
+import { type JsonObject, visibleText } from "../jsonrpc/message.js";
 import type { ResourceLink } from "../protocol/content.js";
 import type { GetPromptResult } from "../protocol/features/prompts.js";
 import type { ReadResourceResult } from "../protocol/features/resources.js";
@@ -13,6 +13,7 @@ import { CallGate, type LoggedCall } from "./call-gate.js";
 import {
   Catalogue,
   type HostEntry,
+  type HostEvent,
   type HostPrompt,
   type HostResource,
   type HostTemplate,
@@ -23,27 +24,26 @@ import {
 } from "./catalogue.js";
 import type { AddOptions, Dial, HostOptions, LoadOptions, LoadProblem, LoadReport } from "./options.js";
 import {
-  type CommandTarget,
-  type HostTarget,
-  type UrlTarget,
   checkServerName,
+  type CommandTarget,
+  Consent,
+  type HostTarget,
   isCommand,
   launchOf,
+  messageOf,
   snapshot,
+  type UrlTarget,
   urlTarget,
 } from "./launch.js";
 import { ManagedServer, type ServerStatus, Slots } from "./managed-server.js";
 import {
   type ConfigInput,
   type ConfigServer,
+  expandServer,
   parseServersConfig,
   type ServersConfig,
 } from "./config/config-servers.js";
 import { pause } from "../client/wire.js";
-import { expandServer } from "./config/variables.js";
-import { Consent, messageOf } from "./consent.js";
-import { visibleText } from "../jsonrpc/visible-text.js";
-import type { HostEvent } from "./host-event.js";
 import { QuestionBroker, RootsBroker, SamplingBroker } from "./questions.js";
 
 /** Options of a host's `read`: which server, and the variables of a template. */

@@ -1,7 +1,7 @@
 // Gets the picture of an icon without trusting whoever named it: where it comes from, how large it is, what it is.
 import { LocalError } from "../jsonrpc/errors.js";
-import type { Icon } from "../protocol/icons.js";
-import { messageOf } from "./consent.js";
+import type { Icon } from "../protocol/capabilities.js";
+import { messageOf } from "./launch.js";
 
 /** Within which bounds an icon is loaded. */
 export interface IconOptions {

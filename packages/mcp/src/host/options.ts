@@ -4,9 +4,8 @@ import type { Implementation } from "../protocol/capabilities.js";
 import type { BreakerOptions, ServerStatus } from "./managed-server.js";
 import type { CallDecision, CallRequest, ResultCheck } from "./call-gate.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
-import type { ApprovalStore, Authorize } from "./consent.js";
-import type { HostEvent } from "./host-event.js";
-import type { CommandTarget, UrlTarget } from "./launch.js";
+import type { ApprovalStore, Authorize, CommandTarget, UrlTarget } from "./launch.js";
+import type { HostEvent } from "./catalogue.js";
 import type { HostElicit, RootsOptions, SamplingOptions } from "./questions.js";
 import type { ConfigInput } from "./config/config-servers.js";
 

@@ -1,17 +1,16 @@
 // Brings the servers' questions to the person, one at a time and with the name of who asks.
 import type { Elicit, ElicitRequest, Sample } from "../client/options.js";
-import type { ElicitResult } from "../protocol/features/elicitation.js";
+import type { ElicitResult, Root } from "../protocol/features/elicitation.js";
 import type { Implementation } from "../protocol/capabilities.js";
-import { decided, DECISION_TIMEOUT_MS, messageOf } from "./consent.js";
-import type { Root } from "../protocol/features/input-required.js";
+import { decided, DECISION_TIMEOUT_MS, messageOf } from "./launch.js";
 import { RpcError } from "../jsonrpc/errors.js";
-import { McpErrorCode } from "../protocol/error-codes.js";
+import { McpErrorCode } from "../protocol/meta.js";
 import type {
   CreateMessageRequestParams,
   CreateMessageResult,
   ModelPreferences,
 } from "../protocol/features/sampling.js";
-import type { HostEvent } from "./host-event.js";
+import type { HostEvent } from "./catalogue.js";
 
 /** A server's question to the person, with the server it comes from. */
 export interface HostQuestion {

@@ -3,13 +3,14 @@ import { ErrorCode, LocalError, type RpcError } from "./errors.js";
 import type { JsonRpcLimits } from "./limits.js";
 import {
   type FailureMessage,
+  failureText,
   type JsonObject,
   type NotificationMessage,
+  peerWords,
   type RequestId,
   type RequestMessage,
-  type SuccessMessage,
-  failureText,
   requestText,
+  type SuccessMessage,
 } from "./message.js";
 import { ParseFault, classify, identify, parseJson } from "./parse.js";
 import {
@@ -26,7 +27,6 @@ import {
   lackingFor,
 } from "./transport.js";
 import { OutgoingTable, type Waiting, closedError } from "./outgoing.js";
-import { peerWords } from "./visible-text.js";
 
 /** What the JSON-RPC layer has to know of the dialect being spoken at the moment. */
 export interface WireRules {

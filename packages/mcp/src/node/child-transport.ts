@@ -5,19 +5,28 @@ import { resolve } from "node:path";
 import { LocalError } from "../jsonrpc/errors.js";
 import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import type { MessageSink, Outgoing, OutgoingKind, Transport } from "../jsonrpc/transport.js";
-import { childEnvironment, type Environment, TREE_VARIABLE } from "./child-environment.js";
-import { ChildIntake, type IntakeEvents } from "./child-intake.js";
-import { commandText, howItEnded, secretHider, spawnFailed, StderrTail } from "./child-texts.js";
 import {
+  childEnvironment,
   ChildTree,
   type CloseTimeouts,
   endAtExit,
   type Ending,
   endTree,
+  type Environment,
   INPUT_END_MS,
   TERMINATE_MS,
+  TREE_VARIABLE,
   within,
 } from "./child-tree.js";
+import {
+  ChildIntake,
+  commandText,
+  howItEnded,
+  type IntakeEvents,
+  secretHider,
+  spawnFailed,
+  StderrTail,
+} from "./child-output.js";
 import { OutputQueue } from "./standard-streams.js";
 
 /** A program to start as a server: the command without a shell, its arguments, and what it sees of the environment. */

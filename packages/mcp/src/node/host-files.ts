@@ -6,7 +6,7 @@ import { parseEnv } from "node:util";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { LocalError } from "../jsonrpc/errors.js";
 import { makeFolder } from "./make-folder.js";
-import type { Root } from "../protocol/features/input-required.js";
+import type { Root } from "../protocol/features/elicitation.js";
 
 /** Approvals kept in a file, for the next run. */
 export interface ApprovalFile {

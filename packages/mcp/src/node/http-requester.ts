@@ -30,7 +30,7 @@ import {
   httpTarget,
   tooLongAnswer,
   tooSlow,
-} from "./http-target.js";
+} from "./http-connections.js";
 import { SocketRequester } from "./socket-requester.js";
 
 /**

@@ -2,24 +2,22 @@
 import { LocalError } from "../jsonrpc/errors.js";
 import type { HttpReply, HttpRequest } from "../http/client/http-caller.js";
 import {
-  type SocketConnection,
   type ConnectionUser,
-  SocketPool,
-  type Loss,
-  type SocketOptions,
-} from "./http-connections.js";
-import type { ResponseFault, ResponseHead } from "./http-response-parser.js";
-import {
   cutAnswer,
   encodingOf,
   type HttpTarget,
   isClosedConnection,
+  type Loss,
   lostRequest,
   notHttp,
   notUtf8,
   otherProtocol,
+  type SocketConnection,
+  type SocketOptions,
+  SocketPool,
   tooLongAnswer,
-} from "./http-target.js";
+} from "./http-connections.js";
+import type { ResponseFault, ResponseHead } from "./http-response-parser.js";
 import { decodeUtf8 } from "./standard-streams.js";
 
 /** What it can send; anything else may change what the connection is, or how the request ends. */

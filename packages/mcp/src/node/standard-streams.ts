@@ -1,7 +1,7 @@
 // What both ends of standard streams share: the queue of what is to be written, stdout kept for messages, bytes read as text.
 import type { Writable } from "node:stream";
-import type { OutgoingKind } from "../jsonrpc/transport.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
+import type { OutgoingKind } from "../jsonrpc/transport.js";
 
 // Keeps standard output for messages: what anybody else prints there goes to standard error instead.
 
@@ -272,4 +272,24 @@ export function decodeUtf8(bytes: Uint8Array): string {
   if (isAscii(bytes)) return buffer.toString("latin1");
   if (!isUtf8(bytes)) throw NOT_UTF8;
   return buffer.toString("utf8");
+}
+
+// Turns SIGTERM and SIGINT into a clean end, and the second of them into an immediate one.
+
+const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+// What a shell reports for a process that a signal ended.
+const EXIT_CODES: Record<string, number> = { SIGTERM: 143, SIGINT: 130 };
+
+/** Calls `callback` at the first signal; a second one exits at once. Returns the function that stops listening. */
+export function onShutdown(callback: (signal: NodeJS.Signals) => void): () => void {
+  let asked = false;
+  const listener = (signal: NodeJS.Signals): void => {
+    if (asked) process.exit(EXIT_CODES[signal]);
+    asked = true;
+    callback(signal);
+  };
+  for (const signal of SIGNALS) process.on(signal, listener);
+  return () => {
+    for (const signal of SIGNALS) process.off(signal, listener);
+  };
 }

@@ -2,8 +2,12 @@
 import { spawn } from "node:child_process";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { AuthorizationCodeOptions, OpenRedirect, Redirect } from "../auth/client/authorization-code.js";
-import { oauth } from "../auth/client/oauth.js";
+import {
+  type AuthorizationCodeOptions,
+  oauth,
+  type OpenRedirect,
+  type Redirect,
+} from "../auth/client/authorization-code.js";
 import type { AuthorizerOptions, TokenAuthorizer } from "../auth/client/token-authorizer.js";
 import { guardedFetch } from "./guarded-fetch.js";
 import { tokenFile } from "./token-file.js";

@@ -1,8 +1,7 @@
 // Describes one method of the protocol: its name, what its params must look like, what gates it and what it answers.
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import type { ServerCapabilities } from "./capabilities.js";
 import type { Meta } from "./meta.js";
-import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** Why params were refused. It becomes a -32602 whose `data` is `{ path, constraint }`. */
 export interface ParamsFault {

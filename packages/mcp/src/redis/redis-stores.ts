@@ -7,10 +7,11 @@ import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { DEFAULT_SERVER_LIMITS } from "../server/limits.js";
 import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
-import { checkFleet, checkRecord } from "../cluster/memory-stores.js";
 import {
   type Bus,
   type BusListener,
+  checkFleet,
+  checkRecord,
   type Directory,
   type Fleet,
   LEASE_MS,
@@ -23,8 +24,7 @@ import {
   type SharedSession,
   type SharedStores,
 } from "../cluster/stores.js";
-import { type RedisReport, checkRedis } from "./check-redis.js";
-import { type Door, type RedisTarget, openDoor } from "./door.js";
+import { checkRedis, type Door, openDoor, type RedisReport, type RedisTarget, Vault } from "./door.js";
 import {
   BEAT,
   CLAIM_SESSION,
@@ -41,9 +41,8 @@ import {
   TAKE,
   TOUCH_SESSION,
 } from "./redis-scripts.js";
-import { Vault } from "./vault.js";
 import { type ShareOptions, keysOf, shareOver } from "../cluster/member.js";
-import type { Share } from "../http/server/http-cluster.js";
+import type { Share } from "../http/server/exchange.js";
 
 /** Texts on the bus that a process which was away may still read: beyond them it is told that it missed some. */
 const BUS_LENGTH = 10_000;

@@ -1,6 +1,6 @@
 // Joins a server to a transport: the public door for transports of one's own.
 import type { Transport } from "../jsonrpc/transport.js";
-import { SERVE } from "../jsonrpc/brand.js";
+import { SERVE } from "../jsonrpc/errors.js";
 import type { LeanServer } from "../server/lean-server.js";
 import type { Served, ServeOptions, Serving } from "../server/conversation.js";
 

@@ -1,6 +1,5 @@
 // Serves a server over this process's standard input and output.
-import { guardStdout } from "../node/standard-streams.js";
-import { onShutdown } from "../node/process-signals.js";
+import { guardStdout, onShutdown } from "../node/standard-streams.js";
 import { type StdioOptions, stdioTransport } from "../node/stdio-server.js";
 import { coreOf, type LeanServer } from "../server/lean-server.js";
 import type { ServeOptions, Serving } from "../server/conversation.js";

@@ -1,20 +1,19 @@
 // Asking the client in the handshake era: a request on the wire, bounded in time, cancelled with its call.
 import type { Call, Caller } from "../endpoint/call.js";
-import { brand } from "../jsonrpc/brand.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
-import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { brand, ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { progressSink } from "../endpoint/progress.js";
-import { peerWords } from "../jsonrpc/visible-text.js";
-import type { InputResponses, Root } from "../protocol/features/input-required.js";
-import type { ClientCapabilities } from "../protocol/capabilities.js";
-import { McpErrorCode } from "../protocol/error-codes.js";
-import { isWebAddress } from "../protocol/method.js";
 import type {
   ElicitRequestParams,
   ElicitResult,
   ElicitValue,
+  InputResponses,
   RequestedSchema,
+  Root,
 } from "../protocol/features/elicitation.js";
+import type { ClientCapabilities } from "../protocol/capabilities.js";
+import { McpErrorCode } from "../protocol/meta.js";
+import { isWebAddress } from "../protocol/method.js";
 import { type FormFields, readAnswer, requestedSchema } from "../protocol/elicitation-form.js";
 import {
   exportJsonSchema,

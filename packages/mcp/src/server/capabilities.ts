@@ -1,6 +1,6 @@
 // Capabilities are derived from what is registered: nothing is declared that does not work.
 import type { CapabilitySettings, ServerCapabilities } from "../protocol/capabilities.js";
-import { type Completable, hasCompleters } from "./completions.js";
+import { type Completable, hasCompleters } from "./prompts.js";
 import type { Registry } from "./registry.js";
 import type { ToolEntry } from "./tools.js";
 import { TASKS_EXTENSION } from "../protocol/extensions/tasks.js";

@@ -1,8 +1,7 @@
 // What handlers return or throw: content blocks, marked so that data is never mistaken for protocol, what becomes a
 // tool result, and the error whose words the model reads.
 
-import { brand } from "../jsonrpc/brand.js";
-import { LocalError } from "../jsonrpc/errors.js";
+import { brand, LocalError } from "../jsonrpc/errors.js";
 import type { Annotations, ResourceContents } from "../protocol/features/resources.js";
 import { type ContentBlock, type ResourceLink, nestResource } from "../protocol/content.js";
 import type { JsonObject } from "../jsonrpc/message.js";

@@ -5,22 +5,21 @@ import { Call, type Caller, type Dispatcher, type Done, NO_LOGS } from "../endpo
 import type { Codec } from "../era/codec.js";
 import { type Selection, type SessionState, claimsStateless, openSession, select } from "../era/select.js";
 import type { Carrier, Transport } from "../jsonrpc/transport.js";
-import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
+import { ErrorCode, RpcError, type SERVE } from "../jsonrpc/errors.js";
 import {
+  failureText,
   type NotificationMessage,
+  notificationText,
+  peerWords,
   type RequestId,
   type RequestMessage,
-  failureText,
-  notificationText,
 } from "../jsonrpc/message.js";
 import { Connection, type ConnectionHandler, type WireRules } from "../jsonrpc/connection.js";
 import type { Waiting } from "../jsonrpc/outgoing.js";
-import { levelIndex } from "../protocol/features/logging.js";
+import { levelIndex } from "../protocol/features/lifecycle.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import type { ServerCore } from "./core.js";
 import { LogGate, type LogMessage, Session } from "./session.js";
-import { peerWords } from "../jsonrpc/visible-text.js";
-import type { SERVE } from "../jsonrpc/brand.js";
 
 /** Before anything is known of the peer: batches may come, and an unreadable id is answered as null. */
 const UNKNOWN_PEER: WireRules = { batches: true, unreadableId: "null" };

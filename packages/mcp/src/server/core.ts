@@ -9,7 +9,7 @@ import {
   type Middleware,
 } from "../endpoint/call.js";
 import type { Carrier } from "../jsonrpc/transport.js";
-import { isJsonObject, isThenable, type JsonObject, type NotificationMessage } from "../jsonrpc/message.js";
+import { isJsonObject, isThenable, type JsonObject, type NotificationMessage, peerWords } from "../jsonrpc/message.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import { type CapabilityOptions, capabilitiesAlone, capabilitiesToward, declaredCapabilities } from "./capabilities.js";
 import type { AskServices } from "./context.js";
@@ -17,42 +17,50 @@ import type { ServerLimits } from "./limits.js";
 import { LiveSessions } from "./live-session.js";
 import { type LogMessage, Session } from "./session.js";
 import { ClusterSeal, Parking, type Seal } from "./parking.js";
-import type { CoreNews, ServerCluster } from "./server-cluster.js";
-import { type PromptEntry, PromptFiller } from "./prompts.js";
+import {
+  type CoreNews,
+  type ListKind,
+  type ServerCluster,
+  Subscribers,
+  Subscription,
+  type Tells,
+} from "./subscription.js";
+import { completeArgument, type PromptEntry, PromptFiller } from "./prompts.js";
 import { Registry, type Unlisted, type Visibility } from "./registry.js";
 import type { Reporter } from "./reporter.js";
 import { type ResourceEntry, ResourceReader, type TemplateEntry } from "./resources.js";
-import { type ListKind, Subscribers, Subscription, type Tells } from "./subscription.js";
 import { ToolCaller, type ToolEntry } from "./tools.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { AskError } from "./ask.js";
 import { type ListHints, type ServerLists, serverLists } from "./lists.js";
 import type { ServerTasks, VisibleTask } from "./tasks/server-tasks.js";
-import { COMPLETE } from "../protocol/features/completion.js";
-import { DISCOVER, INITIALIZE, PING } from "../protocol/features/lifecycle.js";
-import { interactive } from "../protocol/features/input-required.js";
-import { GET_PROMPT, LIST_PROMPTS } from "../protocol/features/prompts.js";
+import { COMPLETE, GET_PROMPT, LIST_PROMPTS } from "../protocol/features/prompts.js";
+import {
+  DISCOVER,
+  INITIALIZE,
+  levelIndex,
+  type LoggingLevel,
+  PING,
+  SET_LEVEL,
+  type SetLevelRequestParams,
+} from "../protocol/features/lifecycle.js";
+import { interactive } from "../protocol/features/elicitation.js";
 import {
   LIST_RESOURCE_TEMPLATES,
   LIST_RESOURCES,
+  LISTEN,
   READ_RESOURCE,
   type ReadResourceRequestParams,
   SUBSCRIBE,
-  UNSUBSCRIBE,
-} from "../protocol/features/resources.js";
-import {
-  LISTEN,
   type SubscriptionFilter,
   type SubscriptionsListenRequestParams,
-} from "../protocol/features/subscriptions.js";
+  UNSUBSCRIBE,
+} from "../protocol/features/resources.js";
 import { CALL_TOOL, LIST_TOOLS } from "../protocol/features/tools.js";
 import { META } from "../protocol/meta.js";
 import type { PaginatedRequestParams } from "../protocol/method.js";
-import { levelIndex, type LoggingLevel, SET_LEVEL, type SetLevelRequestParams } from "../protocol/features/logging.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
-import { completeArgument } from "./completions.js";
 import { ToolError } from "./content.js";
-import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** What the server needs of a conversation it did not start by itself. */
 interface LiveConversation {

@@ -1,13 +1,7 @@
 // Runs handlers that may ask their client, by `ctx.elicit` and its like or by hand: one way for every era.
 import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
-import { brand } from "../jsonrpc/brand.js";
-import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
-import type {
-  InputRequest,
-  InputRequests,
-  InputResponse,
-  InputResponses,
-} from "../protocol/features/input-required.js";
+import { brand, ErrorCode, RpcError } from "../jsonrpc/errors.js";
+import type { InputRequest, InputRequests, InputResponse, InputResponses } from "../protocol/features/elicitation.js";
 import { type Asker, requireCapability, WireAsker } from "./ask.js";
 import { type AskServices, Context, type HandRound } from "./context.js";
 import { type RequestState, type Run, sealState } from "./parking.js";

@@ -1,11 +1,10 @@
 // The part of a server that every program needs: tools, resources and prompts, registered once and served to every revision.
 import type { Handler, Middleware, Answer } from "../endpoint/call.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
-import { SERVE } from "../jsonrpc/brand.js";
-import { LocalError } from "../jsonrpc/errors.js";
+import { LocalError, SERVE } from "../jsonrpc/errors.js";
 import type { Transport } from "../jsonrpc/transport.js";
-import type { LoggingLevel } from "../protocol/features/logging.js";
-import { type Icon, iconsFault } from "../protocol/icons.js";
+import type { LoggingLevel } from "../protocol/features/lifecycle.js";
+import { type Icon, iconsFault } from "../protocol/capabilities.js";
 import { NEWEST, REVISIONS } from "../protocol/revisions/all.js";
 import type { CapabilityOptions } from "./capabilities.js";
 import { definitionFault } from "./definition-fault.js";

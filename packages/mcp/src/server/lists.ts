@@ -5,7 +5,7 @@ import type { Codec } from "../era/codec.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import type { Implementation } from "../protocol/capabilities.js";
 import type { Registry, Restricted } from "./registry.js";
-import { quotedWords } from "../jsonrpc/visible-text.js";
+import { quotedWords } from "../jsonrpc/message.js";
 import { fromBase64, toBase64 } from "./content.js";
 import { fingerprint } from "./parking.js";
 import type { PromptEntry } from "./prompts.js";

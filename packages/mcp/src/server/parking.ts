@@ -1,17 +1,12 @@
 // Parked handlers: the table in which they wait for the retry that wakes them, and the sealed states that name them.
 import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
-import type {
-  InputRequest,
-  InputRequests,
-  InputResponse,
-  InputResponses,
-} from "../protocol/features/input-required.js";
+import type { InputRequest, InputRequests, InputResponse, InputResponses } from "../protocol/features/elicitation.js";
 import type { ServerLimits } from "./limits.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { JsonObject } from "../jsonrpc/message.js";
 import { AskError, type Asker, checkAnswer, requireCapability } from "./ask.js";
 import { fromBase64, toBase64 } from "./content.js";
-import { nodeOf, type ServerCluster } from "./server-cluster.js";
+import { nodeOf, type ServerCluster } from "./subscription.js";
 
 /** A handler, ready to run: given its interaction, and told whenever another request serves it. */
 export interface Run {

@@ -1,7 +1,6 @@
 // Where a server says what only its operator should know: on standard error, unless the author takes it.
-import { isThenable } from "../jsonrpc/message.js";
-import { errorMessage, visibleText } from "../jsonrpc/visible-text.js";
-import { type LoggingLevel, levelIndex } from "../protocol/features/logging.js";
+import { errorMessage, isThenable, visibleText } from "../jsonrpc/message.js";
+import { type LoggingLevel, levelIndex } from "../protocol/features/lifecycle.js";
 
 /** Told what only the operator should know. `details.error` is the exception, where there was one. */
 export type Reporter = (level: LoggingLevel, message: string, details?: Readonly<Record<string, unknown>>) => void;

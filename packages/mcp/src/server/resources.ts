@@ -1,8 +1,8 @@
 // Reads resources, and says which URIs can be subscribed to.
 import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
-import { type Awaitable, isThenable } from "../jsonrpc/message.js";
-import { McpErrorCode } from "../protocol/error-codes.js";
+import { type Awaitable, isThenable, peerWords } from "../jsonrpc/message.js";
+import { McpErrorCode, type Meta } from "../protocol/meta.js";
 import type {
   Annotations,
   ReadResourceRequestParams,
@@ -14,9 +14,7 @@ import { resourceContents, Relayed } from "./content.js";
 import type { AskServices, Context } from "./context.js";
 import { InputRequired, runInteractive } from "./interactive.js";
 import type { Registry, Restricted } from "./registry.js";
-import { peerWords } from "../jsonrpc/visible-text.js";
-import { type Icon, iconsFault } from "../protocol/icons.js";
-import type { Meta } from "../protocol/meta.js";
+import { type Icon, iconsFault } from "../protocol/capabilities.js";
 import { metaFault } from "../protocol/meta-key.js";
 import type { UriTemplate } from "../protocol/uri-template.js";
 import type { Completer } from "./completer.js";

@@ -4,8 +4,8 @@ import type { Codec } from "../era/codec.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { type Handshake, codecFor } from "../era/select.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
-import { levelIndex, type LoggingLevel } from "../protocol/features/logging.js";
-import type { Root } from "../protocol/features/input-required.js";
+import { levelIndex, type LoggingLevel } from "../protocol/features/lifecycle.js";
+import type { Root } from "../protocol/features/elicitation.js";
 import type { Subscription } from "./subscription.js";
 
 /** What a session receives before it sets a level: the revisions leave the choice to the server. */

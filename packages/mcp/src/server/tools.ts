@@ -8,9 +8,9 @@ import {
   withErrorId,
 } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { type Awaitable, isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
+import { type Awaitable, isJsonObject, isThenable, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import type { ContentBlock } from "../protocol/content.js";
-import { McpErrorCode } from "../protocol/error-codes.js";
+import { McpErrorCode } from "../protocol/meta.js";
 import {
   type AnySchema,
   type CallToolRequestParams,
@@ -19,17 +19,14 @@ import {
   type Tool,
   toolNameFault,
 } from "../protocol/features/tools.js";
-import type { Fault, JsonSchema, Outcome, Schema } from "../schema/schema.js";
+import type { Fault, FromJsonSchema, JsonSchema, Outcome, Schema } from "../schema/schema.js";
 import { AskError } from "./ask.js";
 import type { AskServices, Context } from "./context.js";
-import { HandleError } from "./handles.js";
+import { HandleError, type Registry, type Restricted } from "./registry.js";
 import { InputRequired, type Interactive, runInteractive } from "./interactive.js";
 import { type Block, Relayed, ToolError, type ToolResult, failure, toToolResult } from "./content.js";
-import type { Registry, Restricted } from "./registry.js";
-import { peerWords } from "../jsonrpc/visible-text.js";
-import { iconsFault } from "../protocol/icons.js";
+import { iconsFault } from "../protocol/capabilities.js";
 import { metaFault } from "../protocol/meta-key.js";
-import type { FromJsonSchema } from "../schema/infer.js";
 import { fromStandard, type InferStandard, isStandardSchema, type StandardSchema } from "../schema/standard-schema.js";
 import { definitionFault, restrictions, schemaFault, SHOWN_TOOL_MEMBERS } from "./definition-fault.js";
 

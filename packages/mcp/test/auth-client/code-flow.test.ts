@@ -1,7 +1,6 @@
 // The whole way from a 401 to an answered call, for every place metadata can be and every way a client can be known.
 import { describe, expect, it } from "vitest";
-import { oauth, type OAuthOptions } from "../../src/auth/client/oauth.js";
-import { headlessRedirect } from "../../src/auth/client/authorization-code.js";
+import { headlessRedirect, oauth, type OAuthOptions } from "../../src/auth/client/authorization-code.js";
 import { call } from "./support/call.js";
 import { type Mock, mockAuthorization, type MockOptions, type Seen } from "./support/mock-authorization.js";
 

@@ -1,10 +1,8 @@
 // Tokens for programs, enterprises and workloads, and tokens bound to a key.
 import { decodeJwt, decodeProtectedHeader, exportPKCS8, generateKeyPair, jwtVerify, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { clientCredentials } from "../../src/auth/client/client-credentials.js";
-import { enterpriseManaged, workloadIdentity } from "../../src/auth/client/enterprise-managed.js";
-import { oauth } from "../../src/auth/client/oauth.js";
-import { headlessRedirect } from "../../src/auth/client/authorization-code.js";
+import { clientCredentials, enterpriseManaged, workloadIdentity } from "../../src/auth/client/machine-grants.js";
+import { headlessRedirect, oauth } from "../../src/auth/client/authorization-code.js";
 import { call } from "./support/call.js";
 import { directAuthorization } from "./support/direct-authorization.js";
 import type { Mock, MockOptions, Seen } from "./support/mock-authorization.js";

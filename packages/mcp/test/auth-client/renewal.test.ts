@@ -1,8 +1,7 @@
 // What happens after the first token: step-up, refresh, another authorization server, and when to stop.
 import { describe, expect, it } from "vitest";
 import { type CredentialStore, memoryStore } from "../../src/auth/client/credential-store.js";
-import { oauth, type OAuthOptions } from "../../src/auth/client/oauth.js";
-import { headlessRedirect } from "../../src/auth/client/authorization-code.js";
+import { headlessRedirect, oauth, type OAuthOptions } from "../../src/auth/client/authorization-code.js";
 import type { TokenAuthorizer } from "../../src/auth/client/token-authorizer.js";
 import { call } from "./support/call.js";
 import { directAuthorization } from "./support/direct-authorization.js";

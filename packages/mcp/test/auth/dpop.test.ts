@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Authenticator } from "../../src/auth/authenticator.js";
 import { type DpopOptions, dpopVerifier, memoryReplayStore } from "../../src/auth/dpop.js";
-import { jwtAuthenticator } from "../../src/auth/jwt.js";
+import { jwtAuthenticator } from "../../src/auth/access-tokens.js";
 import { protectedResource } from "../../src/auth/resource-metadata.js";
 import { repeated } from "../support/soak.js";
 import { type DpopClient, newDpopClient, presentWithProof, type ProofChanges, prove } from "./support/dpop-client.js";

@@ -1,7 +1,7 @@
 // Shows how an authorization server is asked about opaque tokens: rarely, politely, and believed only in what it says clearly.
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Authenticator } from "../../src/auth/authenticator.js";
-import { introspectionAuthenticator, type IntrospectionOptions } from "../../src/auth/introspection.js";
+import { introspectionAuthenticator, type IntrospectionOptions } from "../../src/auth/access-tokens.js";
 import {
   brief,
   Clock,

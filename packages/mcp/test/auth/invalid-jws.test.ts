@@ -1,7 +1,7 @@
 // Shows that no spoiled token gets in: hundreds of variants of good ones, none of them accepted.
 import { beforeAll, expect, it } from "vitest";
 import type { Authenticator } from "../../src/auth/authenticator.js";
-import { jwtAuthenticator } from "../../src/auth/jwt.js";
+import { jwtAuthenticator } from "../../src/auth/access-tokens.js";
 import { readCompactJws } from "../../src/auth/jws.js";
 import { brief, goodClaims, ISSUER, newSigner, present, RESOURCE, sign, type Signer, START } from "./support/issuer.js";
 import { signRaw, type Spoiled, spoil } from "./support/invalid-jws.js";

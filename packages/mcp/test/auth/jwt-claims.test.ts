@@ -4,7 +4,7 @@ import { type CryptoKey, exportSPKI, importJWK } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Authenticator } from "../../src/auth/authenticator.js";
 import { readCompactJws } from "../../src/auth/jws.js";
-import { jwtAuthenticator } from "../../src/auth/jwt.js";
+import { jwtAuthenticator } from "../../src/auth/access-tokens.js";
 import {
   brief,
   encode,

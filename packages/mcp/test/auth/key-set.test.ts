@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { repeated } from "../support/soak.js";
 import type { Authenticator } from "../../src/auth/authenticator.js";
-import { jwtAuthenticator } from "../../src/auth/jwt.js";
+import { jwtAuthenticator } from "../../src/auth/access-tokens.js";
 import {
   brief,
   Clock,

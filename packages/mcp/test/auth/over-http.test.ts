@@ -2,7 +2,7 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { dpopVerifier } from "../../src/auth/dpop.js";
-import { jwtAuthenticator } from "../../src/auth/jwt.js";
+import { jwtAuthenticator } from "../../src/auth/access-tokens.js";
 import { protectedResource, wellKnown } from "../../src/auth/resource-metadata.js";
 import { serveHttp, type HttpServing } from "../../src/serve/http.js";
 import { Server } from "../../src/server/server.js";

@@ -1,7 +1,7 @@
 // A call that middleware redirects is judged like one that asked for its target: the same scopes, the same visibility.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { scopeRules } from "../../src/auth/scopes.js";
-import { staticTokenAuthenticator } from "../../src/auth/static-token.js";
+import { staticTokenAuthenticator } from "../../src/auth/token-authenticator.js";
 import { connect } from "../../src/serve/connect-node.js";
 import { type HttpServing, serveHttp } from "../../src/serve/http.js";
 import { Server } from "../../src/server/server.js";

@@ -1,7 +1,7 @@
 // Shows the gate between an HTTP endpoint and an authenticator: a principal or a refusal, and what else is known of the sender.
 import { expect, it } from "vitest";
 import { requestGate, type RequestHead } from "../../src/auth/resource-metadata.js";
-import { staticTokenAuthenticator } from "../../src/auth/static-token.js";
+import { staticTokenAuthenticator } from "../../src/auth/token-authenticator.js";
 
 const TOKEN = "kQ3vT8wY1zB6nM4xR9pL2c";
 const gate = requestGate(staticTokenAuthenticator([{ token: TOKEN, principal: "ada", scopes: ["read"] }]));

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { anyOf, type Authenticator, type AuthOutcome } from "../../src/auth/authenticator.js";
-import { jwtAuthenticator } from "../../src/auth/jwt.js";
-import { equalInConstantTime, staticTokenAuthenticator } from "../../src/auth/static-token.js";
+import { jwtAuthenticator } from "../../src/auth/access-tokens.js";
+import { equalInConstantTime, staticTokenAuthenticator } from "../../src/auth/token-authenticator.js";
 import { brief, ISSUER, newSigner, present, request, RESOURCE, sign, START } from "./support/issuer.js";
 
 const ADA = "kQ3vT8wY1zB6nM4xR9pL2c";
@@ -101,7 +101,7 @@ describe("comparison", () => {
   });
 
   it("is how an unknown token is judged, with every known one and without leaving early", () => {
-    const source = readFileSync(new URL("../../src/auth/static-token.ts", import.meta.url), "utf8");
+    const source = readFileSync(new URL("../../src/auth/token-authenticator.ts", import.meta.url), "utf8");
     const verify = source.slice(source.indexOf("const verify"), source.indexOf("return remembering"));
     expect(verify).toContain("equalInConstantTime(hash, one.hash)");
     expect(verify).not.toMatch(/===|break|\.find\(|\.get\(|\.has\(/);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isSignedBy, readJwsHead } from "../../src/auth/jws.js";
-import { jwtAuthenticator, localKeys } from "../../src/auth/jwt.js";
+import { jwtAuthenticator, localKeys } from "../../src/auth/access-tokens.js";
 import { publicList } from "../support/public-list.js";
 import { ISSUER, present, RESOURCE } from "./support/issuer.js";
 

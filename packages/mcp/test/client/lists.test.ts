@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Client } from "../../src/client/client.js";
 import type { ClientOptions } from "../../src/client/options.js";
-import { MemoryResults } from "../../src/client/response-cache.js";
+import { MemoryResults } from "../../src/client/caches.js";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import { type Script, ScriptedServer, serving } from "./scripted-server.js";
 

@@ -5,9 +5,9 @@ import { Agent as HttpAgent } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { shareOver, type ShareOptions } from "../../src/cluster/member.js";
-import { memoryStores } from "../../src/cluster/memory-stores.js";
+import { memoryStores } from "../../src/cluster/stores.js";
 import { type HttpServing, serveHttp, type ServeHttpOptions } from "../../src/serve/http.js";
-import type { Share } from "../../src/http/server/http-cluster.js";
+import type { Share } from "../../src/http/server/exchange.js";
 import type { Server } from "../../src/server/server.js";
 import { testServer } from "../http/http-fixture.js";
 

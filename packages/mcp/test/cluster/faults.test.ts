@@ -2,8 +2,7 @@
 import { type AddressInfo, connect as dial, createServer, type Server as NetServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { shareOver } from "../../src/cluster/member.js";
-import { memoryStores } from "../../src/cluster/memory-stores.js";
-import type { SharedStores } from "../../src/cluster/stores.js";
+import { memoryStores, type SharedStores } from "../../src/cluster/stores.js";
 import { redisCluster } from "../../src/redis/redis-stores.js";
 import { connect } from "../../src/serve/connect.js";
 import { gate, testServer } from "../http/http-fixture.js";

@@ -1,7 +1,7 @@
 // A task that runs nowhere any more: the process that made it is back under its name, without tasks or without that one.
 import { expect, it, onTestFinished } from "vitest";
 import { shareOver } from "../../src/cluster/member.js";
-import { memoryStores } from "../../src/cluster/memory-stores.js";
+import { memoryStores } from "../../src/cluster/stores.js";
 import { serveHttp } from "../../src/serve/http.js";
 import { LeanServer } from "../../src/server/lean-server.js";
 import { Server } from "../../src/server/server.js";

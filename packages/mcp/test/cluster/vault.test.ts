@@ -1,7 +1,7 @@
 // What is sealed opens at its place, with one of the keys, until its end, and in no other case.
 import { randomBytes } from "node:crypto";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Vault } from "../../src/redis/vault.js";
+import { Vault } from "../../src/redis/door.js";
 
 const [KEY, OTHER] = [randomBytes(32), randomBytes(32)];
 

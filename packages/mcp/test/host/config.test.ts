@@ -1,8 +1,7 @@
 // Configuration files: what is read, what is wrong and where, variables, and changes that leave the rest alone.
 import { describe, expect, it } from "vitest";
-import { type ConfigServer, parseServersConfig } from "../../src/host/config/config-servers.js";
+import { type ConfigServer, expandServer, parseServersConfig } from "../../src/host/config/config-servers.js";
 import { parseJsonTree, updateServer } from "../../src/host/config/json-tree.js";
-import { expandServer } from "../../src/host/config/variables.js";
 import { repeated } from "../support/soak.js";
 
 const CLAUDE = `{

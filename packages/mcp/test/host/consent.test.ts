@@ -1,7 +1,6 @@
 // Before anything is started or connected to, somebody is shown exactly what; silence is no.
 import { describe, expect, it, vi } from "vitest";
-import type { AuthorizeRequest } from "../../src/host/consent.js";
-import { launchOf } from "../../src/host/launch.js";
+import { type AuthorizeRequest, launchOf } from "../../src/host/launch.js";
 import { Host } from "../../src/serve/host.js";
 import { hostWith, kept, shop } from "./host-fixture.js";
 

@@ -1,7 +1,7 @@
 // Hosts with servers in this program; all are closed at the end of a test.
 import { onTestFinished } from "vitest";
 import type { Dialer } from "../../src/client/options.js";
-import type { HostEvent } from "../../src/host/host-event.js";
+import type { HostEvent } from "../../src/host/catalogue.js";
 import type { Transport, MessageSink, Outgoing } from "../../src/jsonrpc/transport.js";
 import { memoryTransport } from "../../src/serve/connect.js";
 import { Host, type WebHostOptions } from "../../src/serve/host.js";

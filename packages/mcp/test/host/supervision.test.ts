@@ -1,7 +1,7 @@
 // A server that fails is tried again, ever more seldom, and troubles no other.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Breaker } from "../../src/host/managed-server.js";
-import type { HostEvent } from "../../src/host/host-event.js";
+import type { HostEvent } from "../../src/host/catalogue.js";
 import type { Transport, MessageSink } from "../../src/jsonrpc/transport.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
 import { memoryTransport } from "../../src/serve/connect.js";

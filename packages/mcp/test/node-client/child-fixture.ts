@@ -5,7 +5,7 @@ import type { Excerpt, MessageSink, Outgoing } from "../../src/jsonrpc/transport
 import type { LocalError, RpcError } from "../../src/jsonrpc/errors.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
 import { type ChildCommand, childTransport } from "../../src/node/child-transport.js";
-import { TREE_VARIABLE } from "../../src/node/child-environment.js";
+import { TREE_VARIABLE } from "../../src/node/child-tree.js";
 import { initialEnvironment, processEntry } from "../../src/node/process-table.js";
 
 /** Answers every request with its params. */

@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/jsonrpc/limits.js";
-import { ChildIntake } from "../../src/node/child-intake.js";
+import { ChildIntake } from "../../src/node/child-output.js";
 
 const line = fc.oneof(
   fc.jsonValue().map((value) => JSON.stringify({ value })),

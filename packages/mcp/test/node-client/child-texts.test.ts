@@ -1,10 +1,10 @@
 // The small parts of a child link: what is shown of a command line, the pace of restarts, the allow-list, the last lines.
 import { describe, expect, it } from "vitest";
-import { restartDelay } from "../../src/jsonrpc/restart-delay.js";
-import { visibleText } from "../../src/jsonrpc/visible-text.js";
-import { childEnvironment, TREE_VARIABLE } from "../../src/node/child-environment.js";
+import { restartDelay } from "../../src/client/server-watch.js";
+import { visibleText } from "../../src/jsonrpc/message.js";
+import { childEnvironment, TREE_VARIABLE } from "../../src/node/child-tree.js";
 import { commandKey } from "../../src/node/child-transport.js";
-import { commandText, secretHider, StderrTail } from "../../src/node/child-texts.js";
+import { commandText, secretHider, StderrTail } from "../../src/node/child-output.js";
 
 describe("text of a stranger", () => {
   it.each([

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { TREE_VARIABLE } from "../../src/node/child-environment.js";
+import { TREE_VARIABLE } from "../../src/node/child-tree.js";
 import { type ChildCommand, childTransport } from "../../src/node/child-transport.js";
 import { ECHO, opened, openScript, openShell, Recorded, request } from "./child-fixture.js";
 

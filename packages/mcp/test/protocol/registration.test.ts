@@ -1,6 +1,6 @@
 // What is checked when something is registered: names, icons, `_meta` keys.
 import { describe, expect, it } from "vitest";
-import { iconsFault } from "../../src/protocol/icons.js";
+import { iconsFault } from "../../src/protocol/capabilities.js";
 import { isReservedMetaKey, metaKeyFault } from "../../src/protocol/meta-key.js";
 import { revision } from "../../src/protocol/revisions/all.js";
 import type { Revision } from "../../src/protocol/revisions/revision.js";

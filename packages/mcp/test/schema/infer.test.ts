@@ -4,8 +4,7 @@ import { type } from "arktype";
 import * as v from "valibot";
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import type { FromJsonSchema } from "../../src/schema/infer.js";
-import type { JsonSchema } from "../../src/schema/schema.js";
+import type { FromJsonSchema, JsonSchema } from "../../src/schema/schema.js";
 import type { InferStandard, StandardSchema } from "../../src/schema/standard-schema.js";
 
 type Infer<S> = S extends StandardSchema ? InferStandard<S> : FromJsonSchema<S>;

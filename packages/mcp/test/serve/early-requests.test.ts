@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import type { Share } from "../../src/http/server/http-cluster.js";
+import type { Share } from "../../src/http/server/exchange.js";
 import { serveHttp } from "../../src/serve/http.js";
 import { inMemory } from "../cluster/cluster-fixture.js";
 import { gate, testServer } from "../http/http-fixture.js";

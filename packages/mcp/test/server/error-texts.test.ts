@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { RpcError, Server } from "@secure-local/mcp/server";
-import { errorMessage, peerWords, quotedWords, visibleText } from "../../src/jsonrpc/visible-text.js";
+import { errorMessage, peerWords, quotedWords, visibleText } from "../../src/jsonrpc/message.js";
 import { start, post, send, JSON_TYPES } from "../http/http-fixture.js";
 import { publicList } from "../support/public-list.js";
 import { sampled } from "../support/soak.js";

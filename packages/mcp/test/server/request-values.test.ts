@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { connect } from "../../src/serve/connect.js";
 import { connectInMemory } from "../../src/serve/connect-in-memory.js";
-import { claimsOf, requestValue } from "../../src/server/request-values.js";
+import { claimsOf, requestValue } from "../../src/server/context.js";
 import { Server } from "../../src/server/server.js";
 
 const CLAIMS = z.object({ tenant: z.string(), level: z.coerce.number() });

@@ -62,7 +62,7 @@ export interface UpstreamHop {
 }
 
 /**
- * One event. Every text and the arguments are redacted (see `redact.ts`) and cut to fixed limits before they are
+ * One event. Every text and the arguments are redacted (see `event-text.ts`) and cut to fixed limits before they are
  * written; `seq`, `prev`, `time` and `hash` are added by the log.
  */
 export interface AuditEvent {

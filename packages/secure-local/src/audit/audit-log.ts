@@ -7,21 +7,29 @@ import { eventText, GENESIS, lineBody, type RecordLink, MAX_LINE_BYTES, readLine
 import {
   archivePath,
   archivesOf,
+  dropJournal,
+  type FilePresence,
   HEAD_RECORDS,
+  journalledAfter,
   type LogFile,
+  newestRound,
   openLogFile,
   openPresent,
   readHead,
-  writeHead,
-  dropJournal,
-  journalledAfter,
-  newestRound,
   readJournal,
   removeUnbegun,
+  writeHead,
 } from "./log-file.js";
-import { LogSyncer, LogWriter, RecordBatch, logReplaced } from "./log-writer.js";
-import { damageOf, lockLog, type LogLock, repaired } from "./log-lock.js";
-import type { FilePresence } from "./file-presence.js";
+import {
+  damageOf,
+  lockLog,
+  type LogLock,
+  logReplaced,
+  LogSyncer,
+  LogWriter,
+  RecordBatch,
+  repaired,
+} from "./log-writer.js";
 import { makeFolder } from "./make-folder.js";
 
 const NOT_KEPT = { what: "a record could not be kept", advice: "Free space or repair the disk." };

@@ -1,14 +1,16 @@
-// Checkpoints of the audit log: a signed head of the chain now and then, the key that signs them, and when they are
-// written.
-
-import { type KeyObject, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
-import { basename, dirname } from "node:path";
-import type { RecordLink } from "./event-text.js";
+// Signed words about the audit log: checkpoints of the chain now and then, the heads that processes tell each other,
+// and the key that signs them.
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto";
 import * as fs from "node:fs";
-import { constants } from "node:fs";
-import { AuditError } from "./audit-event.js";
-import { makeFolder } from "./make-folder.js";
+import { constants, createReadStream, existsSync } from "node:fs";
 import { open } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { createInterface } from "node:readline";
+import { archivedFiles } from "./archive.js";
+import { AuditError } from "./audit-event.js";
+import { readLine, type RecordLink } from "./event-text.js";
+import { archivesOf } from "./log-file.js";
+import { makeFolder } from "./make-folder.js";
 
 export interface Checkpoint extends RecordLink {
   /** Name of the log's file: several logs may share one file of checkpoints. */
@@ -179,5 +181,60 @@ export class CheckpointWriter {
         say(`${file}: no checkpoint can be written (${error instanceof Error ? error.message : String(error)})`);
       this.#failed = true;
     }
+  }
+}
+
+// A signed word of one process that its chain of records had come to a certain one: kept where the other processes find it.
+
+/** Where a chain had come to. */
+export interface ChainHead extends RecordLink {
+  /** Names the chain: the hash of its first record. */
+  readonly chain: string;
+  /** The process that writes it, and the file it writes, for people. */
+  readonly node: string;
+  readonly file: string;
+}
+
+/** A head as the other processes read it. */
+export interface SignedHead extends ChainHead {
+  /** The public half of the key it is signed with, in PEM. */
+  readonly publicKey: string;
+}
+
+/** The hash of a chain's first record, which may have been archived; undefined where there is none yet. Rejects with the system's error. */
+export async function chainOf(log: string): Promise<string | undefined> {
+  const first = [...archivesOf(log), log].find((file) => existsSync(file));
+  if (first === undefined) return undefined;
+  const lines = createInterface({ input: createReadStream(first) });
+  try {
+    for await (const line of lines) {
+      const record = readLine(Buffer.from(line));
+      if (typeof record === "string") return undefined;
+      return record.seq === 1 ? record.hash : archivedFiles(log).at(-1)?.chain;
+    }
+    return archivedFiles(log).at(-1)?.chain;
+  } finally {
+    lines.close();
+  }
+}
+
+export function headText({ chain, node, file, seq, hash }: ChainHead, key: KeyObject): string {
+  const publicKey = publicPem(key);
+  return JSON.stringify({ node, file, publicKey, signed: signedCheckpoint(chain, { seq, hash }, key).trimEnd() });
+}
+
+export function publicPem(key: KeyObject): string {
+  return createPublicKey(key).export({ type: "spki", format: "pem" }).toString();
+}
+
+/** The head in a text; undefined for one that is not signed with the key it names. */
+export function readHeadText(text: string): SignedHead | undefined {
+  try {
+    const { node, file, publicKey, signed } = JSON.parse(text) as Record<string, unknown>;
+    if (typeof node !== "string" || typeof file !== "string" || typeof publicKey !== "string") return undefined;
+    const checkpoint = readCheckpoint(String(signed), publicKeyOf(publicKey));
+    return checkpoint && { chain: checkpoint.log, seq: checkpoint.seq, hash: checkpoint.hash, node, file, publicKey };
+  } catch {
+    return undefined;
   }
 }

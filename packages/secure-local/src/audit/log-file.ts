@@ -1,8 +1,8 @@
-// The few file operations the log needs, behind an interface so that tests can make each of them fail.
+// The few file operations the log needs, behind an interface so that tests can make each of them fail, and whether an
+// open file still has its name.
 import * as fs from "node:fs";
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { type FilePresence, type HeldFile, heldFile, presenceOf } from "./file-presence.js";
 import { readLine, type RecordLink } from "./event-text.js";
 
 /** An open log file. Every operation throws (or rejects) with the system's error. */
@@ -477,5 +477,37 @@ async function folderSynced(path: string): Promise<void> {
     await synced(fd);
   } finally {
     fs.closeSync(fd);
+  }
+}
+
+// Tells whether a file that is held open still is the one under its name.
+
+/** The file itself, nothing, or another file (a link too, wherever it leads). */
+export type FilePresence = "here" | "gone" | "exchanged";
+
+/** What tells an open file from all others: no second file has its device and number as long as somebody holds it. */
+interface HeldFile {
+  readonly dev: bigint;
+  readonly ino: bigint;
+}
+
+function heldFile(fd: number): HeldFile {
+  const { dev, ino } = fs.fstatSync(fd, { bigint: true });
+  return { dev, ino };
+}
+
+/**
+ * What `path` leads to now.
+ *
+ * @throws the system's error when nobody can say, for example because a folder may no longer be entered
+ */
+function presenceOf(path: string, { dev, ino }: HeldFile): FilePresence {
+  try {
+    const named = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    if (named === undefined) return "gone";
+    return named.ino === ino && named.dev === dev ? "here" : "exchanged";
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return "gone";
+    throw error;
   }
 }

@@ -1,7 +1,13 @@
 // Knows secrets by their own look: the tokens whose issuers gave them a shape.
 import { EncodedSecrets, type Work } from "./encoded-secrets.js";
-import { followsFiles, renewSecretsOnce } from "./secret-files.js";
-import { EscapedValues, escaped, SHORTEST_SECRET, spellingsOf } from "./secret-spellings.js";
+import {
+  escaped,
+  EscapedValues,
+  followsFiles,
+  renewSecretsOnce,
+  SHORTEST_SECRET,
+  spellingsOf,
+} from "./secret-spellings.js";
 
 /**
  * What a token of each issuer looks like. Every shape begins with something fixed or bounds its repeats, so that looking for

@@ -2,7 +2,7 @@
 import * as fs from "node:fs";
 import { createInterface } from "node:readline";
 import { basename, join } from "node:path";
-import { type ChainHead, chainOf, type SignedHead } from "./chain-heads.js";
+import { type ChainHead, chainOf, type SignedHead } from "./checkpoint.js";
 import { archivesOf, readHead } from "./log-file.js";
 import { verifyAudit, type VerifyOptions } from "./verify-audit.js";
 

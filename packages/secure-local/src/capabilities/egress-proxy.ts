@@ -6,10 +6,9 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer, r
 import { type Socket, connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { Buffer } from "node:buffer";
-import { dial } from "./dial.js";
+import { dial, type Resolve, resolveAllowed, resolveBySystem } from "./resolve.js";
 import { type DecideEgress, type EgressTarget, parseTarget } from "./egress-target.js";
-import { FetchError } from "./fetch-error.js";
-import { type Resolve, resolveAllowed, resolveBySystem } from "./resolve.js";
+import { FetchError } from "./refusals.js";
 import type { SecretBroker } from "./secret-broker.js";
 import { HTTP_TUNNEL, SOCKS_TUNNEL, type TunnelAnswers, openSocksDoor } from "./socks-door.js";
 import { MAX_BODY_BYTES, type SecretExchange } from "./secret-exchange.js";

@@ -3,10 +3,9 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { Buffer } from "node:buffer";
 import { PassThrough, type Transform } from "node:stream";
-import { dial } from "./dial.js";
+import { dial, type Resolve, resolveAllowed, resolveBySystem } from "./resolve.js";
 import { type DecideEgress, type EgressTarget, parseTarget } from "./egress-target.js";
-import { FetchError } from "./fetch-error.js";
-import { type Resolve, resolveAllowed, resolveBySystem } from "./resolve.js";
+import { FetchError } from "./refusals.js";
 import type { SecretBroker } from "./secret-broker.js";
 import type { SecretExchange } from "./secret-exchange.js";
 

@@ -1,6 +1,6 @@
 // Answers the questions of `fetch` from the policy.
 import { isIP } from "node:net";
-import { deniedAddress } from "../policy/address-range.js";
+import { deniedAddress } from "../policy/host-matcher.js";
 import { decide, otherPorts } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
 import type { DecideEgress, EgressDecision, EgressEndpoint } from "./egress-target.js";

@@ -9,17 +9,14 @@ import { filesNamed } from "../policy/started-files.js";
 import type { AllowedCommand, Policy } from "../policy/policy.js";
 import type { Rule } from "../policy/faults.js";
 import { findWall } from "../sandbox/find-wall.js";
-import { endedByLimit } from "../sandbox/ended-by-limit.js";
-import { endWalled, startWalled } from "../sandbox/start-walled.js";
-import { type Handed, type Reach, type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
+import { endedByLimit, endWalled, startWalled } from "../sandbox/start-walled.js";
+import { type Handed, KeptBytes, type Reach, type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
 import { isMoved } from "./files/bases.js";
 import { FileError } from "./files/files.js";
 import { ownFiles, type OwnFiles } from "./files/own-files.js";
-import { RefusalTally } from "./refusal-tally.js";
-import { RunError } from "./run-error.js";
+import { RefusalTally, SandboxView, type ViewOptions } from "./sandbox-reach.js";
+import { RunError } from "./refusals.js";
 import { sandboxEnvironment } from "./sandbox-environment.js";
-import { KeptBytes } from "../sandbox/kept-bytes.js";
-import { SandboxView, type ViewOptions } from "./sandbox-reach.js";
 
 /** Commands at a time: each is a process or more, and this machine has others to serve. */
 const MAX_RUNNING = 8;

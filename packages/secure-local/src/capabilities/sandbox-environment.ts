@@ -14,8 +14,7 @@ import { namesOfPlace } from "./files/leads-to.js";
 import { MOUNTS } from "./files/mounted-names.js";
 import type { OwnFiles } from "./files/own-files.js";
 import { policyEgress } from "./policy-egress.js";
-import { readOnlyReach, sandboxReach } from "./sandbox-reach.js";
-import { RefusalTally, type TellRefusals } from "./refusal-tally.js";
+import { readOnlyReach, RefusalTally, sandboxReach, type TellRefusals } from "./sandbox-reach.js";
 import type { SecretBroker } from "./secret-broker.js";
 import { makeFolder } from "../audit/make-folder.js";
 

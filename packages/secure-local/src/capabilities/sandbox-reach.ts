@@ -1,20 +1,17 @@
 // Turns the files a policy allows into what a sandbox sees: what was found and judged, by handle, and a judge for what lies in it.
-import { readdir, realpath } from "node:fs/promises";
 import { type BigIntStats, closeSync, lstatSync, openSync, readdirSync, statSync } from "node:fs";
+import { readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { decide } from "../policy/decide.js";
 import type { FilesystemPolicy, Policy } from "../policy/policy.js";
 import { HANDED_FOLDER, type Held, type Judge, KEPT_HOME, type Reach, type Wall, WallError } from "../sandbox/wall.js";
-import { FileError } from "./files/files.js";
-import { takeGitConfig, withGit } from "./git-inside.js";
 import { FileRules, isOfGit } from "./files/file-rules.js";
-import { type OwnFiles } from "./files/own-files.js";
+import { FileError } from "./files/files.js";
 import { Finder, type Found } from "./files/finder.js";
-import { portableLookup } from "./files/portable-lookup.js";
-import { liesIn } from "./files/plain-path.js";
-import { procLookup } from "./files/proc-lookup.js";
-import { parentOf } from "./files/root-folders.js";
-import type { RefusalTally } from "./refusal-tally.js";
+import { portableLookup, procLookup } from "./files/lookup.js";
+import type { OwnFiles } from "./files/own-files.js";
+import { liesIn, parentOf } from "./files/plain-path.js";
+import { takeGitConfig, withGit } from "./git-inside.js";
 
 type Asked = Parameters<Judge>[1];
 
@@ -408,5 +405,61 @@ function pythonsIn(folder: string): string[] | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return code === "ENOENT" || code === "ENOTDIR" ? [] : undefined;
+  }
+}
+
+// Counts what a sandbox was refused, so that a few records tell of it however often it asks.
+
+/** What was asked for, and where, in words, with how often; the rule that refused it. */
+export type TellRefusals = (what: string, rule: string) => void;
+
+/** The first is told of after this long, with all that came meanwhile; each further time takes twice as long, up to the longest. */
+const FIRST_MS = 10_000;
+const LONGEST_MS = 10 * 60_000;
+/** Rules told apart; there are some hundred, of which a program meets a few. */
+const MOST_RULES = 16;
+const REST = "further rules";
+/** Paths that are named for each rule; the others are counted. */
+const MOST_PATHS = 5;
+
+interface Refused {
+  count: number;
+  readonly paths: Set<string>;
+}
+
+export class RefusalTally {
+  readonly #tell: TellRefusals;
+  readonly #refused = new Map<string, Refused>();
+  #wait = FIRST_MS;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(tell: TellRefusals) {
+    this.#tell = tell;
+  }
+
+  add(path: string, op: Parameters<Judge>[1], rule: string): void {
+    const known = this.#refused.has(rule) || this.#refused.size < MOST_RULES ? rule : REST;
+    const refused = this.#refused.get(known) ?? { count: 0, paths: new Set() };
+    this.#refused.set(known, refused);
+    refused.count += 1;
+    if (refused.paths.size < MOST_PATHS) refused.paths.add(`${op} ${path}`);
+    this.#timer ??= setTimeout(() => this.#flush(), this.#wait).unref();
+  }
+
+  /** Tells what was not told yet. */
+  close(): void {
+    this.#flush();
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#wait = Math.min(this.#wait * 2, LONGEST_MS);
+    const told = [...this.#refused];
+    this.#refused.clear();
+    for (const [rule, { count, paths }] of told) {
+      const more = paths.size === MOST_PATHS ? ", …" : "";
+      this.#tell(`${[...paths].join(", ")}${more}${count === 1 ? "" : ` (${count} times)`}`, rule);
+    }
   }
 }

@@ -3,7 +3,7 @@
 import { Buffer } from "node:buffer";
 import { Transform } from "node:stream";
 import { EscapedValues, LONGEST_ESCAPE } from "../audit/secret-spellings.js";
-import { FetchError } from "./fetch-error.js";
+import { FetchError } from "./refusals.js";
 
 // Finds the places in the body of a request that secrets are put in: fields of JSON and of forms, and plain text.
 

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
-import { FetchError } from "./fetch-error.js";
+import { FetchError } from "./refusals.js";
 
 /** From the first byte to the request: both ends are on this machine. */
 const HANDSHAKE_MS = 10_000;

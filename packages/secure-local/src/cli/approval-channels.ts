@@ -1,7 +1,7 @@
 // Where a running server meets its person: questions go to whoever runs `approve` or `console`, or to this very terminal,
 // and a control socket tells whoever asks how the server is.
 import type { ControlledServer, ControlSocket } from "../control/control-socket.js";
-import type { PersonsAnswer, SettledQuestion } from "../control/control-messages.js";
+import type { PersonsAnswer, SettledQuestion } from "../control/control-client.js";
 import type { ApprovalChannel, ApprovalReply } from "../guard/approvals/approvals.js";
 import { controlFolder } from "./settings.js";
 

@@ -1,9 +1,13 @@
 // `mcp-secure-local approve`: shows the calls that wait for a person's consent, one at a time, and takes the answers; shows those that are
 // remembered, and takes them back.
-import { ApprovalsInbox, type PendingQuestion } from "../control/approvals-inbox.js";
-import { rememberedAnswers, takeBackAnswers } from "../control/control-client.js";
-import type { SettledQuestion } from "../control/control-messages.js";
-import { localTime } from "./audit-calls.js";
+import {
+  ApprovalsInbox,
+  type PendingQuestion,
+  rememberedAnswers,
+  type SettledQuestion,
+  takeBackAnswers,
+} from "../control/control-client.js";
+import { localTime } from "./audit-lines.js";
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { controlFolder } from "./settings.js";

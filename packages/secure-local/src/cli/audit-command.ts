@@ -1,27 +1,36 @@
 // `mcp-secure-local audit verify | query | tail | report | archive | restored`: checks the audit log, looks into it, follows it, writes it out as a page, moves its full files away, and accepts that a copy was put back.
-import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { once } from "node:events";
+import { createReadStream, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
-import { recordOf } from "../audit/call-records.js";
-import { basename, join } from "node:path";
-import type { ArchivedFile } from "../audit/archive.js";
+import { basename, dirname, join } from "node:path";
+import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { type ArchivedFile, archivedFiles } from "../audit/archive.js";
 import { AuditError } from "../audit/audit-event.js";
+import { recordOf } from "../audit/call-records.js";
 import { checkpointKey, publicKeyPath } from "../audit/checkpoint.js";
-import type { Restored } from "../audit/restored.js";
 import { archivedPath, archivesOf } from "../audit/log-file.js";
-import { existingLogs, rememberedLogs } from "../audit/log-lock.js";
+import { existingLogs, rememberedLogs } from "../audit/log-writer.js";
+import type { Restored } from "../audit/restored.js";
 import { verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
+import {
+  callsOf,
+  EntryJoiner,
+  LineCutter,
+  localTime,
+  PolicyNames,
+  readLogs,
+  recordFilter,
+  type RecordFilter,
+  tableHead,
+  tableRow,
+} from "./audit-lines.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
-import { clusterPlace, clusterSettings } from "./cluster-settings.js";
 import { checkpointKeyFile } from "./open-audit.js";
-import { archivedNotes } from "./archived-note.js";
+import { clusterPlace, clusterSettings } from "./serve-http-settings.js";
 import { auditFile, policyFile, programVersion } from "./settings.js";
 import { complain, ExitCode, print, printJson, showProgress, styled } from "./terminal.js";
-import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
-import { LineCutter, PolicyNames, readLogs, recordFilter, type RecordFilter } from "./audit-lines.js";
-import { callsOf, EntryJoiner, localTime, tableHead, tableRow } from "./audit-calls.js";
 
 const ACTIONS = ["verify", "query", "tail", "report", "archive", "restored"];
 
@@ -541,4 +550,41 @@ class Follower {
       return false;
     }
   }
+}
+
+// Says which records of a log were archived, and so are not among those that a command reads.
+
+/** Which records of the logs lie elsewhere, one sentence for each folder; what lies beside a log is read with it. */
+export function archivedNotes(logs: readonly string[]): readonly string[] {
+  return logs.flatMap((log) => {
+    const counts = new Map<string, number>();
+    let before = 0;
+    for (const { file, seq, bytes, to } of toldOf(log)) {
+      const records = seq - before;
+      before = seq;
+      if (!liesBeside(log, { file, bytes, to })) counts.set(to, (counts.get(to) ?? 0) + records);
+    }
+    return [...counts].map(([to, records]) => noteOf(records, join(to, basename(log))));
+  });
+}
+
+/** What cannot be read is told by `audit verify`, and keeps no log from being searched. */
+function toldOf(log: string): ReturnType<typeof archivedFiles> {
+  try {
+    return archivedFiles(log);
+  } catch {
+    return [];
+  }
+}
+
+function noteOf(records: number, log: string): string {
+  const what = records === 1 ? "1 older record is" : `${records} older records are`;
+  return `${what} archived in ${dirname(log)} and ${records === 1 ? "was" : "were"} not searched: --audit ${log}`;
+}
+
+/** Where the log is the archive itself, or a file was brought back. */
+function liesBeside(log: string, { file, bytes, to }: { file: string; bytes: number; to: string }): boolean {
+  const folder = dirname(log);
+  if (existsSync(folder) && realpathSync(folder) === to) return true;
+  return statSync(join(folder, file), { throwIfNoEntry: false })?.size === bytes;
 }

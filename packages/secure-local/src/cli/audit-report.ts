@@ -4,8 +4,7 @@
 // log is written by strangers as far as this file knows, so each passes `text()`.
 import { callerOf, type LogRecord, objectOf } from "../audit/call-records.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import { type AuditEntry, localTime, outcomeOf, policyNameOf, ruleText, zone } from "./audit-calls.js";
-import { isDenied } from "./audit-lines.js";
+import { type AuditEntry, isDenied, localTime, outcomeOf, policyNameOf, ruleText, zone } from "./audit-lines.js";
 
 /** What `audit verify` says of one log. */
 export interface VerifiedLog {

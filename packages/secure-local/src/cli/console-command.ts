@@ -7,7 +7,7 @@ import { makeFolder } from "../audit/make-folder.js";
 import { consoleApi } from "../console/console-api.js";
 import { ConsoleListener } from "../console/console-listener.js";
 import { ConsoleState } from "../console/console-state.js";
-import { ApprovalsInbox } from "../control/approvals-inbox.js";
+import { ApprovalsInbox } from "../control/control-client.js";
 import { usualFile } from "./audit-command.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { consoleCommands } from "./console-commands.js";

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { redactString } from "../audit/redact.js";
+import { redactString } from "../audit/event-text.js";
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import { canonicalJson } from "@secure-local/inspection/drift";
 import { configFolder, stateFolder } from "../policy/own-places.js";

@@ -1,7 +1,7 @@
 // Tells which values of a client's file are likely secrets: by what they are called, by a known form, or by how random they look.
 import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
-import { redactString } from "../audit/redact.js";
+import { redactString } from "../audit/event-text.js";
 import { replaceKnown } from "../audit/secret-shapes.js";
 
 /** Anywhere in a name, whatever stands around it. */

@@ -5,8 +5,8 @@ import { OWNER } from "../audit/call-records.js";
 import { UsageError } from "./command-line.js";
 import type { HttpServing } from "@secure-local/mcp/http";
 import type { AuditSink } from "../audit/audit-event.js";
-import type { KnownPeople, NamedToken, PeopleChange } from "../server/known-people.js";
-import { watchFile } from "../server/watch-file.js";
+import type { KnownPeople, NamedToken, PeopleChange } from "../server/http-options.js";
+import { watchFile } from "../server/follow-policy-file.js";
 
 /** As many as are compared with each request, without the owner's. */
 const MAX_TOKENS = 999;

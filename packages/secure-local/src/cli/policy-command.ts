@@ -17,16 +17,13 @@ import {
   styled,
   tell,
 } from "./terminal.js";
-import type { Remark } from "../policy/review-names.js";
-import { reviewPolicy } from "../policy/review-policy.js";
+import { type Remark, reviewPolicy } from "../policy/review-policy.js";
 import { parsePolicy } from "../policy/parse-policy.js";
-import { policyText, type PolicyChoices } from "../policy/policy-text.js";
-import { PRESET_NAMES } from "../policy/presets.js";
+import { type PolicyChoices, policyText, PRESET_NAMES } from "../policy/policy-text.js";
 import { hostPattern } from "../policy/host-matcher.js";
 import { pathPatternFault } from "../policy/path-matcher.js";
 import { fromVscode, toVscode, type VscodeSandbox, vscodeSandboxFault } from "../policy/vscode-sandbox.js";
-import { kindOfPath } from "./kind-of-path.js";
-import { isThere, requireFolderOf, writeNewFile } from "./write-new-file.js";
+import { isThere, kindOfPath, requireFolderOf, writeNewFile } from "./write-new-file.js";
 
 type Action = (line: CommandLine) => Promise<number>;
 

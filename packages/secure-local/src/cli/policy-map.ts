@@ -1,5 +1,5 @@
 // `mcp-secure-local policy map`: draws what a client may reach under a policy, in the terminal or as an SVG picture.
-import { redactLaunch } from "../audit/redact.js";
+import { redactLaunch } from "../audit/event-text.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { decide } from "../policy/decide.js";

@@ -8,9 +8,13 @@ import type { Policy } from "../policy/policy.js";
 import { type MapTree, readTree, type Tree } from "../policy/policy-tree.js";
 import { type Placed, Section, TEXT } from "../policy/section.js";
 import { type CommandLine, UsageError } from "./command-line.js";
-import { type Judgement, judgeQuestion } from "./judge-question.js";
-import { ruleWithPlace } from "./policy-explain.js";
-import { type PolicyQuestion, readQuestionText } from "./policy-question.js";
+import {
+  type Judgement,
+  judgeQuestion,
+  type PolicyQuestion,
+  readQuestionText,
+  ruleWithPlace,
+} from "./policy-explain.js";
 import { policyFile, type PolicyContext, policyContext } from "./settings.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 

@@ -4,9 +4,7 @@ import type { TriedCall, TriedOutcome } from "../console/console-api.js";
 import { parsePolicy } from "../policy/parse-policy.js";
 import { PolicyError } from "../policy/faults.js";
 import type { CommandLine } from "./command-line.js";
-import { type Judgement, judgeQuestion } from "./judge-question.js";
-import { VERDICTS } from "./policy-explain.js";
-import type { PolicyQuestion } from "./policy-question.js";
+import { type Judgement, judgeQuestion, type PolicyQuestion, VERDICTS } from "./policy-explain.js";
 import { policyContext, policyFile } from "./settings.js";
 
 /** Where the policy that is written down cannot be used, so that nothing is judged by it. */

@@ -1,7 +1,7 @@
 // `mcp-secure-local doctor --redis URL`: says whether a Redis is fit for what processes share, and if not what to change.
 import { inspectRedis, type RedisReport } from "@secure-local/mcp/redis";
 import { type CommandLine, UsageError } from "./command-line.js";
-import { clusterSettings } from "./cluster-settings.js";
+import { clusterSettings } from "./serve-http-settings.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 
 /** A clock so far off makes the times of records hard to compare; sharing itself goes by the clock of Redis. */

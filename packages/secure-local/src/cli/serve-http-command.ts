@@ -6,13 +6,11 @@ import type { Server } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { AuditLog } from "../audit/audit-log.js";
 import { OWNER } from "../audit/call-records.js";
-import { EntryJoiner, tableRow } from "./audit-calls.js";
-import { PolicyNames } from "./audit-lines.js";
+import { EntryJoiner, PolicyNames, tableRow } from "./audit-lines.js";
 import { Metrics } from "../observe/metrics.js";
 import { telemetry } from "../observe/open-telemetry.js";
 import { loadPolicy } from "../policy/load-policy.js";
-import { httpOptions } from "../server/http-options.js";
-import { KnownPeople } from "../server/known-people.js";
+import { httpOptions, KnownPeople } from "../server/http-options.js";
 import type { Policy } from "../policy/policy.js";
 import { lockFileOf } from "../server/plugin-lock.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
@@ -24,16 +22,20 @@ import type { CommandLine } from "./command-line.js";
 import { ControlDoor } from "./approval-channels.js";
 import { auditKeeper, checkpointKeyFile, logPlaces, openAudit } from "./open-audit.js";
 import { ownPlaces, pluginFolders, policyFile, programVersion, tokenFile } from "./settings.js";
-import { bindsToLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
-import { storedToken } from "./stored-secret.js";
+import {
+  bindsToLoopback,
+  clusterPlace,
+  clusterSettings,
+  type ServeSettings,
+  serveSettings,
+  storedToken,
+} from "./serve-http-settings.js";
 import { followTokensFile, namedTokens } from "./named-tokens.js";
-import { clusterPlace, clusterSettings } from "./cluster-settings.js";
 import type { ClusterOptions, OpenCluster } from "../cluster/open-cluster.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 import { ATTACHED, ATTACHED_ANEW, attachSocket, openAttach, ProfileServers } from "./serve-profiles.js";
 import { ServeError } from "./failure.js";
-import { PACKAGE, clientConfigPaths, section, SERVER } from "./client-files.js";
-import { moreClients } from "./client-snippets.js";
+import { clientConfigPaths, moreClients, PACKAGE, section, SERVER } from "./client-files.js";
 import { launch } from "./welcome.js";
 
 /** Milliseconds from the signal to the end, whatever still runs: what supervisors wait before they kill. */

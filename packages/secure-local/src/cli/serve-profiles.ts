@@ -7,7 +7,7 @@ import { makeFolder } from "../audit/make-folder.js";
 import type { Rule } from "../policy/faults.js";
 import { NameMatcher } from "../policy/host-matcher.js";
 import type { Policy } from "../policy/policy.js";
-import { profiledPolicy } from "../policy/read-profiles.js";
+import { profiledPolicy } from "../policy/read-names.js";
 import type { FollowsPolicy } from "../server/follow-policy-file.js";
 import type { SecureServer } from "../server/secure-server.js";
 import { controlFolder } from "./settings.js";

@@ -1,8 +1,8 @@
 // Says how a server of the policy stands without starting it: approved or not, and what its definitions cost a model.
-import { redactLaunch } from "../audit/redact.js";
+import { redactLaunch } from "../audit/event-text.js";
 import type { Items } from "@secure-local/inspection/drift";
 import type { Policy, ServerGrant } from "../policy/policy.js";
-import type { ApprovedItem, ApprovedNames } from "../policy/review-names.js";
+import type { ApprovedItem, ApprovedNames } from "../policy/review-policy.js";
 import { lockFileOf, type PluginLock, readLock } from "../server/plugin-lock.js";
 import { pinnedPackage, wantedPackage } from "../server/pinned-package.js";
 import { secretsOf } from "../policy/read-servers.js";

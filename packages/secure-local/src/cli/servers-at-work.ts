@@ -6,7 +6,7 @@ import { routeBy, type Target, type Way, targetText } from "@secure-local/mcp-to
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { type Upstream, upstreamOf } from "../server/open-server.js";
-import { rememberSecrets } from "../server/remember-secrets.js";
+import { rememberSecrets } from "../server/follow-policy-file.js";
 import type { ServerHealth } from "../server/server-health.js";
 import { serverLaunch } from "../server/server-launch.js";
 import { type CommandLine, inUse, nearest, UsageError } from "./command-line.js";

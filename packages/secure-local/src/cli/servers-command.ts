@@ -10,9 +10,15 @@ import type { Policy, ServerGrant } from "../policy/policy.js";
 import { serverReach } from "../server/server-reach.js";
 import { APPROVED, filled, filledArguments, type Logins, openServer, PARENT, REACH } from "../server/open-server.js";
 import { type LockedPlugin, type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
-import { serverItems, serverPeers, withoutSecrets } from "../server/server-items.js";
+import {
+  approvedServers,
+  reviewServer,
+  serverItems,
+  serverLockFile,
+  serverPeers,
+  withoutSecrets,
+} from "../server/server-reviews.js";
 import { dataNamed, launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
-import { approvedServers, reviewServer, serverLockFile } from "../server/server-reviews.js";
 import { type CommandLine, inUse, nearest, UsageError } from "./command-line.js";
 import { editedPolicy } from "./edit-policy.js";
 import {
@@ -417,7 +423,7 @@ async function logIn(line: CommandLine): Promise<number> {
   const { policy } = await policyOf(line);
   const grant = await loginOf(policy, line, "login");
   const show = (url: string): void => complain(`Open this page to log in, if your browser has not: ${cleanLine(url)}`);
-  const { personAuthorizer } = await import("@secure-local/mcp-tools/person-authorizer");
+  const { personAuthorizer } = await import("@secure-local/mcp-tools/target");
   const logins: Logins = (url, fetch) =>
     Promise.resolve(personAuthorizer(url, { tokensFile: clientTokensFile(), show, fetch }));
   const options = { clientInfo: { name: "mcp-secure-local", version: programVersion() } };

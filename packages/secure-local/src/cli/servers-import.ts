@@ -1,7 +1,7 @@
 // Brings the servers that clients are told of under the policy: each with what it has to read, and its secrets out of the file.
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { redactLaunch } from "../audit/redact.js";
+import { redactLaunch } from "../audit/event-text.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { LocalError } from "@secure-local/mcp/client/node";
 import { canonicalJson } from "@secure-local/inspection/drift";
@@ -13,13 +13,13 @@ import { clientEnvironment, type ConfigLocation } from "@secure-local/mcp-tools/
 import { type ConfiguredServer, everyServer, targetFor } from "@secure-local/mcp-tools/configured-servers";
 import { filled, filledArguments } from "../server/open-server.js";
 import { wantedPackage } from "../server/pinned-package.js";
-import { learnSecret } from "../server/remember-secrets.js";
+import { learnSecret } from "../server/follow-policy-file.js";
 import type { Target } from "@secure-local/mcp-tools/target";
 import { PACKAGE, SERVER, clientNamed } from "./client-files.js";
 import { UsageError } from "./command-line.js";
 import { editedPolicy } from "./edit-policy.js";
 import { inOptions } from "./failure.js";
-import { changeable, keptPlaces, readablePaths, withChangeable } from "./granted-paths.js";
+import { changeable, keptPlaces, readablePaths, withChangeable } from "./why-not.js";
 import { decoded, isLikelySecret, isLikelySecretValue, likelySecretArguments, partsOfUrl } from "./likely-secrets.js";
 import { agreesInTerminal, askInTerminal, askYesNo, complain, print, styled } from "./terminal.js";
 import { writeInPlace, writeNewFile } from "./write-new-file.js";

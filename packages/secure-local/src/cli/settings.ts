@@ -8,7 +8,7 @@ import { ownFiles } from "../capabilities/files/own-files.js";
 import type { Decision, FileOperation } from "../policy/decide.js";
 import { cacheFolder, configFolder, dataFolder, stateFolder } from "../policy/own-places.js";
 import { didYouMean } from "../policy/section.js";
-import type { KnownTool } from "../policy/review-names.js";
+import type { KnownTool } from "../policy/review-policy.js";
 import type { JsonSchema } from "@secure-local/mcp/server";
 import { type Catalogue, catalogueOf, has, unmetNeed } from "../server/catalogue.js";
 import { lazyDatabases, lazyFileSystem } from "../server/lazy-parts.js";
@@ -80,7 +80,7 @@ export function pluginFolders(environment: Environment = process.env): {
     findings: join(state, "findings"),
     programs: join(state, "programs"),
     logins: async (url, fetch) => {
-      const { personAuthorizer } = await import("@secure-local/mcp-tools/person-authorizer");
+      const { personAuthorizer } = await import("@secure-local/mcp-tools/target");
       return personAuthorizer(url, { tokensFile: clientTokensFile(environment), show: undefined, fetch });
     },
   };

@@ -5,7 +5,7 @@ import { type CommandLine, inUse, adviceWord, UsageError } from "./command-line.
 import { ExitCode, outputWidth, print, printJson, styled, wrapped } from "./terminal.js";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { existingLogs } from "../audit/log-lock.js";
+import { existingLogs } from "../audit/log-writer.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { reviewPolicy } from "../policy/review-policy.js";
@@ -13,8 +13,8 @@ import { type Listed, everyServer } from "@secure-local/mcp-tools/configured-ser
 import { hasControlGroups } from "../sandbox/control-group.js";
 import { findWall } from "../sandbox/find-wall.js";
 import { lockFileOf, readLock } from "../server/plugin-lock.js";
-import { localTime } from "./audit-calls.js";
-import { kindOfPath } from "./kind-of-path.js";
+import { localTime } from "./audit-lines.js";
+import { kindOfPath } from "./write-new-file.js";
 import {
   auditFile,
   controlFolder,

@@ -1,6 +1,6 @@
 // `mcp-secure-local tools [TARGET]`: lists the tools the policy allows, with their limits, or those of another server.
 import { noAudit } from "../audit/event-text.js";
-import { seconds } from "../guard/deadline.js";
+import { seconds } from "../guard/compiled-policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { forTool } from "../policy/policy.js";
 import { SecureServer } from "../server/secure-server.js";

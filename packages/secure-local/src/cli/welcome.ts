@@ -1,7 +1,6 @@
 // What a person sees who starts the command in a terminal: what it is, and how to connect a client to it.
 import { resolve } from "node:path";
-import { PACKAGE, clientConfigPaths, section, SERVER } from "./client-files.js";
-import { moreClients } from "./client-snippets.js";
+import { clientConfigPaths, moreClients, PACKAGE, section, SERVER } from "./client-files.js";
 import { styled } from "./terminal.js";
 
 const OWN_POLICY = ' A policy of your own: add "--policy", "FILE" to args.';

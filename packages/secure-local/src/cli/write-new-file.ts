@@ -1,8 +1,10 @@
 // Writes files whole or not at all: new ones for their owner only, over no file that is there unless that is asked for; and what
 // people have already, in its place.
 import * as fs from "node:fs";
+import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { makeFolder } from "../audit/make-folder.js";
+import type { PathKind } from "../policy/review-policy.js";
 import { UsageError } from "./command-line.js";
 import { remedyFor } from "./failure.js";
 
@@ -67,5 +69,15 @@ export function writeInPlace(file: string, content: string | Buffer): void {
     throw new UsageError(`${file} cannot be written (${message}), so it is as it was${what}, then run this again`);
   } finally {
     if (draft !== undefined) fs.rmSync(draft, { force: true });
+  }
+}
+
+// Says what lies at a path of this machine, for those who review policies.
+
+export function kindOfPath(path: string): PathKind {
+  try {
+    return statSync(path).isDirectory() ? "folder" : "file";
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? "nothing" : "unknown";
   }
 }

@@ -1,14 +1,22 @@
-// Joins the other processes of this server over Redis. Loaded where `--redis` is given, and nowhere else.
-import { createHmac } from "node:crypto";
-import { fleetOf, type Share, shareOver, type SharedStores } from "@secure-local/mcp/cluster";
+// Joins the other processes of this server over Redis, with what they share. Loaded where `--redis` is given, and
+// nowhere else.
+import { createHmac, type KeyObject } from "node:crypto";
+import { basename } from "node:path";
+import {
+  FairLimits,
+  fleetOf,
+  RECORD_TEXT,
+  type RecordStore,
+  type Share,
+  type SharedStores,
+  shareOver,
+} from "@secure-local/mcp/cluster";
 import { redisStores } from "@secure-local/mcp/redis";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
-import { checkpointKey } from "../audit/checkpoint.js";
+import { chainOf, checkpointKey, headText, publicPem, readHeadText, type SignedHead } from "../audit/checkpoint.js";
+import type { RecordLink } from "../audit/event-text.js";
 import type { ApprovalChannel } from "../guard/approvals/approvals.js";
-import type { CallerMemory } from "../guard/caller-memory.js";
-import { allMetrics, tellMetrics } from "./all-metrics.js";
-import { AuditHeads, signedHeads } from "./audit-heads.js";
-import { SharedMemory } from "./shared-memory.js";
+import type { CallerMemory } from "../guard/rate-limits.js";
 import { SharedQuestions } from "./shared-questions.js";
 
 /** Where processes share, and what shows that they belong together. */
@@ -188,4 +196,221 @@ function fingerprint(key: string, common: readonly string[]): string {
 /** Names this process in ids: small letters and digits. */
 function newName(): string {
   return crypto.randomUUID().replaceAll("-", "").slice(0, 12);
+}
+
+// The metrics of all processes of a server as one text: each sample with the name of its process.
+
+const METRICS = "metrics";
+/** Milliseconds between two texts of a process. */
+const TELL_MS = 5_000;
+/** A process that has said nothing for so long is left out. */
+const METRICS_LIFE_MS = 16_000;
+
+/** Tells the other processes of this one's metrics from now on; returns what ends that. */
+function tellMetrics(records: RecordStore, node: string, text: () => string): () => void {
+  const tell = (): void => void records.put(METRICS, node, short(text()), METRICS_LIFE_MS).catch(() => undefined);
+  tell();
+  const timer = setInterval(tell, TELL_MS).unref();
+  return () => clearInterval(timer);
+}
+
+/** Of a text that is too long first the buckets of histograms go, then what comes last. */
+function short(text: string): string {
+  if (text.length <= RECORD_TEXT) return text;
+  const lines = text.split("\n").filter((line) => !/^\w+_bucket\{/.test(line));
+  let length = 0;
+  return lines.filter((line) => (length += line.length + 1) <= RECORD_TEXT).join("\n");
+}
+
+/** Rejects with UNREACHABLE when nobody can be asked. */
+export async function allMetrics(records: RecordStore): Promise<string> {
+  return joinedMetrics(await records.list(METRICS));
+}
+
+/** Joins texts for Prometheus by the names of their processes: samples of one metric stand together, as the format wants it. */
+export function joinedMetrics(texts: ReadonlyMap<string, string>): string {
+  const metrics = new Map<string, { readonly head: readonly string[]; readonly samples: string[] }>();
+  for (const [node, text] of [...texts].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    let head: string[] = [];
+    let name = "";
+    for (const line of text.split("\n")) {
+      if (line.startsWith("# HELP ")) [head, name] = [[line], line.split(" ", 3)[2] ?? ""];
+      else if (line.startsWith("#")) head.push(line);
+      else if (line !== "") {
+        const metric = metrics.get(name) ?? { head, samples: [] };
+        metrics.set(name, metric);
+        metric.samples.push(withNode(line, node));
+      }
+    }
+  }
+  return [...metrics.values()].map(({ head, samples }) => `${[...head, ...samples].join("\n")}\n`).join("");
+}
+
+function withNode(sample: string, node: string): string {
+  const label = `node="${node}"`;
+  // A value holds neither brace nor space: what stands after the last of them is the value, whatever labels say.
+  const end = sample.lastIndexOf("}");
+  if (end !== -1) return `${sample.slice(0, end)},${label}${sample.slice(end)}`;
+  const space = sample.lastIndexOf(" ");
+  return `${sample.slice(0, space)}{${label}}${sample.slice(space)}`;
+}
+
+// What the processes of one server remember together of callers: limits, consents and what was read, each by its name.
+
+const MINUTE_MS = 60_000;
+/** Names of which is remembered that they have no place now; the oldest make room. */
+const MOST_FULL = 10_000;
+
+export class SharedMemory implements CallerMemory {
+  readonly #stores: SharedStores;
+  readonly #limits: FairLimits;
+  /** Until when a name surely has no place, by `performance.now()`: whoever asks meanwhile need not be counted. */
+  readonly #full = new Map<string, number>();
+
+  constructor(stores: SharedStores, processes: () => number) {
+    this.#stores = stores;
+    this.#limits = new FairLimits(stores.limits, processes);
+  }
+
+  async take(caller: string | undefined, names: Readonly<Record<string, number>>): Promise<number> {
+    const now = performance.now();
+    const entries = Object.entries(names).map(([name, most]) => [JSON.stringify([caller ?? "", name]), most] as const);
+    const all = JSON.stringify(entries);
+    const until = this.#full.get(all) ?? 0;
+    if (until > now) return until - now;
+    const rules = entries.map(([key, most]) => [key, { most, windowMs: MINUTE_MS }] as const);
+    const waitMs = await this.#limits.take(Object.fromEntries(rules));
+    this.#full.delete(all);
+    if (waitMs > 0) this.#full.set(all, performance.now() + waitMs);
+    if (this.#full.size > MOST_FULL) this.#full.delete(this.#full.keys().next().value as string);
+    return waitMs;
+  }
+
+  async keep(kind: string, name: string, text: string, lifeMs: number): Promise<void> {
+    await this.#stores.records.put(`${kind} ${bucketOf(name)}`, name, text, lifeMs);
+  }
+
+  async find(kind: string, name: string): Promise<string | undefined> {
+    return this.#stores.records.get(`${kind} ${bucketOf(name)}`, name);
+  }
+
+  async list(kind: string): Promise<ReadonlyMap<string, string>> {
+    const groups = Array.from({ length: BUCKETS }, (_, at) => this.#stores.records.list(`${kind} ${at}`));
+    return new Map((await Promise.all(groups)).flatMap((group) => [...group]));
+  }
+
+  async drop(kind: string, name: string): Promise<void> {
+    await this.#stores.records.delete(`${kind} ${bucketOf(name)}`, name);
+  }
+}
+
+/** A group holds so many records only: many callers are many groups. */
+const BUCKETS = 256;
+
+function bucketOf(name: string): string {
+  let sum = 0;
+  for (let at = 0; at < name.length; at++) sum = (sum * 31 + name.charCodeAt(at)) % BUCKETS;
+  return String(sum);
+}
+
+// Signs where this process's chain of records has come to, for all to find, and records in it where the others' had come to.
+
+/** Milliseconds between two heads: what was cut off later than that is found. */
+const HEAD_MS = 1_000;
+/** Milliseconds between two records of the others' heads. */
+const WITNESS_MS = 60_000;
+/** A head is kept long after its process has ended, so that its log cannot go unnoticed. */
+const HEAD_LIFE_MS: number = 30 * 24 * 60 * 60_000;
+/** It is written again although nothing has happened, long before that. */
+const AGAIN_MS: number = 24 * 60 * 60_000;
+/** Heads in one record of the log. */
+const PIECE = 50;
+const HEADS = "heads";
+
+export interface AuditHeadsOptions {
+  readonly node: string;
+  readonly records: RecordStore;
+  readonly key: KeyObject;
+  /** Default a minute. */
+  readonly witnessMs?: number | undefined;
+}
+
+export class AuditHeads {
+  readonly #options: AuditHeadsOptions;
+  #audit: (AuditSink & { readonly file: string }) | undefined;
+  #chain: string | undefined;
+  #latest: RecordLink | undefined;
+  #written = { seq: 0, at: 0 };
+  #writing: Promise<void> | undefined;
+  /** Of each other chain the last record that was noted here. */
+  readonly #noted = new Map<string, number>();
+  #timers: NodeJS.Timeout[] = [];
+
+  constructor(options: AuditHeadsOptions) {
+    this.#options = options;
+  }
+
+  /** The log has come to this record, safely. Never throws. */
+  reached(link: RecordLink): void {
+    this.#latest = link;
+  }
+
+  /** Begins with the log that is told of by `reached`. */
+  async start(audit: AuditSink & { readonly file: string }, about: Readonly<Record<string, unknown>>): Promise<void> {
+    const { node, key, witnessMs = WITNESS_MS } = this.#options;
+    this.#audit = audit;
+    await audit.record({ kind: "cluster.joined", detail: { node, ...about, publicKey: publicPem(key) } });
+    await this.#write();
+    const every = (ms: number, run: () => Promise<unknown>): void =>
+      void this.#timers.push(setInterval(() => void run().catch(() => undefined), ms).unref());
+    every(HEAD_MS, () => this.#write());
+    every(witnessMs, () => this.witness());
+    await this.witness().catch(() => undefined);
+  }
+
+  /** Records what the other processes have signed since it was last recorded. */
+  async witness(): Promise<void> {
+    const heads = (await signedHeads(this.#options.records)).filter(
+      ({ chain, seq }) => chain !== this.#chain && seq > (this.#noted.get(chain) ?? 0),
+    );
+    for (let at = 0; at < heads.length; at += PIECE) {
+      const piece = heads.slice(at, at + PIECE);
+      const detail = { heads: piece.map(({ publicKey: _, ...head }) => head) };
+      await this.#audit?.record({ kind: "cluster.heads", detail });
+      for (const { chain, seq } of piece) this.#noted.set(chain, seq);
+    }
+  }
+
+  /** Signs the last record. To be called when nothing more is recorded. */
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#timers = [];
+    await this.#writing?.catch(() => undefined);
+    await this.#write().catch(() => undefined);
+  }
+
+  #write(): Promise<void> {
+    this.#writing ??= this.#writeOnce().finally(() => (this.#writing = undefined));
+    return this.#writing;
+  }
+
+  async #writeOnce(): Promise<void> {
+    const { node, key, records } = this.#options;
+    const link = this.#latest;
+    const file = this.#audit?.file;
+    const now = performance.now();
+    if (file === undefined || link === undefined) return;
+    if (link.seq === this.#written.seq && now - this.#written.at < AGAIN_MS) return;
+    this.#chain ??= await chainOf(file);
+    if (this.#chain === undefined) return;
+    const head = { chain: this.#chain, node, file: basename(file), ...link };
+    await records.put(HEADS, this.#chain, headText(head, key), HEAD_LIFE_MS);
+    this.#written = { seq: link.seq, at: now };
+  }
+}
+
+/** What all processes have signed, as far as it is signed with the keys it names. */
+export async function signedHeads(records: RecordStore): Promise<readonly SignedHead[]> {
+  const heads = [...(await records.list(HEADS)).values()].map(readHeadText);
+  return heads.filter((head) => head !== undefined);
 }

@@ -7,7 +7,7 @@ import {
   isPlace,
   type PersonsAnswer,
   TERMINAL_CLOSED,
-} from "../control/control-messages.js";
+} from "../control/control-client.js";
 import type {
   ApprovalChannel,
   ApprovalQuestion,

@@ -1,8 +1,8 @@
 // One call opened: its records, what happened when, each hop of the request, and what differs from the last one a person agreed to.
 import type { CallDetail, CallRow, DifferentArgument, Hop } from "@secure-local/console/api";
 import { callerOf, type LogRecord, membersOf, recordOf, textOf } from "../audit/call-records.js";
-import { SERVER_GONE } from "../control/control-messages.js";
-import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
+import { SERVER_GONE } from "../control/control-client.js";
+import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
 
 /** What is known of a call before it is opened. */
 export interface CallSources {

@@ -17,13 +17,12 @@ import type {
 } from "@secure-local/console/api";
 import { recordOf, textOf } from "../audit/call-records.js";
 import type { LineOf, WantedCalls } from "./call-filter.js";
-import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
-import { isAnswer } from "../control/control-messages.js";
+import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { isAnswer } from "../control/control-client.js";
 import { callDetail } from "./call-detail.js";
 import { type Api, type ApiAnswer, type ApiRequest, ConsoleFault } from "./console-listener.js";
-import { becameText, type ConsoleState } from "./console-state.js";
-import { recordsOf } from "./log-lines.js";
-import { usedResources } from "./used-resources.js";
+import { becameText, type ConsoleState, usedResources } from "./console-state.js";
+import { recordsOf } from "./log-reader.js";
 
 /** What the console asks of the policy's commands. */
 export interface ConsoleCommands {

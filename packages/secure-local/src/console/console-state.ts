@@ -1,25 +1,211 @@
-// What the console knows of all servers of this person: their calls, the questions that wait, and how each process is.
-import { archivesOf } from "../audit/log-file.js";
-import { existingLogs } from "../audit/log-lock.js";
+// What the console knows of all servers of this person: their calls, the questions that wait, how each process is and
+// what it uses.
+import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import type {
   CallRow,
+  ComparedDefinitions,
   LogState,
+  OfferedDefinitions,
+  PolicyServer,
   RememberedAnswer,
+  RunningPlugin,
   RunningServer,
   SettledCall,
-  VerifiedLogs,
+  ShownDefinitions,
+  UsedResources,
   Verification,
+  VerifiedLogs,
   WaitingCall,
 } from "@secure-local/console/api";
-import type { ApprovalsInbox, PendingQuestion } from "../control/approvals-inbox.js";
-import { controlServer, rememberedAnswers, runningServers, takeBackAnswers } from "../control/control-client.js";
-import { digestOfText, SERVER_GONE } from "../control/control-messages.js";
 import type { LogRecord } from "../audit/call-records.js";
+import { archivesOf } from "../audit/log-file.js";
+import { existingLogs } from "../audit/log-writer.js";
+import {
+  type ApprovalsInbox,
+  controlServer,
+  digestOfText,
+  type PendingQuestion,
+  rememberedAnswers,
+  runningServers,
+  SERVER_GONE,
+  takeBackAnswers,
+} from "../control/control-client.js";
 import { CallIndex, type RecordPlace } from "./call-index.js";
-import { KeptDefinitions } from "./kept-definitions.js";
-import { lineAt } from "./log-lines.js";
-import { LogReader } from "./log-reader.js";
-import { LogWatch } from "./log-watch.js";
+import { lineAt, LogReader, LogWatch } from "./log-reader.js";
+
+// What running servers and the programs they started use of the machine, read from /proc. Elsewhere than on Linux nothing is known.
+
+/** Processes looked at: more than a machine of a person has. */
+const MAX_PROCESSES = 20_000;
+/** Processes told of: those of all servers a person runs. */
+const MAX_TOLD = 256;
+/** Ticks of processor time a second, and bytes of a page, as Linux has them on every machine Node runs on. */
+const TICKS = 100;
+const PAGE_BYTES = 4_096;
+
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly name: string;
+  readonly cpuSeconds: number;
+  readonly memoryBytes: number;
+}
+
+/** Each of these processes and all that it started. */
+export function usedResources(pids: readonly number[]): UsedResources[] {
+  const children = new Map<number, Process[]>();
+  const all = new Map<number, Process>();
+  for (const each of processes()) {
+    all.set(each.pid, each);
+    const siblings = children.get(each.parent) ?? [];
+    siblings.push(each);
+    children.set(each.parent, siblings);
+  }
+  const told: UsedResources[] = [];
+  for (const of of pids) {
+    const root = all.get(of);
+    const queue = root === undefined ? [] : [{ process: root, what: "" }];
+    for (let next = queue.shift(); next !== undefined && told.length < MAX_TOLD; next = queue.shift()) {
+      const { pid, name, memoryBytes, cpuSeconds } = next.process;
+      const server = next.what === "" && pid !== of ? serverRunBy(pid) : next.what;
+      told.push({ of, pid, what: server === "" ? name : `${server} (${name})`, memoryBytes, cpuSeconds });
+      for (const child of children.get(pid) ?? []) queue.push({ process: child, what: server });
+    }
+  }
+  return told;
+}
+
+function processes(): Process[] {
+  let pids: string[];
+  try {
+    pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  } catch {
+    // There is no /proc here.
+    return [];
+  }
+  return pids.slice(0, MAX_PROCESSES).flatMap((pid) => processOf(pid) ?? []);
+}
+
+function processOf(pid: string): Process | undefined {
+  const stat = readOf(pid, "stat");
+  // The name stands in parentheses and may hold anything.
+  const [, name = "", rest = ""] = /^\d+ \((.*)\) (.*)$/s.exec(stat) ?? [];
+  const fields = rest.split(" ");
+  const [parent, user, system, pages] = [1, 11, 12, 21].map((at) => Number(fields[at]));
+  if (name === "" || parent === undefined || user === undefined || system === undefined) return undefined;
+  return {
+    pid: Number(pid),
+    parent,
+    name,
+    cpuSeconds: (user + system) / TICKS,
+    memoryBytes: (pages ?? 0) * PAGE_BYTES,
+  };
+}
+
+/** The server of the policy whose errand a process runs: `… servers run NAME …`. */
+function serverRunBy(pid: number): string {
+  const words = readOf(String(pid), "cmdline").split("\0");
+  const at = words.findIndex((word, index) => word === "servers" && words[index + 1] === "run");
+  return at < 0 ? "" : basename(words[at + 2] ?? "");
+}
+
+function readOf(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
+  } catch {
+    // It ended meanwhile, or is not ours.
+    return "";
+  }
+}
+
+// What was compared last of what plugins and servers offer, and what a person decided of it: the same for every page of the console.
+
+type Offering = Extract<ShownDefinitions, OfferedDefinitions>;
+
+class KeptDefinitions {
+  readonly #changed: () => void;
+  #kept: ComparedDefinitions | undefined;
+
+  /** @param changed told after each change */
+  constructor(changed: () => void) {
+    this.#changed = changed;
+  }
+
+  /** Undefined before anything was compared. */
+  get now(): ComparedDefinitions | undefined {
+    return this.#kept;
+  }
+
+  compared(all: readonly ShownDefinitions[]): ComparedDefinitions {
+    this.#kept = { at: Date.now(), all: [...all].sort((one, other) => urgency(one) - urgency(other)) };
+    this.#changed();
+    return this.#kept;
+  }
+
+  /** One of them is another now; it stays in its place. */
+  put(one: ShownDefinitions): void {
+    if (this.#kept === undefined) return;
+    this.#kept = { ...this.#kept, all: this.#kept.all.map((each) => (isSame(each, one) ? one : each)) };
+    this.#changed();
+  }
+
+  /** What has one of these digests was refused: an item, or all of a plugin or server. */
+  refused(digests: readonly string[], date: string): void {
+    for (const each of this.#kept?.all ?? []) {
+      if ("fault" in each) continue;
+      const isIt = (digest: string | undefined): boolean => digest !== undefined && digests.includes(digest);
+      const items = each.items.map((item) => (isIt(item.digest) ? { ...item, refused: date } : item));
+      const whole = isIt(each.digest) || (items.some(({ digest }) => isIt(digest)) && allRefused(items));
+      if (whole || items.some(({ digest }) => isIt(digest)))
+        this.put({ ...each, items, ...(whole ? { refused: date } : {}) });
+    }
+  }
+
+  /** Servers with the time at which a person refused what they withhold, where that is all they withhold. */
+  decided(servers: readonly RunningServer[]): RunningServer[] {
+    return servers.map((server) => ({
+      ...server,
+      plugins: server.plugins.map((plugin) => this.#plugin(server, plugin)),
+      servers: (server.servers ?? []).map((mounted) => this.#server(server, mounted)),
+    }));
+  }
+
+  #refusal(server: RunningServer, kind: "plugin" | "server", name: string): Offering | undefined {
+    const found = this.#kept?.all.find(
+      (each): each is Offering =>
+        !("fault" in each) && each.policy === server.policy.file && each.kind === kind && each.name === name,
+    );
+    return found?.refused === undefined || found.approved ? undefined : found;
+  }
+
+  #plugin(server: RunningServer, plugin: RunningPlugin): RunningPlugin {
+    const offered = this.#refusal(server, "plugin", plugin.name);
+    if (offered === undefined) return plugin;
+    const known = new Set(offered.changes.map((change) => JSON.stringify(change)));
+    const isKnown = plugin.changes.every((change) => known.has(JSON.stringify(change)));
+    return isKnown ? { ...plugin, refused: offered.refused } : plugin;
+  }
+
+  #server(server: RunningServer, mounted: PolicyServer): PolicyServer {
+    const offered = this.#refusal(server, "server", mounted.name);
+    return offered === undefined ? mounted : { ...mounted, refused: offered.refused };
+  }
+}
+
+/** What waits for a decision first, then what could not be looked at, then what is as it was approved. */
+function urgency(of: ShownDefinitions): number {
+  if ("fault" in of) return 2;
+  return of.approved ? 3 : of.refused === undefined ? 0 : 1;
+}
+
+function isSame(one: ShownDefinitions, other: ShownDefinitions): boolean {
+  return one.policy === other.policy && one.kind === other.kind && one.name === other.name;
+}
+
+function allRefused(items: OfferedDefinitions["items"]): boolean {
+  return items.every(({ kind, refused }) => kind === "same" || refused !== undefined);
+}
 
 /** Milliseconds between two looks for servers that have questions: nobody notices less. */
 const QUESTIONS_MS = 100;

@@ -1,9 +1,12 @@
-// Reads audit logs from their first record on and follows them, over the moments when a full file is put away.
-import { open, type FileHandle } from "node:fs/promises";
-import { statSync } from "node:fs";
-import { type LogRecord, recordOf } from "../audit/call-records.js";
-import { archivesOf } from "../audit/log-file.js";
+// Reads audit logs: from their first record on, on and on over the moments when a full file is put away, or one record
+// again by its line.
+import { createReadStream, existsSync, type FSWatcher, statSync, watch } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { type LogRecord, recordOf, textOf } from "../audit/call-records.js";
 import { MAX_LINE_BYTES } from "../audit/event-text.js";
+import { archivesOf } from "../audit/log-file.js";
 import type { RecordPlace } from "./call-index.js";
 
 /** Bytes read at once: a second of a busy server. */
@@ -204,4 +207,138 @@ export class LogReader {
 
 function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino;
+}
+
+// Reads the records of logs again, from their files: one by its line, or all of a time in the order of time.
+
+/** A line of a log, and where it begins in its file. */
+interface FoundLine {
+  readonly text: string;
+  readonly offset: number;
+  readonly ino: number;
+}
+
+/** A line by its number, counted from 1; undefined where the file has none. */
+export async function lineAt(file: string, wanted: number): Promise<FoundLine | undefined> {
+  if (!existsSync(file)) return undefined;
+  let [number, offset] = [0, 0];
+  // Byte by byte a character, so that places are those of the file whatever is in it.
+  for await (const line of linesOf(file, "latin1")) {
+    number += 1;
+    if (number === wanted)
+      return { text: Buffer.from(line, "latin1").toString("utf8"), offset, ino: statSync(file).ino };
+    offset += line.length + 1;
+  }
+  return undefined;
+}
+
+/** Every record of these logs from a time, those of all logs in the order of time. */
+export async function* recordsOf(
+  logs: readonly string[],
+  { since = -Infinity, until = Infinity }: { readonly since?: number | undefined; readonly until?: number | undefined },
+): AsyncIterable<string> {
+  const readers = logs.map((log) => inTime(log));
+  try {
+    const heads = await Promise.all(readers.map((reader) => reader.next()));
+    for (;;) {
+      const first = earliest(heads);
+      const [head, reader] = [heads[first], readers[first]];
+      if (head === undefined || head.done === true || reader === undefined) return;
+      if (head.value.at >= since && head.value.at < until) yield head.value.text;
+      heads[first] = await reader.next();
+    }
+  } finally {
+    await Promise.all(readers.map((reader) => reader.return(undefined)));
+  }
+}
+
+interface Timed {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** Which of them is the first by its time; -1 where none is left. */
+function earliest(heads: readonly IteratorResult<Timed>[]): number {
+  let first = -1;
+  let least = Infinity;
+  for (const [index, head] of heads.entries())
+    if (head.done !== true && (first < 0 || head.value.at < least)) [first, least] = [index, head.value.at];
+  return first;
+}
+
+async function* inTime(log: string): AsyncGenerator<Timed, undefined> {
+  for (const file of [...archivesOf(log), log]) {
+    if (!existsSync(file)) continue;
+    for await (const text of linesOf(file, "utf8")) {
+      const record = recordOf(text);
+      if (record !== undefined) yield { at: Date.parse(textOf(record["time"])) || 0, text };
+    }
+  }
+  return undefined;
+}
+
+/** The file is closed also where nobody reads to its end. */
+async function* linesOf(file: string, encoding: "latin1" | "utf8"): AsyncIterable<string> {
+  const input = createReadStream(file, { encoding });
+  try {
+    yield* createInterface({ input, crlfDelay: Infinity });
+  } finally {
+    input.destroy();
+  }
+}
+
+// Tells at once that something was written to one of the logs, by what the system says of their folders.
+
+/** Folders watched: those of the logs of all policies in use. */
+const MAX_FOLDERS = 32;
+
+/**
+ * Watches folders and not files, since a full log is put away and another one takes its name. Each write that is told of
+ * costs the server that writes as much as waking us: so a folder is watched until it has told something once, and again from
+ * the next `follow` on. A system that cannot watch a folder says nothing: whoever needs to know looks now and then.
+ */
+export class LogWatch {
+  readonly #written: () => void;
+  readonly #folders = new Map<string, FSWatcher>();
+  #logs: ReadonlySet<string> = new Set();
+
+  /** @param written told that a log was written to, or a name came or went beside one: once, until `follow` is called. */
+  constructor(written: () => void) {
+    this.#written = written;
+  }
+
+  /**
+   * From now on these are the logs, and whoever is told next has not been told before. What was written until now has to be
+   * looked at after this call, and not before it. Folders that cannot be watched are tried again at the next call.
+   */
+  follow(files: Iterable<string>): void {
+    const all = [...files];
+    this.#logs = new Set(all);
+    for (const folder of new Set(all.map((file) => dirname(file)))) {
+      if (this.#folders.has(folder) || this.#folders.size >= MAX_FOLDERS) continue;
+      try {
+        const watcher = watch(folder, { persistent: false }, (event, name) => this.#touched(folder, event, name));
+        watcher.on("error", () => this.#leave(folder));
+        this.#folders.set(folder, watcher);
+      } catch {
+        // There is no such folder yet, or the system watches no more of them.
+      }
+    }
+  }
+
+  close(): void {
+    for (const folder of [...this.#folders.keys()]) this.#leave(folder);
+  }
+
+  #leave(folder: string): void {
+    this.#folders.get(folder)?.close();
+    this.#folders.delete(folder);
+  }
+
+  #touched(folder: string, event: string, name: string | null): void {
+    // Locks, heads and journals of the logs lie in the same folder.
+    if (event === "change" && name !== null && !this.#logs.has(join(folder, name))) return;
+    this.#leave(folder);
+    this.#written();
+  }
 }

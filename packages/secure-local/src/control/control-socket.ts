@@ -1,6 +1,6 @@
 // A running server's door for its owner: a Unix socket in the state folder, at which `status`, `approve`, `servers` and `console` ask.
 //
-// One JSON line asks, one answers; whoever asks for the questions is told each of them and may answer (`control-messages.ts`).
+// One JSON line asks, one answers; whoever asks for the questions is told each of them and may answer (`control-client.ts`).
 // The folder and the socket are their owner's only. A server that was killed leaves its socket; whoever is refused there removes it.
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
@@ -10,19 +10,19 @@ import type { RunningServer } from "@secure-local/console/api";
 import { makeFolder } from "../audit/make-folder.js";
 import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "../guard/approvals/approvals.js";
 import type { SecureServer } from "../server/secure-server.js";
-import { SOCKET_SUFFIX } from "./control-client.js";
 import {
   type AnswerPlace,
   type ControlAnswers,
-  type ControlRequest,
   controlLine,
+  type ControlRequest,
   digestOfText,
   LineReader,
   MAX_REQUEST,
   type QuestionMessage,
   readControlRequest,
+  SOCKET_SUFFIX,
   TERMINAL_CLOSED,
-} from "./control-messages.js";
+} from "./control-client.js";
 
 /** Bytes of a path that every system takes for a socket. */
 const MAX_PATH = 103;

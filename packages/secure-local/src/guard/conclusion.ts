@@ -3,9 +3,15 @@ import { type Answer, type Call, RpcError } from "@secure-local/mcp/server";
 import { HiddenTextError } from "./cleaning/clean-text.js";
 import { TooMuchWorkError } from "../audit/secret-shapes.js";
 import type { UpstreamHop } from "../audit/audit-event.js";
-import { type Ending, latenessOf } from "./deadline.js";
-import { type PendingExceptions, type GuardedRequest, hideException, type RequestEnd } from "./audit-recorder.js";
-import { giveUp, timedOut } from "./refusal.js";
+import { type Ending, latenessOf } from "./compiled-policy.js";
+import {
+  giveUp,
+  type GuardedRequest,
+  hideException,
+  type PendingExceptions,
+  type RequestEnd,
+  timedOut,
+} from "./audit-recorder.js";
 import { cleanAnswer, cleanError, LongResultError, WORK_RULE, workRefused } from "./cleaning/clean-result.js";
 
 /** Where a failed result of a tool names the rule that refused what it tried. */

@@ -2,7 +2,7 @@
 // time limit, cleaning, result on record. Arguments are validated behind it, by the library.
 import { type Answer, type Call, type Context, type Middleware, type Next, RpcError } from "@secure-local/mcp/server";
 import { cleanAnswer, cleanError } from "./cleaning/clean-result.js";
-import { RateLimits, type UsedLimit } from "./rate-limits.js";
+import { type CallerMemory, RateLimits, type UsedLimit } from "./rate-limits.js";
 import type { AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import { approvalNeed } from "../policy/decide-command.js";
@@ -17,43 +17,43 @@ import {
   redirected,
   type Underway,
 } from "./approvals/approvals.js";
-import type { CallerMemory } from "./caller-memory.js";
-import { Callers, type LifeOf } from "./callers.js";
-import { Deadline, type Ending, isOver, SLOW_SHARE, timeLimitsOf } from "./deadline.js";
+import { Callers, type FlowOf, type LifeOf, PRIVATE, type Taint, type TaintBook, Taints } from "./taints.js";
+import {
+  Admissions,
+  type CompiledPolicy,
+  compilePolicy,
+  Deadline,
+  type Ending,
+  isOver,
+  listenedSubjects,
+  reachWithin,
+  SLOW_SHARE,
+  type Subject,
+  subjectOf,
+  timeLimitsOf,
+} from "./compiled-policy.js";
 import {
   type ActedFor,
-  PendingExceptions,
-  type GuardedRequest,
-  AuditRecorder,
-  type RequestEnd,
-} from "./audit-recorder.js";
-import {
   answerOf,
+  AuditRecorder,
   ClientLog,
   denied,
   giveUp,
+  type GuardedRequest,
   limited,
   logAdvice,
   NO_CALL,
   NOT_RECORDED,
+  PendingExceptions,
   type Refusal,
   refuse,
+  type RequestEnd,
   unknown,
   UNKNOWN_CALL,
   UNTOLD,
   UNTOLD_QUESTION,
   WITHHELD,
-} from "./refusal.js";
-import {
-  Admissions,
-  listenedSubjects,
-  reachWithin,
-  type Subject,
-  subjectOf,
-  type CompiledPolicy,
-  compilePolicy,
-} from "./compiled-policy.js";
-import { type FlowOf, PRIVATE, type Taint, type TaintBook, Taints } from "./taints.js";
+} from "./audit-recorder.js";
 
 /** What exists, allowed or not: a name that is denied is told apart from one that is wrong. */
 type Exists = (subject: Pick<Subject, "kind" | "name">) => boolean;

@@ -1,4 +1,5 @@
-// Keeps the sliding windows of all limits: per caller and name, bounded in number.
+// Keeps the sliding windows of all limits, per caller and name, bounded in number, and says what processes remember
+// together of callers.
 import { forTool, type Policy } from "../policy/policy.js";
 
 /** Completions a minute: ten a second, which is faster than anybody types. */
@@ -173,4 +174,25 @@ function freeAfter(slot: number, now: number): number {
 export interface UsedLimit extends TakenPlaces, RateRule {
   /** A tool, `requests` of any kind or `completions`. */
   readonly name: string;
+}
+
+// What the processes of one server remember together of those who call; absent where one process serves alone.
+
+/** What is remembered: consents of people, and what was read. */
+export type MemoryKind = "consent" | "taint";
+
+export interface CallerMemory {
+  /**
+   * Takes a place in the running minute of each name, at most so many, or in none. Resolves with 0, or with the milliseconds until
+   * there is one. Never rejects: where nobody can be asked, each process keeps to its share.
+   */
+  take(caller: string | undefined, names: Readonly<Record<string, number>>): Promise<number>;
+  /** Remembers a text for all processes. Rejects when it cannot. */
+  keep(kind: MemoryKind, name: string, text: string, lifeMs: number): Promise<void>;
+  /** What any process remembers. Rejects when nobody can be asked. */
+  find(kind: MemoryKind, name: string): Promise<string | undefined>;
+  /** All of a kind that any process remembers, by name. Rejects when nobody can be asked. */
+  list(kind: MemoryKind): Promise<ReadonlyMap<string, string>>;
+  /** Forgets a text for all processes. Rejects when it cannot. */
+  drop(kind: MemoryKind, name: string): Promise<void>;
 }

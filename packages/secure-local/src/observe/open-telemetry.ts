@@ -23,8 +23,7 @@ export async function telemetry(version: string, say: (line: string) => void): P
   if ((registry?.["trace"] ?? registry?.["metrics"]) === undefined) return undefined;
   try {
     const api = await import("@opentelemetry/api");
-    const { Durations } = await import("./measure-durations.js");
-    const { traceRequests } = await import("./trace-requests.js");
+    const { Durations, traceRequests } = await import("./trace-requests.js");
     const durations = new Durations(api, version);
     return {
       around: traceRequests(api, version, durations),

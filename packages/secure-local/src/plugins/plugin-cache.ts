@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Apart, nameInCopy, type PluginContent, takeContent } from "./plugin-content.js";
-import { PluginError } from "./plugin-error.js";
+import { PluginError } from "./plugin-description.js";
 import { isMoved } from "../capabilities/files/bases.js";
 import { makeFolder } from "../audit/make-folder.js";
 

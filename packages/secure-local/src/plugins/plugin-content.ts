@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { extname, join, posix } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { keptName, SeveralNames } from "../capabilities/files/second-names.js";
-import { PluginError } from "./plugin-error.js";
+import { PluginError } from "./plugin-description.js";
 
 /** What a plugin is made of, and by which hash that is known. */
 export interface PluginContent {

@@ -1,6 +1,4 @@
 // Reads what a plugin says of itself, in a manifest or when its module was loaded, as words of a stranger.
-import { PluginError } from "./plugin-error.js";
-
 type Json = Readonly<Record<string, unknown>>;
 
 export interface DescribedTool {
@@ -228,4 +226,10 @@ function isBlock(block: unknown): block is AnswerBlock {
 
 function isObject(given: unknown): given is Json {
   return typeof given === "object" && given !== null && !Array.isArray(given);
+}
+
+// Why a plugin is not there, or did not answer; the message is fit for the model and the user.
+
+export class PluginError extends Error {
+  override readonly name = "PluginError";
 }

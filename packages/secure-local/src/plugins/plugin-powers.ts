@@ -1,18 +1,16 @@
 // Does what a plugin asks for under the policy it was granted: requests, commands, and what it keeps between its starts.
 import { join } from "node:path";
 import type { PolicyFetch, FetchRequest } from "../capabilities/fetch.js";
-import { FetchError } from "../capabilities/fetch-error.js";
+import { FetchError, type Permission, RunError, type ServedCall } from "../capabilities/refusals.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
-import type { ServedCall, Permission } from "../capabilities/permission.js";
 import type { Run } from "../capabilities/policy-run.js";
-import { RunError } from "../capabilities/run-error.js";
 import type { SecretBroker } from "../capabilities/secret-broker.js";
-import { type Storage, StorageError, type StoredValue } from "../capabilities/storage.js";
-import { atPlaces, placesIn } from "../capabilities/files/judged-places.js";
+import { type Storage, StorageError, type StoredValue } from "../capabilities/storage-folder.js";
+import { atPlaces, placesIn } from "../capabilities/files/leads-to.js";
 import { decideCommand, pathsOfCommand } from "../policy/decide-command.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
 import type { Rule } from "../policy/faults.js";
-import { PluginError } from "./plugin-error.js";
+import { PluginError } from "./plugin-description.js";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -3,11 +3,10 @@ import type { ChildProcess } from "node:child_process";
 import { setMaxListeners } from "node:events";
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
-import { endWalled } from "../sandbox/start-walled.js";
+import { endedByLimit, endWalled, signalOf } from "../sandbox/start-walled.js";
 import type { Wall } from "../sandbox/wall.js";
 import type { AskPermission, CallReference } from "./plugin-powers.js";
-import { PluginError } from "./plugin-error.js";
-import { endedByLimit, signalOf } from "../sandbox/ended-by-limit.js";
+import { PluginError } from "./plugin-description.js";
 
 /** What is asked of a plugin: one of its tools, prompts or resources. */
 export interface PluginCall {

@@ -10,7 +10,7 @@ import { type Wall, WallError } from "../sandbox/wall.js";
 import { type PluginPlace, type PluginSource, preparePlace, refuseUnknownMembers } from "./find-plugin.js";
 import type { CachedPlugin, PluginCache } from "./plugin-cache.js";
 import { type Placeholders, pluginCommand } from "./plugin-command.js";
-import { type PluginDescription, readDescription } from "./plugin-description.js";
+import { type PluginDescription, PluginError, readDescription } from "./plugin-description.js";
 import {
   type CallOptions,
   exitText,
@@ -19,7 +19,6 @@ import {
   reportOf,
   type StrayLines,
 } from "./plugin-process.js";
-import { PluginError } from "./plugin-error.js";
 import { PluginPowers, type StartedCommand } from "./plugin-powers.js";
 import { decide } from "../policy/decide.js";
 

@@ -1,7 +1,6 @@
 // Decides whether the policy allows a request, and names the rule. Pure: nothing is looked up, opened or remembered.
 import { isIP } from "node:net";
-import { deniedAddress } from "./address-range.js";
-import { plainHost } from "./host-matcher.js";
+import { deniedAddress, plainHost } from "./host-matcher.js";
 import {
   type FilesystemPolicy,
   MENU_TOOLS,

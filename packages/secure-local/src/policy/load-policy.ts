@@ -19,8 +19,7 @@ import {
   type Policy,
 } from "./policy.js";
 import { PolicyError, patternRule } from "./faults.js";
-import { RangeMatcher } from "./address-range.js";
-import { HostMatcher, NameMatcher } from "./host-matcher.js";
+import { HostMatcher, NameMatcher, RangeMatcher } from "./host-matcher.js";
 import { PathMatcher } from "./path-matcher.js";
 
 /** Bits of a file's mode that let its group or everyone write to it. */
@@ -34,7 +33,7 @@ const WRITABLE_BY_OTHERS = 0o022;
  */
 export async function loadPolicy(file?: string, profile?: string): Promise<Policy> {
   const policy = await wholePolicy(file);
-  return profile === undefined ? policy : (await import("./read-profiles.js")).profiledPolicy(policy, profile);
+  return profile === undefined ? policy : (await import("./read-names.js")).profiledPolicy(policy, profile);
 }
 
 async function wholePolicy(file: string | undefined): Promise<Policy> {

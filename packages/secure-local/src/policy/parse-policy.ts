@@ -15,12 +15,16 @@ import {
   YES_NO,
 } from "./section.js";
 import {
+  DEFAULT_PORT,
+  endpoint,
   type Environment,
   expandPath,
   readAnyPath,
   readAudit,
+  readEndpoint,
   readFilePath,
   readFilesystem,
+  readNetwork,
   readPath,
   readPathList,
 } from "./read-paths.js";
@@ -42,13 +46,21 @@ import {
   type SecretPolicy,
   type ToolsPolicy,
 } from "./policy.js";
-import { checkProfiles, readMenu, readProfiles, withMenuTools } from "./read-profiles.js";
+import {
+  checkProfiles,
+  NAME_PATTERN,
+  OUTPUT_BYTES,
+  readMenu,
+  readProfiles,
+  readPrompts,
+  readResources,
+  readTools,
+  withMenuTools,
+} from "./read-names.js";
 import { checkServers, readServers } from "./read-servers.js";
 import { type MapTree, readTree, type Tree } from "./policy-tree.js";
 import { ENTRY_NAME, readCommands, SHA256 } from "./read-commands.js";
-import { NAME_PATTERN, OUTPUT_BYTES, readPrompts, readResources, readTools } from "./read-names.js";
-import { DEFAULT_PORT, endpoint, readEndpoint, readNetwork } from "./read-network.js";
-import { PRESET_NAMES, PRESETS, type PresetValue } from "./presets.js";
+import { PRESET_NAMES, PRESETS, type PresetValue } from "./policy-text.js";
 import { type EndpointRule, HostMatcher, NameMatcher } from "./host-matcher.js";
 import { checkOwnPlaces, placeLines } from "./own-places.js";
 import { pathPatternFault } from "./path-matcher.js";

@@ -2,9 +2,8 @@
 //
 // Keys of the file are given in the comments. Keys marked (ours) are optional additions to the format of
 // mcp-secure-server; a file without them keeps its meaning.
-import type { HostMatcher, NameMatcher } from "./host-matcher.js";
+import type { HostMatcher, NameMatcher, RangeMatcher } from "./host-matcher.js";
 import type { PatternRule, Rule } from "./faults.js";
-import type { RangeMatcher } from "./address-range.js";
 import type { PathMatcher } from "./path-matcher.js";
 
 /** What may be reached by name. A name that neither list knows is denied; a name in both is denied. */

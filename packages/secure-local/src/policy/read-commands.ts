@@ -1,8 +1,7 @@
 // Reads the section commands.
 import type { AllowedCommand, ArgumentGrammar, CommandsPolicy, FlagRule, PositionRule } from "./policy.js";
 import { oneOf, secondsUpTo, type Section, TEXT, type Expectation, wholeNumber, YES_NO } from "./section.js";
-import { type Environment, readAnyPath } from "./read-paths.js";
-import { readNetwork } from "./read-network.js";
+import { type Environment, readAnyPath, readNetwork } from "./read-paths.js";
 import { patternRule, ruleAt } from "./faults.js";
 
 // Reads what one argument of a command may be.

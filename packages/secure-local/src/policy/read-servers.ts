@@ -1,9 +1,8 @@
 // Reads the section servers: other MCP servers that are offered behind this policy, and what each may reach.
 import { type Faults, patternRule, ruleAt } from "./faults.js";
 import type { PluginGrant, SecretPolicy, ServerGrant, ServerQuestion } from "./policy.js";
-import { type Environment, readFilesystem, readAnyPath } from "./read-paths.js";
+import { type Environment, readAnyPath, readFilesystem, readNetwork } from "./read-paths.js";
 import { NAME_PATTERN } from "./read-names.js";
-import { readNetwork } from "./read-network.js";
 import { NameMatcher } from "./host-matcher.js";
 import { didYouMean, type Expectation, type Section, TEXT, wholeNumber, YES_NO } from "./section.js";
 

@@ -1,7 +1,7 @@
 // The prompt `analyze_logs`: asks for an analysis of the log the policy names, and carries it.
 import { type PromptDefinition, RpcError } from "@secure-local/mcp/server";
 import type { Clock } from "../capabilities/clock.js";
-import type { ReadLog } from "../capabilities/log-tail.js";
+import type { ReadLog } from "../capabilities/files/file-system.js";
 
 interface AnalyzeLogsOptions {
   /** Undefined when the policy names no log. */

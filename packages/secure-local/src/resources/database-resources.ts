@@ -7,7 +7,7 @@ import {
   type ResourceTemplateDefinition,
   RpcError,
 } from "@secure-local/mcp/server";
-import { completedName } from "../capabilities/files/shown-name.js";
+import { completedName } from "../capabilities/files/files.js";
 import { DatabaseError, type Databases, type SchemaTable } from "../capabilities/databases/databases.js";
 
 export const TABLE_TEMPLATE = "db://{database}/schema/{table}";

@@ -9,9 +9,15 @@ import {
   type ResourceTemplateDefinition,
   RpcError,
 } from "@secure-local/mcp/server";
-import { type FileContents, FileError, type Files, type FolderListing } from "../capabilities/files/files.js";
 import type { Reader } from "../capabilities/files/file-rules.js";
-import { completedName, shownName } from "../capabilities/files/shown-name.js";
+import {
+  completedName,
+  type FileContents,
+  FileError,
+  type Files,
+  type FolderListing,
+  shownName,
+} from "../capabilities/files/files.js";
 import { pathOfUri, uriOfPath } from "../capabilities/files/plain-path.js";
 
 export const FILE_TEMPLATE = "file:///{+path}";
@@ -193,4 +199,43 @@ async function namesIn(files: Files, folder: string): Promise<string[]> {
 function nextName(way: string): string {
   const [first = ""] = way.split("/");
   return `${first}/`;
+}
+
+// The resource `server://info`: what this server is and how it fares.
+
+export const SERVER_INFO_URI = "server://info";
+
+/** What is told of the process; `process` itself fits. */
+export interface HostProcess {
+  uptime(): number;
+  memoryUsage(): { readonly heapUsed: number };
+  readonly version: string;
+  readonly platform: string;
+  readonly pid: number;
+}
+
+/**
+ * JSON with `server` {name, version}, `uptime` in seconds, `memoryUsage` (bytes of heap in use), `nodeVersion`, `platform`
+ * and `pid`.
+ */
+export function serverInfo(
+  { name, version }: { readonly name: string; readonly version: string },
+  host: HostProcess = process,
+): ResourceDefinition {
+  return {
+    name: "Server Information",
+    description: "Current server status and configuration",
+    mimeType: "application/json",
+    read: () => {
+      const info = {
+        server: { name, version },
+        uptime: host.uptime(),
+        memoryUsage: host.memoryUsage().heapUsed,
+        nodeVersion: host.version,
+        platform: host.platform,
+        pid: host.pid,
+      };
+      return JSON.stringify(info, null, 2);
+    },
+  };
 }

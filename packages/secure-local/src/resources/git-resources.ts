@@ -7,12 +7,10 @@ import {
   type ResourceTemplateDefinition,
   RpcError,
 } from "@secure-local/mcp/server";
-import { FileError, type Files } from "../capabilities/files/files.js";
+import { FileError, type Files, shownName } from "../capabilities/files/files.js";
 import type { Reader } from "../capabilities/files/file-rules.js";
-import { shownName } from "../capabilities/files/shown-name.js";
-import { GitError } from "../capabilities/git/git-folder.js";
+import { gitAddress, GitError } from "../capabilities/git/git-folder.js";
 import type { GitContents, GitEntry, GitRepository } from "../capabilities/git/git-repository.js";
-import { gitAddress } from "../capabilities/git/git-uri.js";
 import { completeFolder, completing, fileContents, firstOf, FOLDER_TYPE, offered } from "./file-resources.js";
 
 export const GIT_TEMPLATE = "git:///{+repository}{?ref,path}";

@@ -3,7 +3,6 @@ import { Buffer } from "node:buffer";
 import { existsSync, lstatSync, readlinkSync } from "node:fs";
 import type { ConnectionOptions, TLSSocket } from "node:tls";
 import { FirstPrograms, RELAY_PORT, type WallShells } from "./first-program.js";
-import { KeptBytes } from "./kept-bytes.js";
 import {
   BASE_ENVIRONMENT,
   certificateEnvironment,
@@ -12,6 +11,7 @@ import {
   HANDED_FOLDER,
   homeEnvironment,
   KEPT_HOME,
+  KeptBytes,
   type Launch,
   proxyEnvironment,
   type Reach,

@@ -1,4 +1,6 @@
 // Starts a program behind a wall, and ends it with everything it started.
+import { Buffer } from "node:buffer";
+import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
 import {
   closeSync,
   fstatSync,
@@ -9,14 +11,21 @@ import {
   readlinkSync,
   type Stats,
 } from "node:fs";
-import { Buffer } from "node:buffer";
 import { readdir } from "node:fs/promises";
+import { constants } from "node:os";
 import type { Duplex } from "node:stream";
-import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
-import { type Feed, type Judge, type Launch, type Reach, type Wall, type WalledCommand, WallError } from "./wall.js";
 import { childrenOf, type ControlGroup, controlGroup } from "./control-group.js";
 import { exactText } from "./exact-text.js";
-import { KeptBytes } from "./kept-bytes.js";
+import {
+  type Feed,
+  type Judge,
+  KeptBytes,
+  type Launch,
+  type Reach,
+  type Wall,
+  type WalledCommand,
+  WallError,
+} from "./wall.js";
 
 // Finds the files this process was started with: whatever it starts would have them open, too.
 
@@ -456,4 +465,22 @@ function closeForGood(child: ChildProcess, gate: Duplex): void {
 function hand(stream: Duplex | null | undefined, bytes: Buffer): void {
   stream?.on("error", () => undefined);
   stream?.end(bytes);
+}
+
+// Says which limit of a sandbox ended a program, by the signal the kernel ends it with.
+
+/** The key to raise, and what went over it. */
+const LIMITS: Partial<Record<NodeJS.Signals, string>> = {
+  SIGXFSZ: "it wrote a file longer than sandbox.file_mb allows",
+  SIGXCPU: "it computed longer than sandbox.cpu_seconds allows",
+};
+
+/** @param code Of a sandbox: it passes on what ended the program inside as 128 and the signal's number. */
+export function signalOf(code: number | null | undefined, signal?: string | null): string | undefined {
+  return signal ?? Object.entries(constants.signals).find(([, number]) => number + 128 === code)?.[0];
+}
+
+/** Undefined where no limit did it, as far as the kernel says. */
+export function endedByLimit(code: number | null | undefined, signal?: string | null): string | undefined {
+  return LIMITS[signalOf(code, signal) as NodeJS.Signals];
 }

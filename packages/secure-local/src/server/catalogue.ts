@@ -1,12 +1,25 @@
 // Everything this product can offer under one policy, allowed or not.
-import type { Call, Middleware, PromptDefinition, ResourceDefinition, Unlisted } from "@secure-local/mcp/server";
+import type { Offer } from "@secure-local/mcp/gateway";
+import type {
+  Call,
+  Middleware,
+  PromptDefinition,
+  ResourceDefinition,
+  ResourceTemplateDefinition,
+  Unlisted,
+} from "@secure-local/mcp/server";
 import { systemClock } from "../capabilities/clock.js";
 import { commandUsages } from "../capabilities/command-usage.js";
 import type { Databases } from "../capabilities/databases/databases.js";
-import type { ReadLog } from "../capabilities/log-tail.js";
+import { FileRules } from "../capabilities/files/file-rules.js";
+import type { ReadLog } from "../capabilities/files/file-system.js";
+import { FileError } from "../capabilities/files/files.js";
+import { isFileUri, pathOfUri, plainPath } from "../capabilities/files/plain-path.js";
+import { gitAddress, isGitUri } from "../capabilities/git/git-folder.js";
 import type { Run } from "../capabilities/policy-run.js";
-import { RunError } from "../capabilities/run-error.js";
+import { RunError } from "../capabilities/refusals.js";
 import type { SubjectKind } from "../guard/compiled-policy.js";
+import { decide, type Decision } from "../policy/decide.js";
 import {
   type FilesystemPolicy,
   MENU_TOOLS,
@@ -16,35 +29,41 @@ import {
 } from "../policy/policy.js";
 import { analyzeLogs } from "../prompts/analyze-logs.js";
 import { codeReview } from "../prompts/code-review.js";
-import { FILE_TEMPLATE, type FileResourceOptions, fileTemplate, folderResource } from "../resources/file-resources.js";
-import { SERVER_INFO_URI, serverInfo } from "../resources/server-info.js";
-import { CALL_TOOL, callTool, meantCall } from "../tools/call-tool/call-tool.js";
+import {
+  isTableUri,
+  schemaResource,
+  schemaUri,
+  TABLE_TEMPLATE,
+  tableTemplate,
+} from "../resources/database-resources.js";
+import {
+  FILE_TEMPLATE,
+  type FileResourceOptions,
+  fileTemplate,
+  folderResource,
+  SERVER_INFO_URI,
+  serverInfo,
+} from "../resources/file-resources.js";
+import { GIT_TEMPLATE, gitTemplate } from "../resources/git-resources.js";
 import { calculate } from "../tools/calculate/calculate.js";
-import { listCategories } from "../tools/list-categories/list-categories.js";
-import { editFile } from "../tools/edit-file/edit-file.js";
+import { editFile, writeFile } from "../tools/files/change-files.js";
+import { listDirectory, searchFiles, searchText } from "../tools/files/find-files.js";
 import { getTimestamp } from "../tools/get-timestamp/get-timestamp.js";
-import { importCsv } from "../tools/import-csv/import-csv.js";
-import { listDirectory } from "../tools/list-directory/list-directory.js";
-import { queryDatabase } from "../tools/query-database/query-database.js";
+import { importCsv, queryDatabase } from "../tools/query-database/query-database.js";
 import { readFile } from "../tools/read-file/read-file.js";
 import { runCommand } from "../tools/run-command/run-command.js";
-import { searchFiles } from "../tools/search-files/search-files.js";
-import { type ListedTools, searchTools } from "../tools/search-tools/search-tools.js";
-import { searchText } from "../tools/search-text/search-text.js";
-import type { ToolNeed, BuiltinTool } from "../tools/tool.js";
-import { duckDuckGo } from "../tools/web-search/duckduckgo.js";
-import { searxng } from "../tools/web-search/searxng.js";
+import {
+  CALL_TOOL,
+  callTool,
+  listCategories,
+  type ListedTools,
+  meantCall,
+  searchTools,
+} from "../tools/search-tools/search-tools.js";
+import type { BuiltinTool, ToolNeed, ToolSchema } from "../tools/tool.js";
 import { webFetch } from "../tools/web-fetch/web-fetch.js";
-import { webSearch } from "../tools/web-search/web-search.js";
-import { writeFile } from "../tools/write-file/write-file.js";
-import { type ResourceFamily, databaseRegistrations } from "./database-family.js";
+import { duckDuckGo, searxng, webSearch } from "../tools/web-search/web-search.js";
 import type { PluginRegistrations } from "./plugin-registrations.js";
-import { FileError } from "../capabilities/files/files.js";
-import { FileRules } from "../capabilities/files/file-rules.js";
-import { isFileUri, pathOfUri, plainPath } from "../capabilities/files/plain-path.js";
-import { decide, type Decision } from "../policy/decide.js";
-import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
-import { GIT_TEMPLATE, gitTemplate } from "../resources/git-resources.js";
 
 export type AnyTool = BuiltinTool<never>;
 export type AnyPrompt = PromptDefinition<Record<string, { readonly description?: string }>>;
@@ -339,4 +358,56 @@ export class Menu {
 
 function isCallTool({ method, params }: Call): boolean {
   return method === "tools/call" && params["name"] === CALL_TOOL;
+}
+
+// Joins families of resources, the schemas of databases first, to the policy: which are offered.
+
+/** A family of resources, and which URIs it claims. */
+interface ResourceFamily {
+  readonly definition: ResourceTemplateDefinition;
+  claims(uri: string): boolean;
+  /** What stands against one of its URIs though the policy allows it as a name; undefined when nothing does. */
+  objection?(policy: Policy, uri: string): Decision | undefined;
+}
+
+export interface DatabaseRegistrations {
+  readonly templates: ReadonlyMap<string, ResourceFamily>;
+  readonly resources: readonly (readonly [string, ResourceDefinition])[];
+}
+
+/** A schema for each database the policy names, and the template of their tables; nothing where it names none. */
+function databaseRegistrations(policy: Policy, databases: Databases | undefined): DatabaseRegistrations {
+  if (databases === undefined || policy.databases.size === 0) return { templates: new Map(), resources: [] };
+  const family: ResourceFamily = { definition: tableTemplate(databases), claims: isTableUri };
+  return {
+    templates: new Map([[TABLE_TEMPLATE, family]]),
+    resources: [...policy.databases.keys()].map((name) => schemaResource(name, databases)),
+  };
+}
+
+/** Schemas of servers, which nobody can watch: they may be others wherever the policy is. */
+export function unwatchedSchemas(policy: Policy): string[] {
+  return [...policy.databases.values()]
+    .filter(({ store }) => store.kind !== "sqlite")
+    .map(({ name }) => schemaUri(name));
+}
+
+// A tool of a server of the policy, as those of our own are described.
+
+export type MountedTool = Omit<BuiltinTool<never>, "run">;
+
+/** `name`: as it is called outside. */
+export function mountedTool(name: string, server: string, tool: Offer["tools"][number]): MountedTool {
+  const { name: own, title, description = "", inputSchema: input, outputSchema: output, annotations = {} } = tool;
+  const { readOnlyHint = false, idempotentHint = false, openWorldHint = true } = annotations;
+  const destructiveHint = !readOnlyHint && annotations.destructiveHint !== false;
+  return {
+    name,
+    title: title ?? annotations.title ?? own,
+    description,
+    category: server,
+    input,
+    ...(output?.["type"] === "object" ? { output: output as ToolSchema } : {}),
+    annotations: { readOnlyHint, destructiveHint, idempotentHint, openWorldHint },
+  };
 }

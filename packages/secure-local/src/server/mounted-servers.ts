@@ -20,10 +20,10 @@ import { decide, type Decision, deniedByEntry } from "../policy/decide.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
 import { mountedHealth, type ServerHealth, STOPPED, unmountedHealth } from "./server-health.js";
-import { type MountedTool, mountedTool } from "./mounted-tool.js";
+import { type MountedTool, mountedTool } from "./catalogue.js";
 import type { LinkRules } from "./server-links.js";
 import type { KeptFindings, ServerReview } from "./server-reviews.js";
-import { watchFile } from "./watch-file.js";
+import { watchFile } from "./follow-policy-file.js";
 
 /** Connects to one server, behind the wall or by the guarded fetch, and to no other than `launch` says that was approved. */
 export type OpenServer = (grant: ServerGrant, options: ClientOptions, launch: unknown) => Promise<Client>;
@@ -51,7 +51,7 @@ export interface MountedServersOptions {
 async function loadParts() {
   const [gateway, items, launches, words, questions, reviews, drift, links, opening, reach] = await Promise.all([
     import("@secure-local/mcp/gateway"),
-    import("./server-items.js"),
+    import("./server-reviews.js"),
     import("./server-launch.js"),
     import("./server-words.js"),
     import("./server-questions.js"),

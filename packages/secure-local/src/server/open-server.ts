@@ -8,7 +8,7 @@ import type { ClientOptions, HttpAuthorizer } from "@secure-local/mcp/client";
 import { type ChildCommand, type Client, connect, LocalError } from "@secure-local/mcp/client/node";
 import type { AuditEvent } from "../audit/audit-event.js";
 import { type DecideEgress, type EgressDecision, parseTarget } from "../capabilities/egress-target.js";
-import { FetchError } from "../capabilities/fetch-error.js";
+import { FetchError } from "../capabilities/refusals.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
 import { resolveAllowed, resolveBySystem } from "../capabilities/resolve.js";
 import { deniedEndpoint } from "../policy/decide.js";
@@ -16,7 +16,7 @@ import type { Policy, SecretPolicy, ServerGrant } from "../policy/policy.js";
 import { secretsOf, withSecrets } from "../policy/read-servers.js";
 import { launchDigest } from "./server-launch.js";
 import { serverReach } from "./server-reach.js";
-import { learnSecret } from "./remember-secrets.js";
+import { learnSecret } from "./follow-policy-file.js";
 
 export interface OpenServerOptions {
   readonly policy: Policy;

@@ -1,7 +1,9 @@
-// Says whose a name or URI is that plugins offer: each belongs to one owner, and what could be taken for another's is offered by nobody.
+// Takes apart what plugins offer and says whose each name or URI is: it belongs to one owner, and what could be taken
+// for another's is offered by nobody.
+import type { Items } from "@secure-local/inspection/drift";
+import type { Offering } from "@secure-local/inspection/finding";
 import { skeleton } from "@secure-local/inspection/names";
 import type { PluginDescription } from "../plugins/plugin-description.js";
-import { ownName } from "./plugin-items.js";
 
 /** Names of the server's own, which no plugin's may be or look like. */
 export interface BuiltInNames {
@@ -29,7 +31,7 @@ interface Item {
 
 /** @param plugins All that are loaded, those that have said nothing yet as well: their names are theirs already. */
 export function nameConflicts(plugins: readonly NamedPlugin[], builtIn: BuiltInNames): NameConflicts {
-  const items = plugins.flatMap(itemsOf);
+  const items = plugins.flatMap(namedItemsOf);
   const found = new Map<string, Map<string, string>>();
   const alike = groupedBy(items, readAs);
   const schemes = groupedBy(
@@ -55,7 +57,7 @@ export function nameConflicts(plugins: readonly NamedPlugin[], builtIn: BuiltInN
   return found;
 }
 
-function itemsOf({ name: plugin, description }: NamedPlugin): Item[] {
+function namedItemsOf({ name: plugin, description }: NamedPlugin): Item[] {
   if (description === undefined) return [];
   const { tools, prompts, resources } = description;
   return [
@@ -136,4 +138,39 @@ function groupedBy(items: readonly Item[], key: (item: Item) => string): Readonl
     else group.push(item);
   }
   return groups;
+}
+
+// Takes what a plugin says of itself apart into the items that are inspected and approved one by one.
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Names begin with the plugin's, always: one that was left as it is could be what another plugin's becomes. */
+export function ownName(plugin: string, name: string): string {
+  return `${plugin}_${name}`;
+}
+
+/** As an inspection reads it: names as clients see them, texts as they came. */
+export function offeringOf({ name: server, tools, prompts, resources }: PluginDescription): Offering {
+  return {
+    server,
+    tools: tools.map(({ name, title, description, input, output, annotations }) => ({
+      ...{ name: ownName(server, name), title, description, annotations },
+      ...{ inputSchema: input, outputSchema: output },
+    })),
+    prompts: prompts.map(({ name, ...rest }) => ({ name: ownName(server, name), ...rest })),
+    resources: resources.map((resource) => ({ ...resource })),
+  };
+}
+
+/** Its items by kind and name, as in `tool weather_now`; all that a person approves of each. */
+export function itemsOf(description: PluginDescription): Items {
+  const { tools, prompts = [], resources = [] } = offeringOf(description);
+  const listed = (kind: string, key: string, items: readonly Json[]): [string, Json][] =>
+    items.map((item) => [`${kind} ${String(item[key])}`, item]);
+  return new Map<string, unknown>([
+    ["plugin", { name: description.name, needs: description.needs }],
+    ...listed("tool", "name", tools),
+    ...listed("prompt", "name", prompts),
+    ...listed("resource", "uri", resources),
+  ]);
 }

@@ -8,7 +8,7 @@ import {
   RpcError,
   Server,
 } from "@secure-local/mcp/server";
-import { explainLateness } from "../guard/deadline.js";
+import { explainLateness } from "../guard/compiled-policy.js";
 import { cleanText } from "../guard/cleaning/clean-text.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import type { Plugin } from "../plugins/plugin.js";
@@ -17,15 +17,15 @@ import {
   type DescribedResource,
   type DescribedTool,
   type PluginDescription,
-  readPluginAnswer,
+  PluginError,
   type PluginReply,
+  readPluginAnswer,
 } from "../plugins/plugin-description.js";
-import { PluginError } from "../plugins/plugin-error.js";
 import type { BuiltinTool, SharedPowers, ToolAnswer } from "../tools/tool.js";
-import type { PermissionRequest, Permission } from "../capabilities/permission.js";
+import type { PermissionRequest, Permission } from "../capabilities/refusals.js";
 import type { AskPermission, PluginAction } from "../plugins/plugin-powers.js";
 import type { CallOptions } from "../plugins/plugin-process.js";
-import { ownName } from "./plugin-items.js";
+import { ownName } from "./plugin-names.js";
 import type { PluginReview } from "./plugin-reviews.js";
 
 type AnyTool = BuiltinTool<never>;

@@ -16,12 +16,11 @@ import { type SharedPowers, toolDefinition, type ToolNeed } from "../tools/tool.
 import { type AnyPrompt, type AnyTool, type Catalogue, familyOf, has, unmetNeed, withheldReason } from "./catalogue.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import { cleanText } from "../guard/cleaning/clean-text.js";
-import { SERVER_INFO_URI } from "../resources/server-info.js";
+import { SERVER_INFO_URI } from "../resources/file-resources.js";
 import { isFileUri, pathOfUri, uriOfPath } from "../capabilities/files/plain-path.js";
-import { atPlaces, placesIn } from "../capabilities/files/judged-places.js";
-import { MOST_PATHS, pathsOfCall } from "../policy/call-paths.js";
-import { leadsTo } from "../capabilities/files/leads-to.js";
-import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
+import { atPlaces, leadsTo, placesIn } from "../capabilities/files/leads-to.js";
+import { MOST_PATHS, pathsOfCall } from "../policy/decide-command.js";
+import { gitAddress, isGitUri } from "../capabilities/git/git-folder.js";
 import type { Rule } from "../policy/faults.js";
 import type { AuditEvent } from "../audit/audit-event.js";
 import type { PluginReview } from "./plugin-reviews.js";

@@ -10,33 +10,43 @@ import { checkPlaces, rememberOwnFiles } from "../capabilities/files/own-files.j
 import { rememberBases } from "../capabilities/files/bases.js";
 import type { ApprovalChannel } from "../guard/approvals/approvals.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import type { CallerMemory } from "../guard/caller-memory.js";
-import type { LifeOf } from "../guard/callers.js";
+import type { CallerMemory, UsedLimit } from "../guard/rate-limits.js";
+import type { LifeOf, TaintBook } from "../guard/taints.js";
 import { Guard, type GuardOptions } from "../guard/guard.js";
-import type { UsedLimit } from "../guard/rate-limits.js";
-import type { TaintBook } from "../guard/taints.js";
 import type { Telemetry } from "../observe/open-telemetry.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { SubjectKind } from "../guard/compiled-policy.js";
 import { decide, goneWords } from "../policy/decide.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { hasControlGroups } from "../sandbox/control-group.js";
-import { type AnyTool, catalogueOf, type CatalogueOptions, Menu, unmetNeed } from "./catalogue.js";
+import {
+  type AnyTool,
+  catalogueOf,
+  type CatalogueOptions,
+  Menu,
+  type MountedTool,
+  unmetNeed,
+  unwatchedSchemas,
+} from "./catalogue.js";
 import type { SharedPowers } from "../tools/tool.js";
-import { unwatchedSchemas } from "./database-family.js";
-import { readerOf } from "./asked-reads.js";
-import { lazyDatabases, lazyFetch, lazyFileSystem, lazyLog, lazyRun } from "./lazy-parts.js";
+import { ClientRegister, type HeardClient, readerOf } from "./asked-reads.js";
+import {
+  lazyDatabases,
+  lazyFetch,
+  lazyFileSystem,
+  lazyLog,
+  LazyPlugins,
+  type LazyPluginsOptions,
+  lazyRun,
+} from "./lazy-parts.js";
 import { executors } from "./executors.js";
-import { LazyPlugins, type LazyPluginsOptions } from "./lazy-plugins.js";
 import { MountedServers, type OpenServer } from "./mounted-servers.js";
-import type { MountedTool } from "./mounted-tool.js";
-import { ClientRegister, type HeardClient } from "./client-register.js";
 import { type ServerHealth, ServerRests } from "./server-health.js";
 import { Quarantines, refusedResult, Registrations } from "./registrations.js";
 import type { PluginReview } from "./plugin-reviews.js";
 import type { Logins } from "./open-server.js";
 import type { ServerLog } from "./server-log.js";
-import { rememberSecrets } from "./remember-secrets.js";
+import { rememberSecrets } from "./follow-policy-file.js";
 
 export const SERVER_NAME = "mcp-secure-local";
 

@@ -4,7 +4,7 @@ import type { RelayedQuestion } from "@secure-local/mcp/gateway";
 import type { JsonObject } from "@secure-local/mcp/jsonrpc";
 import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import type { AuditEvent } from "../audit/audit-event.js";
-import { redactValue } from "../audit/redact.js";
+import { redactValue } from "../audit/event-text.js";
 import { MOST_AT_ONCE, TooMuchWorkError } from "../audit/secret-shapes.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import type { ServerGrant, ServerQuestion } from "../policy/policy.js";

@@ -6,8 +6,7 @@ import { foldLetters } from "@secure-local/inspection/names";
 import type { Work } from "../audit/encoded-secrets.js";
 import { atOnce, inTurns } from "../audit/secret-shapes.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
-import { filesHint } from "./files-hint.js";
-import { networkHint } from "./network-hint.js";
+import { filesHint, networkHint } from "./sandbox-hints.js";
 import { isPage, type LinkRules, safeLinks } from "./server-links.js";
 import { pagesAsked, passQuestion, type RecordWords } from "./server-questions.js";
 

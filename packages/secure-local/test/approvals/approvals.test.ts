@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Caller } from "@secure-local/mcp/server";
 import { Approvals } from "../../src/guard/approvals/approvals.js";
-import { type AskedConsent, Grants } from "../../src/guard/approvals/consents.js";
+import { type AskedConsent, Grants } from "../../src/guard/approvals/shown-call.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { textOf } from "../guard/guarded-server.js";
 import {

@@ -5,10 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { answerOne } from "../../src/cli/approve-command.js";
-import { ApprovalsInbox } from "../../src/control/approvals-inbox.js";
-import { runningServers } from "../../src/control/control-client.js";
+import {
+  ApprovalsInbox,
+  controlLine,
+  digestOfText,
+  MAX_REQUEST,
+  runningServers,
+  type SettledQuestion,
+} from "../../src/control/control-client.js";
 import { ControlSocket } from "../../src/control/control-socket.js";
-import { controlLine, digestOfText, MAX_REQUEST, type SettledQuestion } from "../../src/control/control-messages.js";
 import type { SecureServer } from "../../src/server/secure-server.js";
 import type { ApprovalQuestion, ApprovalReply } from "../../src/guard/approvals/approvals.js";
 

@@ -4,7 +4,7 @@ import { Server } from "@secure-local/mcp/server";
 import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
 import { JSON_TYPES, modern, modernHeaders } from "../../../mcp/test/http/http-fixture.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
-import type { CallerMemory } from "../../src/guard/caller-memory.js";
+import type { CallerMemory } from "../../src/guard/rate-limits.js";
 import { Guard } from "../../src/guard/guard.js";
 import { TaintBook } from "../../src/guard/taints.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";

@@ -1,7 +1,7 @@
 // A remembered consent counts for what the person was asked: for those rules, that session's reading and that client, and no other.
 import { memoryStores } from "@secure-local/mcp/cluster";
 import { describe, expect, it, vi } from "vitest";
-import { SharedMemory } from "../../src/cluster/shared-memory.js";
+import { SharedMemory } from "../../src/cluster/open-cluster.js";
 import { questionOf, STATEFUL } from "./approving-server.js";
 import { senders, type Senders, type SendRule, type Step } from "./reading-senders.js";
 

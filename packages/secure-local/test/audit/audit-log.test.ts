@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { AuditError } from "../../src/audit/audit-event.js";
 import { AuditLog } from "../../src/audit/audit-log.js";
-import { existingLogs } from "../../src/audit/log-lock.js";
+import { existingLogs } from "../../src/audit/log-writer.js";
 import { makeFolder } from "../../src/audit/make-folder.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { faultyFile, systemError } from "./failing-file.js";

@@ -2,7 +2,7 @@
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { lockLog, numberedLog } from "../../src/audit/log-lock.js";
+import { lockLog, numberedLog } from "../../src/audit/log-writer.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 /** Names a log has. */

@@ -1,8 +1,7 @@
 // Nothing secret reaches the log, and no text can end, forge or grow a line.
 import { describe, expect, it } from "vitest";
 import type { AuditEvent } from "../../src/audit/audit-event.js";
-import { redactLaunch } from "../../src/audit/redact.js";
-import { MemoryAudit } from "../../src/audit/event-text.js";
+import { MemoryAudit, redactLaunch } from "../../src/audit/event-text.js";
 import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
 import { hasCorpus, readCorpus } from "../fixtures/shared-corpus.js";
 

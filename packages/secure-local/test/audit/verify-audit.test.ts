@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
-import { rememberedLogs } from "../../src/audit/log-lock.js";
+import { rememberedLogs } from "../../src/audit/log-writer.js";
 import { headPath } from "../../src/audit/log-file.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { repeated } from "../../../mcp/test/support/soak.js";

@@ -3,7 +3,7 @@ import { BlockList, isIP } from "node:net";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nonPublicClass } from "../../src/capabilities/resolve.js";
-import { parseIp } from "../../src/capabilities/ip-address.js";
+import { parseIp } from "../../src/capabilities/egress-target.js";
 import { hasCorpus, readCorpus } from "../fixtures/shared-corpus.js";
 
 const CORPUS = "ip-verdicts.json";

@@ -1,7 +1,7 @@
 // A socket is only handed out when it ended at the address that was judged.
 import { type AddressInfo, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { dial } from "../../src/capabilities/dial.js";
+import { dial } from "../../src/capabilities/resolve.js";
 import type { EgressTarget } from "../../src/capabilities/egress-target.js";
 
 const server = createServer((socket) => socket.on("error", () => undefined));

@@ -8,7 +8,7 @@ import { refusingPort } from "../../../mcp/test/support/refusing-port.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import type { DecideEgress } from "../../src/capabilities/egress-target.js";
 import { createFetch, type FetchOptions } from "../../src/capabilities/fetch.js";
-import type { FetchError } from "../../src/capabilities/fetch-error.js";
+import type { FetchError } from "../../src/capabilities/refusals.js";
 
 /** An answer in chunks of one byte. */
 const PIECES = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(110_000)}`;

@@ -1,7 +1,7 @@
 // Reading the end of the log that the policy names, and nothing that is no file.
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { logTail, type ReadLog } from "../../src/capabilities/log-tail.js";
+import { logTail, type ReadLog } from "../../src/capabilities/files/file-system.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { tree } from "../files/tree.js";
 

@@ -1,7 +1,7 @@
 // Secrets' files on a system whose times are no finer than a second: a value written twice within one looks the same.
 import { writeFileSync } from "node:fs";
 import { expect, it, vi } from "vitest";
-import { followSecretFile, renewSecrets } from "../../src/audit/secret-files.js";
+import { followSecretFile, renewSecrets } from "../../src/audit/secret-spellings.js";
 import { tree } from "../files/tree.js";
 
 vi.mock("node:fs", async (original) => {

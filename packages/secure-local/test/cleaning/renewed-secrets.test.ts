@@ -4,15 +4,14 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, utimesSync, w
 import { join } from "node:path";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { eventText, MemoryAudit } from "../../src/audit/event-text.js";
-import { followSecretFile } from "../../src/audit/secret-files.js";
-import { redactString } from "../../src/audit/redact.js";
+import { eventText, MemoryAudit, redactString } from "../../src/audit/event-text.js";
+import { followSecretFile } from "../../src/audit/secret-spellings.js";
 import { rememberSecret, replaceKnown } from "../../src/audit/secret-shapes.js";
 import { beforeItIsCut } from "../../src/capabilities/known-secrets.js";
 import { cleanResult, cleanValue } from "../../src/guard/cleaning/clean-result.js";
 import { cleanLine } from "../../src/guard/cleaning/clean-text.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { rememberSecrets } from "../../src/server/remember-secrets.js";
+import { rememberSecrets } from "../../src/server/follow-policy-file.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 import { tree } from "../files/tree.js";
 

@@ -5,11 +5,11 @@ import { exactJson, exactly, watchNumbers } from "../../../mcp/src/jsonrpc/exact
 import { DEFAULT_LIMITS } from "../../../mcp/src/jsonrpc/limits.js";
 import { parseJson } from "../../../mcp/src/jsonrpc/parse.js";
 import { numberCases, spreadCases } from "../../../../scorecard/support/spread-secrets.mjs";
-import { redactValue } from "../../src/audit/redact.js";
+import { redactValue } from "../../src/audit/event-text.js";
 import { rememberSecret } from "../../src/audit/secret-shapes.js";
 import { cleanError, cleanResult, cleanValue } from "../../src/guard/cleaning/clean-result.js";
 import { DEFAULT_CLEAN_LIMITS } from "../../src/guard/cleaning/clean-text.js";
-import { serverItems } from "../../src/server/server-items.js";
+import { serverItems } from "../../src/server/server-reviews.js";
 
 interface Case {
   readonly name: string;

@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it, vi } from "vitest";
 import { writeHead } from "../../src/audit/log-file.js";
 import { answerOne } from "../../src/cli/approve-command.js";
-import type { PendingQuestion } from "../../src/control/approvals-inbox.js";
+import type { PendingQuestion } from "../../src/control/control-client.js";
 import { askWishes } from "../../src/cli/policy-command.js";
 import { shownCall } from "../../src/guard/approvals/shown-call.js";
 import { mayDestroy } from "../../src/cli/remote/remote-call.js";
@@ -24,7 +24,7 @@ import { tellFailure } from "../../src/cli/failure.js";
 import { askYesNo, InterruptedError } from "../../src/cli/terminal.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { stoppedText } from "../../src/capabilities/databases/databases.js";
-import { limited, timedOut } from "../../src/guard/refusal.js";
+import { limited, timedOut } from "../../src/guard/audit-recorder.js";
 import { COMMAND, environmentOf, type Ran, run, start } from "./command.js";
 import { runInThread, runQuickly } from "./command-in-thread.js";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { serveHttp } from "@secure-local/mcp/http";
 import { Server } from "@secure-local/mcp/server";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { tableRow } from "../../src/cli/audit-calls.js";
+import { tableRow } from "../../src/cli/audit-lines.js";
 import { readArguments } from "../../src/cli/call-arguments.js";
 import { tellFailure } from "../../src/cli/failure.js";
 import { askWishes } from "../../src/cli/policy-command.js";

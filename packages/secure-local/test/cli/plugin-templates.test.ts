@@ -4,7 +4,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { pluginFiles } from "../../src/cli/plugin-templates.js";
+import { pluginFiles } from "../../src/cli/plugins-command.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 
 /** Letters that shells, sed, printf and JSON give a meaning to, and some that none of them knows. */

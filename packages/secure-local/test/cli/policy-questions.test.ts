@@ -4,15 +4,13 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { FileRules } from "../../src/capabilities/files/file-rules.js";
-import { judgeQuestion } from "../../src/cli/judge-question.js";
+import { judgeQuestion, readQuestion, readQuestionText } from "../../src/cli/policy-explain.js";
 import { type PolicyContext, reviewedTools } from "../../src/cli/settings.js";
-import { readQuestion, readQuestionText } from "../../src/cli/policy-question.js";
 import { askWishes, usualWishes } from "../../src/cli/policy-command.js";
 import { decide } from "../../src/policy/decide.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
-import { policyText } from "../../src/policy/policy-text.js";
-import { PRESET_NAMES } from "../../src/policy/presets.js";
+import { policyText, PRESET_NAMES } from "../../src/policy/policy-text.js";
 import { reviewPolicy } from "../../src/policy/review-policy.js";
 
 const parse = (body: string): Promise<Policy> =>

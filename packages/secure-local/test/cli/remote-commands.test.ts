@@ -14,7 +14,7 @@ import { soaking } from "../../../mcp/test/support/soak.js";
 import { noAudit } from "../../src/audit/event-text.js";
 import { type CommandLine, readCommandLine, refuseForeign, UsageError } from "../../src/cli/command-line.js";
 import { inspectCommand } from "../../src/cli/remote/inspect-command.js";
-import { readCommand } from "../../src/cli/remote/read-command.js";
+import { readCommand } from "../../src/cli/remote/remote-call.js";
 import { recordCommand, replayCommand } from "../../src/cli/remote/record-command.js";
 import { type Diagnosis, examine } from "@secure-local/mcp-tools/examine";
 import { builtInPolicy } from "../../src/policy/load-policy.js";

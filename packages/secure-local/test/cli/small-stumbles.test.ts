@@ -3,8 +3,8 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } fro
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
-import { existingLogs, rememberedLogs } from "../../src/audit/log-lock.js";
-import { tableHead, tableRow } from "../../src/cli/audit-calls.js";
+import { existingLogs, rememberedLogs } from "../../src/audit/log-writer.js";
+import { tableHead, tableRow } from "../../src/cli/audit-lines.js";
 import { Household, tool } from "../servers/household.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { approvePlugins, type Ran, run } from "./command.js";

@@ -5,11 +5,10 @@ import { join } from "node:path";
 import { memoryStores } from "@secure-local/mcp/cluster";
 import { describe, expect, it } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
-import { type ChainHead, chainOf, headText, readHeadText } from "../../src/audit/chain-heads.js";
+import { type ChainHead, chainOf, headText, readHeadText } from "../../src/audit/checkpoint.js";
 import { bodyHash, lineBody, sealText } from "../../src/audit/event-text.js";
 import { verifyChains } from "../../src/audit/verify-chains.js";
-import { joinedMetrics } from "../../src/cluster/all-metrics.js";
-import { AuditHeads, signedHeads } from "../../src/cluster/audit-heads.js";
+import { AuditHeads, joinedMetrics, signedHeads } from "../../src/cluster/open-cluster.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 
 const key = (): ReturnType<typeof generateKeyPairSync>["privateKey"] => generateKeyPairSync("ed25519").privateKey;

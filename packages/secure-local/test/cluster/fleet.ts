@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { prefix, startRedis, type StartedRedis, until } from "../../../mcp/test/cluster/redis-fixture.js";
-import { ApprovalsInbox } from "../../src/control/approvals-inbox.js";
+import { ApprovalsInbox } from "../../src/control/control-client.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { type Reply, send, Served, toolCall } from "../serve/served.js";
 

@@ -7,7 +7,7 @@ import { Server } from "@secure-local/mcp/server";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { hasRedis, startRedis } from "../../../mcp/test/cluster/redis-fixture.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
-import { SharedMemory } from "../../src/cluster/shared-memory.js";
+import { SharedMemory } from "../../src/cluster/open-cluster.js";
 import type { ApprovalQuestion } from "../../src/guard/approvals/approvals.js";
 import { Guard } from "../../src/guard/guard.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";

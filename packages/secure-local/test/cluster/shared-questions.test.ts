@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { memoryStores } from "@secure-local/mcp/cluster";
 import { SharedQuestions } from "../../src/cluster/shared-questions.js";
 import { OpenQuestions } from "../../src/control/control-socket.js";
-import { digestOfText, type PersonsAnswer, type QuestionMessage } from "../../src/control/control-messages.js";
+import { digestOfText, type PersonsAnswer, type QuestionMessage } from "../../src/control/control-client.js";
 
 const QUESTION = { id: "ab12", text: 'Allow "erase"?', remember: undefined, timeoutMs: 60_000 };
 const NODES = ["one", "two", "three"];

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { expect, it } from "vitest";
 import type { CallRow } from "@secure-local/console/api";
 import { callDetail } from "../../src/console/call-detail.js";
-import { usedResources } from "../../src/console/used-resources.js";
+import { usedResources } from "../../src/console/console-state.js";
 
 const ROW = { n: 1, name: "far__read", server: "far", client: "agent 1", ms: 30 } as unknown as CallRow;
 const at = (ms: number): string => new Date(Date.UTC(2026, 10, 23, 1) + ms).toISOString();

@@ -1,7 +1,7 @@
 // Codes and sessions of the console as time passes and as they become too many.
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
-import { ConsoleAccess, KEY_HEADER } from "../../src/console/console-access.js";
+import { ConsoleAccess, KEY_HEADER } from "../../src/console/console-listener.js";
 
 const MINUTE = 60_000;
 

@@ -4,11 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { ApprovalsInbox } from "../../src/control/approvals-inbox.js";
+import { ApprovalsInbox } from "../../src/control/control-client.js";
 import { ConsoleState } from "../../src/console/console-state.js";
 import { type ControlledServer, ControlSocket } from "../../src/control/control-socket.js";
-import { LogReader } from "../../src/console/log-reader.js";
-import { LogWatch } from "../../src/console/log-watch.js";
+import { LogReader, LogWatch } from "../../src/console/log-reader.js";
 
 let folder: string;
 let log: string;

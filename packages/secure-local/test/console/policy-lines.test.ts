@@ -2,15 +2,14 @@
 import { expect, it } from "vitest";
 import type { LogRecord } from "../../src/audit/call-records.js";
 import { readCommandLine } from "../../src/cli/command-line.js";
-import { judgeQuestion } from "../../src/cli/judge-question.js";
+import { judgeQuestion, readQuestionText } from "../../src/cli/policy-explain.js";
 import { reachOf } from "../../src/cli/policy-map.js";
-import { readQuestionText } from "../../src/cli/policy-question.js";
 import { policyContext } from "../../src/cli/settings.js";
 import type { LineOf } from "../../src/console/call-filter.js";
 import { CallIndex } from "../../src/console/call-index.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { profiledPolicy } from "../../src/policy/read-profiles.js";
-import { ruleLines } from "../../src/policy/rule-lines.js";
+import { profiledPolicy } from "../../src/policy/read-names.js";
+import { ruleLines } from "../../src/policy/describe-policy.js";
 
 const parsed = (text: string): ReturnType<typeof parsePolicy> => parsePolicy(text, { file: "/home/p/policy.yaml" });
 

@@ -15,7 +15,7 @@ import {
   detectDelimiter,
   tableName,
 } from "../../src/tools/import-csv/csv-source.js";
-import { importCsv, type ImportCsvArguments } from "../../src/tools/import-csv/import-csv.js";
+import { importCsv, type ImportCsvArguments } from "../../src/tools/query-database/query-database.js";
 import type { ToolPowers } from "../../src/tools/tool.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { powers, wordsOf } from "../tools/powers.js";

@@ -15,8 +15,11 @@ import { FunctionNames } from "../../src/policy/policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { POSTGRES_HONEST } from "./honest-queries.js";
 import { CANARY, samplePostgres, type SamplePostgres } from "./sample-databases.js";
-import { BUILT_IN_FUNCTIONS, HARMLESS_VOLATILE } from "../../src/capabilities/databases/postgres-allowed.js";
-import { checkPostgres } from "../../src/capabilities/databases/postgres-statement.js";
+import {
+  BUILT_IN_FUNCTIONS,
+  checkPostgres,
+  HARMLESS_VOLATILE,
+} from "../../src/capabilities/databases/postgres-statement.js";
 import {
   POSTGRES_ATTACKS,
   POSTGRES_COERCED,

@@ -4,12 +4,11 @@ import { join } from "node:path";
 import { assert, constantFrom, array, property, stringMatching } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FileRules } from "../../src/capabilities/files/file-rules.js";
-import { Mounts } from "../../src/capabilities/files/mounted-names.js";
+import { LISTING, type Listing, Mounts, storedPath } from "../../src/capabilities/files/mounted-names.js";
 import { ownFiles } from "../../src/capabilities/files/own-files.js";
 import { NAME_CLASSES, namesIn } from "../../src/capabilities/files/protected-names.js";
 import { foldName, protectionOf } from "../../src/capabilities/files/protection-of.js";
-import { LISTING, type Listing, storedPath } from "../../src/capabilities/files/stored-names.js";
-import { foldCase } from "../../src/policy/fold-case.js";
+import { foldCase } from "../../src/policy/path-matcher.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { filePolicy, tree } from "./tree.js";
 

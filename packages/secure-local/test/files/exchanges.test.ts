@@ -2,8 +2,7 @@
 //
 // Races by chance are in `races.test.ts`; here are the orders that they meet once in ten thousand times.
 import { expect, it } from "vitest";
-import { portableLookup } from "../../src/capabilities/files/portable-lookup.js";
-import { procLookup } from "../../src/capabilities/files/proc-lookup.js";
+import { portableLookup, procLookup } from "../../src/capabilities/files/lookup.js";
 import { sampled } from "../../../mcp/test/support/soak.js";
 import { inEveryOrder } from "./exchange-orders.js";
 import { filesIn, tree } from "./tree.js";

@@ -18,8 +18,7 @@ import { describe, expect, it, vi } from "vitest";
 import { readWhole } from "../../src/capabilities/files/atomic-write.js";
 import { FileSystem } from "../../src/capabilities/files/file-system.js";
 import { programFiles } from "../../src/capabilities/files/own-files.js";
-import { portableLookup } from "../../src/capabilities/files/portable-lookup.js";
-import { procLookup } from "../../src/capabilities/files/proc-lookup.js";
+import { portableLookup, procLookup } from "../../src/capabilities/files/lookup.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { filePolicy, filesIn, textOf, tree } from "./tree.js";
 

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileErrorOf } from "../../src/capabilities/files/finder.js";
 import { FileError, type Files } from "../../src/capabilities/files/files.js";
-import { portableLookup } from "../../src/capabilities/files/portable-lookup.js";
-import { procLookup } from "../../src/capabilities/files/proc-lookup.js";
+import { portableLookup, procLookup } from "../../src/capabilities/files/lookup.js";
 import { filesIn, type Tree, tree } from "./tree.js";
 
 const BYTES = new TextEncoder().encode("text");

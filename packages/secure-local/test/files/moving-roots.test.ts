@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { FileSystem } from "../../src/capabilities/files/file-system.js";
 import type { Files } from "../../src/capabilities/files/files.js";
-import { portableLookup } from "../../src/capabilities/files/portable-lookup.js";
-import { procLookup } from "../../src/capabilities/files/proc-lookup.js";
+import { portableLookup, procLookup } from "../../src/capabilities/files/lookup.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { textOf, tree, type Tree } from "./tree.js";
 

@@ -15,7 +15,7 @@ import { dirname, join } from "node:path";
 import { afterAll, expect, it, onTestFinished } from "vitest";
 import { PolicyDatabases } from "../../src/capabilities/databases/policy-databases.js";
 import { rememberBases } from "../../src/capabilities/files/bases.js";
-import { logTail } from "../../src/capabilities/log-tail.js";
+import { logTail } from "../../src/capabilities/files/file-system.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { tree } from "./tree.js";

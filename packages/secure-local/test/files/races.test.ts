@@ -4,8 +4,7 @@
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { portableLookup } from "../../src/capabilities/files/portable-lookup.js";
-import { procLookup } from "../../src/capabilities/files/proc-lookup.js";
+import { portableLookup, procLookup } from "../../src/capabilities/files/lookup.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { SECRET } from "./attacked-folder.js";
 import { filesIn, textOf, tree, type Tree } from "./tree.js";

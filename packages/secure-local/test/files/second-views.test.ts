@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FileRules } from "../../src/capabilities/files/file-rules.js";
 import { ownFiles } from "../../src/capabilities/files/own-files.js";
-import { SecondViews } from "../../src/capabilities/files/second-views.js";
+import { SecondViews } from "../../src/capabilities/files/folder-survey.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { tree } from "./tree.js";
 

@@ -6,7 +6,7 @@ import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MemoryAudit } from "../../src/audit/event-text.js";
-import { completedName, shownName } from "../../src/capabilities/files/shown-name.js";
+import { completedName, shownName } from "../../src/capabilities/files/files.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 import { MadeRepository } from "../git/made-repository.js";

@@ -6,7 +6,7 @@ import { rememberBases } from "../../src/capabilities/files/bases.js";
 import { checkedExecutable } from "../../src/capabilities/policy-run.js";
 import { PluginCache } from "../../src/plugins/plugin-cache.js";
 import { reviewPolicy } from "../../src/policy/review-policy.js";
-import { kindOfPath } from "../../src/cli/kind-of-path.js";
+import { kindOfPath } from "../../src/cli/write-new-file.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { ownFiles } from "../../src/capabilities/files/own-files.js";
 import { FileRules } from "../../src/capabilities/files/file-rules.js";

@@ -1,6 +1,6 @@
 // The time of a request: it runs out once, stands still while a person is asked, and is over with the request.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Deadline, seconds } from "../../src/guard/deadline.js";
+import { Deadline, seconds } from "../../src/guard/compiled-policy.js";
 
 type Asked = ConstructorParameters<typeof Deadline>[0];
 const TIME = { callMs: 1_000, taskMs: 5_000 };

@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { AuditEvent } from "../../src/audit/audit-event.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
-import { BOUNDS, CallMeter, DurationHistogram, metered, Metrics } from "../../src/observe/metrics.js";
-import { PrometheusText } from "../../src/observe/prometheus-text.js";
+import { BOUNDS, CallMeter, DurationHistogram, metered, Metrics, PrometheusText } from "../../src/observe/metrics.js";
 
 const LOAD = { sessions: 2, streams: 1, connections: 3, bytesIn: 1_000, bytesOut: 2_000 };
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { hostFiles } from "../../src/plugins/plugin-host-program.js";
+import { hostFiles } from "../../src/plugins/plugin-command.js";
 import { PluginProcess, Heartbeat } from "../../src/plugins/plugin-process.js";
 import type { Wall } from "../../src/sandbox/wall.js";
 

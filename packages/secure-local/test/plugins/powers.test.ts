@@ -10,7 +10,7 @@ import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { PluginGrant } from "../../src/policy/policy.js";
 import { type CallReference, PluginPowers, readFetchAsk } from "../../src/plugins/plugin-powers.js";
 import { PluginRequests, PluginProcess } from "../../src/plugins/plugin-process.js";
-import { PluginError } from "../../src/plugins/plugin-error.js";
+import { PluginError } from "../../src/plugins/plugin-description.js";
 import { noWall } from "../../src/sandbox/find-wall.js";
 import { startWalled } from "../../src/sandbox/start-walled.js";
 import { pluginFolder } from "../sandbox/plugin-folder.js";

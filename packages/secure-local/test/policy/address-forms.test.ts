@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { policyEgress } from "../../src/capabilities/policy-egress.js";
 import { resolveAllowed } from "../../src/capabilities/resolve.js";
-import { addressForms } from "../../src/policy/address-range.js";
+import { addressForms } from "../../src/policy/host-matcher.js";
 import { decide } from "../../src/policy/decide.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { PolicyError } from "../../src/policy/faults.js";
-import { PRESET_NAMES } from "../../src/policy/presets.js";
+import { PRESET_NAMES } from "../../src/policy/policy-text.js";
 import { VERSION_LINE } from "./malformed-policies.js";
 
 /** What is wrong with a policy, as its reader is told; anything but a fault of the policy is thrown. */

@@ -4,7 +4,7 @@ import { approvalNeed, decideCommand } from "../../src/policy/decide-command.js"
 import { decide, type PolicyRequest } from "../../src/policy/decide.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
-import { PRESET_NAMES } from "../../src/policy/presets.js";
+import { PRESET_NAMES } from "../../src/policy/policy-text.js";
 
 export type Content = Readonly<Record<string, Readonly<Record<string, unknown>> | readonly unknown[]>>;
 

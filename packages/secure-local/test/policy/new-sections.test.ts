@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { decide } from "../../src/policy/decide.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { profiledPolicy } from "../../src/policy/read-profiles.js";
+import { profiledPolicy } from "../../src/policy/read-names.js";
 import { PolicyError } from "../../src/policy/faults.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { VERSION_LINE } from "./malformed-policies.js";

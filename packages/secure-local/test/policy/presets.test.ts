@@ -4,7 +4,7 @@ import { decide, type PolicyRequest } from "../../src/policy/decide.js";
 import { grantedPolicy } from "../../src/policy/granted-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
-import { PRESET_NAMES } from "../../src/policy/presets.js";
+import { PRESET_NAMES } from "../../src/policy/policy-text.js";
 
 function parse(text: string): Promise<Policy> {
   return parsePolicy(`version: "1.0"\n${text}\n`, { file: "policy.yaml", environment: { HOME: "/home/ada" } });

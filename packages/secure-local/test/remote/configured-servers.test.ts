@@ -5,8 +5,7 @@ import { describe, expect, it } from "vitest";
 import { type ClientEnvironment } from "@secure-local/mcp-tools/config-locations";
 import { configuredTarget as foundTarget, type TargetRequest } from "@secure-local/mcp-tools/configured-servers";
 import { readHeaders, readVariables, targetText } from "@secure-local/mcp-tools/target";
-import { SERVER } from "../../src/cli/client-files.js";
-import { CLIENTS } from "../../src/cli/client-snippets.js";
+import { CLIENTS, SERVER } from "../../src/cli/client-files.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 
 function around(files: Readonly<Record<string, string>>): ClientEnvironment {

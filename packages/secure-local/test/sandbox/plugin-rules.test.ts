@@ -1,7 +1,6 @@
 // The parts of plugins that need no process: when they are started again, what they may say of themselves and answer.
 import { describe, expect, test } from "vitest";
-import { readPluginAnswer, readDescription } from "../../src/plugins/plugin-description.js";
-import { PluginError } from "../../src/plugins/plugin-error.js";
+import { PluginError, readDescription, readPluginAnswer } from "../../src/plugins/plugin-description.js";
 import { RestartPlan } from "../../src/plugins/plugin.js";
 
 describe("a plugin that ends at once", () => {

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { createRun } from "../../src/capabilities/policy-run.js";
-import { RefusalTally } from "../../src/capabilities/refusal-tally.js";
+import { RefusalTally } from "../../src/capabilities/sandbox-reach.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { hasWall } from "./walls.js";
 

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { createRun, type RunResult } from "../../src/capabilities/policy-run.js";
 import { commandUsages } from "../../src/capabilities/command-usage.js";
-import { RunError } from "../../src/capabilities/run-error.js";
+import { RunError } from "../../src/capabilities/refusals.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { runCommand } from "../../src/tools/run-command/run-command.js";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { livesCases } from "../../../../scorecard/support/lives.mjs";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { KnownPeople } from "../../src/server/known-people.js";
+import { KnownPeople } from "../../src/server/http-options.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 
 interface Life {

@@ -8,7 +8,7 @@ import { namedTokens } from "../../src/cli/named-tokens.js";
 import { serveSettings } from "../../src/cli/serve-http-settings.js";
 import { ownPlaces } from "../../src/cli/settings.js";
 import { readCommandLine, UsageError } from "../../src/cli/command-line.js";
-import { tableRow } from "../../src/cli/audit-calls.js";
+import { tableRow } from "../../src/cli/audit-lines.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { send, Served, toolCall } from "./served.js";
 

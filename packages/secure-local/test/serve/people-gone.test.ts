@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { followTokensFile, namedTokens } from "../../src/cli/named-tokens.js";
 import { ProfileServers } from "../../src/cli/serve-profiles.js";
-import { KnownPeople } from "../../src/server/known-people.js";
+import { KnownPeople } from "../../src/server/http-options.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { Fleet } from "../servers/fleet.js";
 

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { storedShareKeys, storedToken } from "../../src/cli/stored-secret.js";
+import { storedShareKeys, storedToken } from "../../src/cli/serve-http-settings.js";
 import { tokenFile } from "../../src/cli/settings.js";
 import { configFolder } from "../../src/policy/own-places.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";

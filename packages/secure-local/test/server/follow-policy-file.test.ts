@@ -7,8 +7,7 @@ import { temporaryFolder } from "../audit/temporary-folder.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { loadPolicy } from "../../src/policy/load-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";
-import { followPolicyFile } from "../../src/server/follow-policy-file.js";
-import { watchFile } from "../../src/server/watch-file.js";
+import { followPolicyFile, watchFile } from "../../src/server/follow-policy-file.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 
 const RATES = "rate_limits: { default: 1000000 }";

@@ -7,8 +7,8 @@ import { temporaryFolder } from "../audit/temporary-folder.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
-import { PluginLockStore } from "../../src/server/plugin-lock-store.js";
-import { itemsOf } from "../../src/server/plugin-items.js";
+import { PluginLockStore } from "../../src/server/plugin-reviews.js";
+import { itemsOf } from "../../src/server/plugin-names.js";
 import { lockFileOf, type PluginLock, relocked, writeLock } from "../../src/server/plugin-lock.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, expect, it, vi } from "vitest";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { itemsOf } from "../../src/server/plugin-items.js";
+import { itemsOf } from "../../src/server/plugin-names.js";
 import { lockFileOf, readLock, relocked, writeLock } from "../../src/server/plugin-lock.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 

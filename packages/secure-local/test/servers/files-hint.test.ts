@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { ServerGrant } from "../../src/policy/policy.js";
-import { filesHint } from "../../src/server/files-hint.js";
+import { filesHint } from "../../src/server/sandbox-hints.js";
 import { serverWords } from "../../src/server/server-words.js";
 
 async function grantOf(entry: object): Promise<ServerGrant> {

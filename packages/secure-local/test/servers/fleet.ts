@@ -12,9 +12,8 @@ import { loadPolicy } from "../../src/policy/load-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { type PluginLock, readLock, relocked, writeLock } from "../../src/server/plugin-lock.js";
 import { SecureServer, type SecureServerOptions } from "../../src/server/secure-server.js";
-import { serverItems } from "../../src/server/server-items.js";
+import { serverItems, serverLockFile } from "../../src/server/server-reviews.js";
 import { serverLaunch } from "../../src/server/server-launch.js";
-import { serverLockFile } from "../../src/server/server-reviews.js";
 
 /** Makes a server anew for each start. */
 type Make = () => Server;

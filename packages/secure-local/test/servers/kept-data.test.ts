@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:f
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { withChangeable } from "../../src/cli/granted-paths.js";
+import { withChangeable } from "../../src/cli/why-not.js";
 import { hasWall } from "../sandbox/walls.js";
 import { Household, said, tool } from "./household.js";
 

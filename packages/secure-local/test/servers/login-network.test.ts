@@ -6,7 +6,7 @@ import { mockAuthorization, type Mock } from "../../../mcp/test/auth-client/supp
 import type { AuditEvent } from "../../src/audit/audit-event.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy, ServerGrant } from "../../src/policy/policy.js";
-import { personAuthorizer } from "@secure-local/mcp-tools/person-authorizer";
+import { personAuthorizer } from "@secure-local/mcp-tools/target";
 import { loginFetch, openServer } from "../../src/server/open-server.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { protectedServer } from "../remote/protected-server.js";

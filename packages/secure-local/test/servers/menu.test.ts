@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { JsonObject } from "@secure-local/mcp/jsonrpc";
 import { Server } from "@secure-local/mcp/server";
-import { profiledPolicy } from "../../src/policy/read-profiles.js";
+import { profiledPolicy } from "../../src/policy/read-names.js";
 import { Fleet } from "./fleet.js";
 
 let fleet: Fleet;

@@ -4,7 +4,7 @@ import { RpcError } from "@secure-local/mcp/server";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { ServerGrant } from "../../src/policy/policy.js";
 import { whyNot } from "../../src/cli/why-not.js";
-import { networkHint } from "../../src/server/network-hint.js";
+import { networkHint } from "../../src/server/sandbox-hints.js";
 import { serverWords } from "../../src/server/server-words.js";
 
 async function grantOf(entry: object): Promise<ServerGrant> {

@@ -72,7 +72,7 @@ it("knows every file of the product that opens a socket to elsewhere", () => {
     .sort();
   expect(found).toEqual([
     "capabilities/databases/postgres-connection.ts",
-    "capabilities/dial.ts",
+    "capabilities/resolve.ts",
     "capabilities/egress-proxy.ts",
     "capabilities/fetch.ts",
     // Its text runs inside the sandbox, where the proxy is all there is.

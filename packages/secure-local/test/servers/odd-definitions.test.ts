@@ -4,9 +4,8 @@ import type { Offer } from "@secure-local/mcp/gateway";
 import type { Server } from "@secure-local/mcp/server";
 import type { ServerGrant } from "../../src/policy/policy.js";
 import { readLock, relocked, writeLock } from "../../src/server/plugin-lock.js";
-import { serverItems } from "../../src/server/server-items.js";
+import { reviewServer, serverItems, serverLockFile } from "../../src/server/server-reviews.js";
 import { serverLaunch } from "../../src/server/server-launch.js";
-import { reviewServer, serverLockFile } from "../../src/server/server-reviews.js";
 import { everyKind, Fleet } from "./fleet.js";
 
 let fleet: Fleet;

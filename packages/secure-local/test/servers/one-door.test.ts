@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "@secure-local/mcp/jsonrpc";
 import { Server } from "@secure-local/mcp/server";
 import type { ServerGrant } from "../../src/policy/policy.js";
-import { serverItems } from "../../src/server/server-items.js";
-import { reviewServer } from "../../src/server/server-reviews.js";
+import { reviewServer, serverItems } from "../../src/server/server-reviews.js";
 import { everyKind, Fleet } from "./fleet.js";
 
 let fleet: Fleet;

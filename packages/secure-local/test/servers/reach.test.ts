@@ -5,7 +5,7 @@ import { Server } from "@secure-local/mcp/server";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadPolicy } from "../../src/policy/load-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { profiledPolicy } from "../../src/policy/read-profiles.js";
+import { profiledPolicy } from "../../src/policy/read-names.js";
 import type { Policy, ServerGrant } from "../../src/policy/policy.js";
 import { serverReach } from "../../src/server/server-reach.js";
 import { Fleet } from "./fleet.js";

@@ -9,7 +9,7 @@ import { definitionLines, differenceLines, offeredDefinitions } from "../../src/
 import type { Items } from "@secure-local/inspection/drift";
 import { relocked } from "../../src/server/plugin-lock.js";
 import { changesOf } from "../../src/server/plugin-reviews.js";
-import { serverItems } from "../../src/server/server-items.js";
+import { serverItems } from "../../src/server/server-reviews.js";
 import { digestIn, COMMAND, environmentOf } from "../cli/command.js";
 import { Household, said, tool } from "./household.js";
 

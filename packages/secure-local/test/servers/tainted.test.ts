@@ -4,7 +4,7 @@ import type { JsonObject } from "@secure-local/mcp/jsonrpc";
 import { type Context, Server } from "@secure-local/mcp/server";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { TaintBook } from "../../src/guard/taints.js";
-import { profiledPolicy } from "../../src/policy/read-profiles.js";
+import { profiledPolicy } from "../../src/policy/read-names.js";
 import { Fleet } from "./fleet.js";
 
 let fleet: Fleet;

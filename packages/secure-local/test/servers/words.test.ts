@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "@secure-local/mcp/jsonrpc";
 import { result, RpcError, Server } from "@secure-local/mcp/server";
 import { RULE_META } from "../../src/guard/conclusion.js";
-import { denied, limited, NOT_RECORDED, refuse, timedOut, unknown, WITHHELD } from "../../src/guard/refusal.js";
+import { denied, limited, NOT_RECORDED, refuse, timedOut, unknown, WITHHELD } from "../../src/guard/audit-recorder.js";
 import { Fleet } from "./fleet.js";
 
 let fleet: Fleet;

@@ -2,9 +2,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readablePaths } from "../../src/cli/granted-paths.js";
+import { lackingPath, loadingHint, readablePaths } from "../../src/cli/why-not.js";
 import { runQuickly } from "../cli/command-in-thread.js";
-import { lackingPath, loadingHint } from "../../src/cli/lacking-path.js";
 import { hasWall } from "../sandbox/walls.js";
 import { Household, tool } from "./household.js";
 

@@ -3,13 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { compileJsonSchema } from "../../../mcp/src/schema/json-schema/compile.js";
 import { describe, expect, it } from "vitest";
-import { editFile } from "../../src/tools/edit-file/edit-file.js";
-import { listDirectory } from "../../src/tools/list-directory/list-directory.js";
+import { editFile, writeFile } from "../../src/tools/files/change-files.js";
+import { listDirectory, searchFiles, searchText } from "../../src/tools/files/find-files.js";
 import { readFile } from "../../src/tools/read-file/read-file.js";
-import { searchFiles } from "../../src/tools/search-files/search-files.js";
-import { searchText } from "../../src/tools/search-text/search-text.js";
 import type { BuiltinTool, ToolData, ToolFailure, ToolPowers } from "../../src/tools/tool.js";
-import { writeFile } from "../../src/tools/write-file/write-file.js";
 import { filesIn, tree, type Tree } from "../files/tree.js";
 import { powers } from "./powers.js";
 

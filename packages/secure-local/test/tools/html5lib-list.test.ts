@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { publicList } from "../../../mcp/test/support/public-list.js";
 import { sampled } from "../../../mcp/test/support/soak.js";
 import { systemClock } from "../../src/capabilities/clock.js";
-import { Pace } from "../../src/tools/files/pace.js";
+import { Pace } from "../../src/tools/tool.js";
 import { toMarkdown } from "../../src/tools/web-fetch/markdown.js";
 import { readPage } from "../../src/tools/web-fetch/page-tree.js";
 import { FRAMES, liveIn } from "./page-liveness.js";

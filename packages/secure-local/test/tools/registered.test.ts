@@ -2,10 +2,10 @@
 import { Server } from "@secure-local/mcp/server";
 import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { ReadLog } from "../../src/capabilities/log-tail.js";
+import type { ReadLog } from "../../src/capabilities/files/file-system.js";
 import { analyzeLogs } from "../../src/prompts/analyze-logs.js";
 import { codeReview } from "../../src/prompts/code-review.js";
-import { SERVER_INFO_URI, serverInfo } from "../../src/resources/server-info.js";
+import { SERVER_INFO_URI, serverInfo } from "../../src/resources/file-resources.js";
 import { calculate } from "../../src/tools/calculate/calculate.js";
 import { getTimestamp } from "../../src/tools/get-timestamp/get-timestamp.js";
 import { queryDatabase } from "../../src/tools/query-database/query-database.js";

@@ -2,8 +2,12 @@
 import { describe, expect, it } from "vitest";
 import { builtInPolicy } from "../../src/policy/load-policy.js";
 import { catalogueOf } from "../../src/server/catalogue.js";
-import { listCategories } from "../../src/tools/list-categories/list-categories.js";
-import { rankTools, searchTools, type SearchToolsArguments } from "../../src/tools/search-tools/search-tools.js";
+import {
+  listCategories,
+  rankTools,
+  searchTools,
+  type SearchToolsArguments,
+} from "../../src/tools/search-tools/search-tools.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { powers, wordsOf } from "./powers.js";
 

@@ -7,7 +7,7 @@ import { systemClock } from "../../src/capabilities/clock.js";
 import { mainContent, toMarkdown } from "../../src/tools/web-fetch/markdown.js";
 import { readPage } from "../../src/tools/web-fetch/page-tree.js";
 import { webFetch, type WebFetchArguments } from "../../src/tools/web-fetch/web-fetch.js";
-import { Pace } from "../../src/tools/files/pace.js";
+import { Pace } from "../../src/tools/tool.js";
 import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { powers, wordsOf } from "./powers.js";

@@ -3,14 +3,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startSearchStandIn } from "../../../../scripts/lib/search-stand-in.mjs";
 import { createFetch } from "../../src/capabilities/fetch.js";
 import { readResultsPage } from "../../src/tools/web-search/duckduckgo-page.js";
-import { duckDuckGo, formQuery, shownLink, unwrapLink } from "../../src/tools/web-search/duckduckgo.js";
 import {
+  duckDuckGo,
+  formQuery,
   RequestPacer,
   SearchBusyError,
   type SearchProvider,
+  searxng,
+  shownLink,
+  unwrapLink,
   webSearch,
 } from "../../src/tools/web-search/web-search.js";
-import { searxng } from "../../src/tools/web-search/searxng.js";
 import type { ToolAnswer, ToolData } from "../../src/tools/tool.js";
 import { fakeClock, powers, wordsOf } from "./powers.js";
 import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";

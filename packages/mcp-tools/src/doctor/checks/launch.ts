@@ -11,8 +11,7 @@ import {
   unless,
   warn,
 } from "../examination.js";
-import { isMessage } from "../raw-conversation.js";
-import { answerText, HANDSHAKE, knownRevision, OLDEST, resultOf } from "../session.js";
+import { answerText, HANDSHAKE, isMessage, knownRevision, OLDEST, resultOf } from "../session.js";
 
 /** From here on people wonder whether it works; from there on clients give up. */
 const SLOW_MS = 2_000;

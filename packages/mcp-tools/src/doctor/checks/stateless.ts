@@ -1,7 +1,6 @@
 // Checks of the stateless era: discovery, envelopes, errors and caching hints.
 import { type Check, fail, note, OK, type Outcome, shown, specification, unless, warn } from "../examination.js";
-import { isMessage } from "../raw-conversation.js";
-import { answerText, codeOf, envelope, type Session, STATELESS } from "../session.js";
+import { answerText, codeOf, envelope, isMessage, type Session, STATELESS } from "../session.js";
 
 const VERSION = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";

@@ -13,8 +13,7 @@ import {
   warn,
 } from "../examination.js";
 import type { Message } from "../../remote/text-link.js";
-import { isMessage } from "../raw-conversation.js";
-import { answerText, codeOf, resultOf, type Session, STATELESS } from "../session.js";
+import { answerText, codeOf, isMessage, resultOf, type Session, STATELESS } from "../session.js";
 
 const INVALID_PARAMS = -32602;
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;

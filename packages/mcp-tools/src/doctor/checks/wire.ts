@@ -11,7 +11,7 @@ import {
   warn,
 } from "../examination.js";
 import type { Message } from "../../remote/text-link.js";
-import { type ReceivedText, isMessage } from "../raw-conversation.js";
+import { type ReceivedText, isMessage } from "../session.js";
 
 // Finds a member that an object in a JSON text names twice, which parsers pass over in silence.
 

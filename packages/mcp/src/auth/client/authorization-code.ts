@@ -1,4 +1,13 @@
-// Gets tokens that a user grants: the authorization code flow of OAuth 2.1.
+// Gets tokens that a user grants: the authorization code flow of OAuth 2.1, and the two doors to it.
+import { LocalError } from "../../jsonrpc/errors.js";
+import type { FetchLike } from "../fetch-json.js";
+import { toBase64url } from "../jws.js";
+import { AuthHttp, Reach, shown } from "./auth-http.js";
+import type { ClientIdentity } from "./client-identity.js";
+import type { Credentials, StoredClient } from "./credential-store.js";
+import { type AuthorizationPlace, discoverPlace, type ServerMetadata } from "./discovery.js";
+import { checkClientMetadataUrl, type ClientRegistration, identifyClient } from "./registration.js";
+import { type AuthorizerOptions, type TokenAuthorizer, tokenAuthorizer } from "./token-authorizer.js";
 import {
   errorCode,
   errorDescription,
@@ -6,16 +15,8 @@ import {
   type GrantTask,
   type Obtained,
   requestTokens,
+  sha256,
 } from "./token-endpoint.js";
-import type { Credentials, StoredClient } from "./credential-store.js";
-import type { ClientIdentity } from "./client-identity.js";
-import { identifyClient, type ClientRegistration } from "./registration.js";
-import { LocalError } from "../../jsonrpc/errors.js";
-import { toBase64url } from "../jws.js";
-import { sha256 } from "./dpop-prover.js";
-import { shown } from "./auth-http.js";
-import type { ServerMetadata } from "./discovery.js";
-import type { FetchLike } from "../fetch-json.js";
 
 /** How a user grants access in a browser (OAuth 2.1 with PKCE): who the client is, and how the answer comes back. */
 export interface AuthorizationCodeOptions extends ClientRegistration {
@@ -24,7 +25,7 @@ export interface AuthorizationCodeOptions extends ClientRegistration {
   readonly onAuthorize?: ((url: string) => void) | undefined;
 }
 
-export class AuthorizationCode implements Grant {
+class AuthorizationCode implements Grant {
   readonly asksUser = true;
   readonly issuers: readonly string[];
   readonly #options: AuthorizationCodeOptions;
@@ -242,3 +243,37 @@ export function headlessRedirect(options: { readonly uri?: string; readonly fetc
 
 /** Longest wait for the redirect of a server that needs no user. */
 const TIMEOUT_MS = 10_000;
+
+// The two doors to a server's tokens: `oauth` gets them in the name of a user, `discoverAuthorization` only tells
+// where they come from.
+
+/** Where to look for the authorization server of a resource, and within which bounds. */
+export interface DiscoverOptions extends Pick<AuthorizerOptions, "serverUrl" | "fetch" | "allowHosts" | "timeoutMs"> {
+  /** Where a challenge said the resource's metadata is. Default: the well-known places. */
+  readonly resourceMetadata?: string;
+}
+
+/** Rejects with a LocalError of code `AUTH_DISCOVERY`, `AUTH_RESOURCE` or `AUTH_ISSUER`. */
+export function discoverAuthorization(options: DiscoverOptions): Promise<AuthorizationPlace> {
+  const serverUrl = String(options.serverUrl);
+  const reach = new Reach([serverUrl], options.allowHosts);
+  const http = new AuthHttp(options.fetch ?? globalThis.fetch, reach, options.timeoutMs);
+  return discoverPlace(http, { serverUrl, resourceMetadata: options.resourceMetadata });
+}
+
+/** Options of `oauth`: the server, the user's consent, and where tokens are kept. */
+export interface OAuthOptions extends AuthorizerOptions, AuthorizationCodeOptions {}
+
+/**
+ * The authorization code flow with PKCE. Who the client is: `preRegistered`, else `clientMetadataUrl` where the
+ * authorization server takes such, else it registers itself. Throws RangeError for options that can lead nowhere.
+ */
+export function oauth(options: OAuthOptions): TokenAuthorizer {
+  checkClientMetadataUrl(options.clientMetadataUrl);
+  const { preRegistered } = options;
+  return tokenAuthorizer(
+    new AuthorizationCode(options),
+    options,
+    preRegistered === undefined ? [] : [preRegistered.issuer],
+  );
+}

@@ -10,10 +10,9 @@ import {
   memoryStore,
   type StoredTokens,
 } from "./credential-store.js";
-import { type Grant, requestTokens, TokenRefusal } from "./token-endpoint.js";
+import { DpopProver, type Grant, requestTokens, TokenRefusal } from "./token-endpoint.js";
 import { parseScopes } from "../scopes.js";
 import { type AuthorizationPlace, discoverPlace } from "./discovery.js";
-import { DpopProver } from "./dpop-prover.js";
 
 /** What all ways to a token take. */
 export interface AuthorizerOptions {

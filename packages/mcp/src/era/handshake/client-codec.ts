@@ -3,9 +3,8 @@ import { jsonText, type JsonObject } from "../../jsonrpc/message.js";
 import type { ClientCapabilities } from "../../protocol/capabilities.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { ClientCodec, ClientDescription, RequestExtras } from "../codec.js";
-import { projectClientCapabilities, writeAnswer } from "../write-answer.js";
+import { projectClientCapabilities, readKind, writeAnswer } from "../read-result.js";
 import { projectImplementation } from "../project-items.js";
-import { readKind } from "../read-result.js";
 
 export class HandshakeClientCodec implements ClientCodec {
   readonly revision: Revision;

@@ -1,9 +1,8 @@
 // Writes for the revisions that begin with `initialize`: no result types, no cache hints, their own error numbers.
 import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
 import { jsonText, type ErrorObject, isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
-import { McpErrorCode } from "../../protocol/error-codes.js";
+import { McpErrorCode, META } from "../../protocol/meta.js";
 import type { ElicitRequestURLParams } from "../../protocol/features/elicitation.js";
-import { META } from "../../protocol/meta.js";
 import type { MethodRecord } from "../../protocol/method.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { Codec } from "../codec.js";

@@ -6,8 +6,7 @@ import { TASKS_EXTENSION } from "../../protocol/extensions/tasks.js";
 import { META } from "../../protocol/meta.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { ClientCodec, ClientDescription, HeaderArgument, RequestExtras } from "../codec.js";
-import { projectClientCapabilities, writeAnswer } from "../write-answer.js";
-import { invalidResponse, readCall, readKind } from "../read-result.js";
+import { invalidResponse, projectClientCapabilities, readCall, readKind, writeAnswer } from "../read-result.js";
 import { projectImplementation } from "../project-items.js";
 import { encodeHeader, NAMED, valueAt } from "./headers.js";
 

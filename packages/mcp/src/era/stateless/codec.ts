@@ -1,10 +1,9 @@
 // Writes for the stateless era: every result says its type, its server and, where it may be kept, for how long.
 import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
 import { jsonText, type ErrorObject, type JsonObject } from "../../jsonrpc/message.js";
-import { McpErrorCode } from "../../protocol/error-codes.js";
-import type { InputRequests, InputRequiredResult } from "../../protocol/features/input-required.js";
+import { McpErrorCode, META } from "../../protocol/meta.js";
+import type { InputRequests, InputRequiredResult } from "../../protocol/features/elicitation.js";
 import type { Implementation } from "../../protocol/capabilities.js";
-import { META } from "../../protocol/meta.js";
 import type { MethodRecord } from "../../protocol/method.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { Codec } from "../codec.js";

@@ -1,10 +1,8 @@
 // The headers of 2026-07-28 that repeat the body: absent, different or badly encoded ones are refused.
 import type { Carrier } from "../../jsonrpc/transport.js";
-import { isJsonObject, type JsonObject, type RequestMessage } from "../../jsonrpc/message.js";
+import { isJsonObject, type JsonObject, quotedWords, type RequestMessage } from "../../jsonrpc/message.js";
 import { RpcError } from "../../jsonrpc/errors.js";
-import { McpErrorCode } from "../../protocol/error-codes.js";
-import { META } from "../../protocol/meta.js";
-import { quotedWords } from "../../jsonrpc/visible-text.js";
+import { McpErrorCode, META } from "../../protocol/meta.js";
 
 /** The member of the params that `Mcp-Name` repeats, by method. */
 export const NAMED: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@
 import type { HttpAuthorizer, MessageSink } from "../../jsonrpc/transport.js";
 import { LocalError } from "../../jsonrpc/errors.js";
 import { CLIENT_LIMITS } from "../../jsonrpc/limits.js";
-import { quotedWords, visibleText } from "../../jsonrpc/visible-text.js";
+import { quotedWords, visibleText } from "../../jsonrpc/message.js";
 
 /** One request as a requester sends it: headers by lower-case name, the body as text. */
 export interface HttpRequest {

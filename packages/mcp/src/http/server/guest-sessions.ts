@@ -4,10 +4,9 @@
 // gets the answer, or the reader that comes back, hands it on.
 import { isJsonObject } from "../../jsonrpc/message.js";
 import type { ServerCore } from "../../server/core.js";
-import type { News } from "../../server/server-cluster.js";
+import type { News } from "../../server/subscription.js";
 import { ServerConversation } from "../../server/conversation.js";
-import type { HttpExchange } from "./exchange.js";
-import type { HttpCluster, SessionFacts } from "./http-cluster.js";
+import type { HttpCluster, HttpExchange, SessionFacts } from "./exchange.js";
 import { HttpSession, type SessionSettings, type Whose } from "./http-session.js";
 import { readsStreams } from "./reply.js";
 

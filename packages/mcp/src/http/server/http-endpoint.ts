@@ -11,8 +11,7 @@ import type { ServerCore } from "../../server/core.js";
 import { coreOf, type LeanServer } from "../../server/lean-server.js";
 import { noSuchTask } from "../../server/tasks/task-store.js";
 import { KeepAlive, StreamKeeper } from "./event-stream.js";
-import type { HttpExchange } from "./exchange.js";
-import type { ClusterMember, LocalEnd } from "./http-cluster.js";
+import type { ClusterMember, HttpExchange, LocalEnd } from "./exchange.js";
 import {
   DEFAULT_HTTP_LIMITS,
   DEFAULT_PINGS,

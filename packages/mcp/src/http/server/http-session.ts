@@ -2,8 +2,7 @@
 import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
 import type { ServerConversation } from "../../server/conversation.js";
 import type { KeepAlive, StreamKeeper } from "./event-stream.js";
-import type { HeaderList, HttpExchange } from "./exchange.js";
-import type { HttpCluster } from "./http-cluster.js";
+import type { HeaderList, HttpCluster, HttpExchange } from "./exchange.js";
 import type { SessionLimits } from "./http-limits.js";
 import { handshakeStatus, type ReplyMode, type ReplyOwner } from "./reply.js";
 import { type EventStore, ResumableStream, type StreamHome } from "./resumable-stream.js";

@@ -2,8 +2,7 @@
 import { withLimits } from "../../jsonrpc/limits.js";
 import { type Awaitable, isThenable } from "../../jsonrpc/message.js";
 import type { Identity } from "../../jsonrpc/transport.js";
-import type { GoneListener, HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
-import type { HttpCluster } from "./http-cluster.js";
+import type { GoneListener, HeaderList, HttpCluster, HttpExchange, HttpRequestHead } from "./exchange.js";
 import { CHALLENGE, type Entering, Passes } from "./passes.js";
 import { DEFAULT_RATE, type RateLimits } from "./http-limits.js";
 import { type HttpRefusal, headerList, refuse, turnAway } from "./reply.js";

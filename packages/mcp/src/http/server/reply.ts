@@ -1,7 +1,7 @@
 // Replies to HTTP requests: refusals, and the one that answers a POST, in JSON or as a stream (basic/transports, Streamable HTTP).
 import { type RequestId, failureText } from "../../jsonrpc/message.js";
 import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
-import { McpErrorCode } from "../../protocol/error-codes.js";
+import { McpErrorCode } from "../../protocol/meta.js";
 import { EVENT_STREAM_HEADERS, type ReplyStream, event } from "./event-stream.js";
 import type { GoneListener, HeaderList, HttpExchange } from "./exchange.js";
 import type { IdentifiedCarrier, Identity, MessagePieces, OutgoingKind } from "../../jsonrpc/transport.js";

@@ -27,7 +27,7 @@ import {
 } from "../../jsonrpc/connection.js";
 import { classify, ParseFault } from "../../jsonrpc/parse.js";
 import type { Carrier } from "../../jsonrpc/transport.js";
-import { levelIndex } from "../../protocol/features/logging.js";
+import { levelIndex } from "../../protocol/features/lifecycle.js";
 import type { Tool } from "../../protocol/features/tools.js";
 import { META } from "../../protocol/meta.js";
 import type { Revision } from "../../protocol/revisions/revision.js";

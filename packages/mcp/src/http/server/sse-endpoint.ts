@@ -7,8 +7,7 @@ import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
 import { ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
 import { EventStream, type KeepAlive, type ReplyStream, type StreamKeeper } from "./event-stream.js";
-import type { BodyFault, BodyReceiver, HttpExchange } from "./exchange.js";
-import type { HttpCluster } from "./http-cluster.js";
+import type { BodyFault, BodyReceiver, HttpCluster, HttpExchange } from "./exchange.js";
 import type { SessionLimits } from "./http-limits.js";
 
 import { newSessionId, type Whose } from "./http-session.js";

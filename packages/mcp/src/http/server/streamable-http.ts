@@ -1,16 +1,21 @@
 // Streamable HTTP (basic/transports): which POST, GET and DELETE belongs to a session, which is served by itself, what is refused.
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
-import { isJsonObject } from "../../jsonrpc/message.js";
-import type { NotificationMessage } from "../../jsonrpc/message.js";
+import { isJsonObject, type NotificationMessage, quotedWords } from "../../jsonrpc/message.js";
 import { classify, ParseFault, parseJson } from "../../jsonrpc/parse.js";
-import { quotedWords } from "../../jsonrpc/visible-text.js";
 import { assumedRevision, claimsStateless, namesStateless } from "../../era/select.js";
 import { ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
-import type { News } from "../../server/server-cluster.js";
+import type { News } from "../../server/subscription.js";
 import type { KeepAlive } from "./event-stream.js";
-import type { BodyFault, BodyReceiver, HeaderList, HttpExchange } from "./exchange.js";
-import type { HttpCluster, Named, SessionFacts } from "./http-cluster.js";
+import type {
+  BodyFault,
+  BodyReceiver,
+  HeaderList,
+  HttpCluster,
+  HttpExchange,
+  Named,
+  SessionFacts,
+} from "./exchange.js";
 import { answeredNode, type GuestSessions, type MakeGuests } from "./guest-sessions.js";
 import { HttpSession, newSessionId, type SessionSettings, SessionTable, type Whose } from "./http-session.js";
 import { type FrontDoor, type HttpRoute, type Permits, turnedAway } from "./http-site.js";

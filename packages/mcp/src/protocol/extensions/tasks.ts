@@ -1,6 +1,6 @@
 // Describes a task: a tool call that goes on after its request was answered. The shape is that of the 2026-07-28 extension.
 import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
-import { checkInputResponses, type InputRequests, type InputResponses } from "../features/input-required.js";
+import { checkInputResponses, type InputRequests, type InputResponses } from "../features/elicitation.js";
 import {
   checkCursor,
   type MethodRecord,

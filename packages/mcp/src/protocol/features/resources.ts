@@ -1,16 +1,18 @@
 // Listing, reading and watching resources.
-import type { JsonObject } from "../../jsonrpc/message.js";
+import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
+import type { Icon } from "../capabilities.js";
 import type { Meta } from "../meta.js";
 import {
   type CacheableResult,
   checkCursor,
+  fault,
   type MethodRecord,
   type PaginatedRequestParams,
   type PaginatedResult,
   type ParamsFault,
+  requireObject,
   requireUri,
 } from "../method.js";
-import type { Icon } from "../icons.js";
 
 export interface ListResourcesResult extends PaginatedResult, CacheableResult {
   resources: Resource[];
@@ -135,3 +137,48 @@ export interface BlobResourceContents {
 
 /** Text, or bytes as padded base64, with the URI they belong to (server/resources). */
 export type ResourceContents = TextResourceContents | BlobResourceContents;
+
+// The 2026-07-28 way to hear of changes: one long request that names what is wanted.
+
+/** What a listener wants to hear of; in the acknowledgement, what it will. */
+export interface SubscriptionFilter {
+  toolsListChanged?: boolean;
+  promptsListChanged?: boolean;
+  resourcesListChanged?: boolean;
+  /** URIs. */
+  resourceSubscriptions?: string[];
+  /** Ids of tasks (extension `io.modelcontextprotocol/tasks`). */
+  taskIds?: string[];
+}
+
+/** Params of `subscriptions/listen`. */
+export interface SubscriptionsListenRequestParams {
+  notifications: SubscriptionFilter;
+}
+
+export const LISTEN: MethodRecord<SubscriptionsListenRequestParams> = {
+  name: "subscriptions/listen",
+  check: checkListen,
+  capability: undefined,
+  cacheable: false,
+  interactive: false,
+  result: "plain",
+};
+
+const FLAGS = ["toolsListChanged", "promptsListChanged", "resourcesListChanged"];
+const NAMES = ["resourceSubscriptions", "taskIds"];
+
+function checkListen(params: JsonObject): ParamsFault | undefined {
+  const filter = params["notifications"];
+  if (!isJsonObject(filter)) return requireObject(params, "notifications");
+  for (const flag of FLAGS) {
+    const value = filter[flag];
+    if (value !== undefined && typeof value !== "boolean") return fault(["notifications", flag], "a boolean");
+  }
+  for (const name of NAMES) {
+    const value = filter[name];
+    const valid = value === undefined || (Array.isArray(value) && value.every((item) => typeof item === "string"));
+    if (!valid) return fault(["notifications", name], "an array of strings");
+  }
+  return undefined;
+}

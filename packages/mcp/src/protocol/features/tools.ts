@@ -13,7 +13,7 @@ import {
   type ParamsFault,
   requireString,
 } from "../method.js";
-import type { Icon } from "../icons.js";
+import type { Icon } from "../capabilities.js";
 
 export interface ListToolsResult extends PaginatedResult, CacheableResult {
   tools: Tool[];

@@ -1,9 +1,7 @@
 // The first revision: the base of the handshake family.
-import { McpErrorCode } from "../error-codes.js";
-import { COMPLETE } from "../features/completion.js";
-import { INITIALIZE, PING } from "../features/lifecycle.js";
-import { SET_LEVEL } from "../features/logging.js";
-import { GET_PROMPT, LIST_PROMPTS } from "../features/prompts.js";
+import { McpErrorCode } from "../meta.js";
+import { COMPLETE, GET_PROMPT, LIST_PROMPTS } from "../features/prompts.js";
+import { INITIALIZE, PING, SET_LEVEL } from "../features/lifecycle.js";
 import {
   LIST_RESOURCE_TEMPLATES,
   LIST_RESOURCES,
@@ -12,8 +10,7 @@ import {
   UNSUBSCRIBE,
 } from "../features/resources.js";
 import { CALL_TOOL, LIST_TOOLS } from "../features/tools.js";
-import type { Revision } from "./revision.js";
-import { methodTable } from "./revision.js";
+import { methodTable, type Revision } from "./revision.js";
 
 export const REVISION_2024_11_05: Revision = {
   date: "2024-11-05",

@@ -1,14 +1,11 @@
 // The stateless revision. It shares no table with the handshake family: every list here is complete.
 import { DIRECTED_TASK_METHODS } from "../extensions/tasks.js";
-import { COMPLETE } from "../features/completion.js";
-import { interactive } from "../features/input-required.js";
+import { COMPLETE, GET_PROMPT, LIST_PROMPTS } from "../features/prompts.js";
+import { interactive } from "../features/elicitation.js";
 import { DISCOVER } from "../features/lifecycle.js";
-import { GET_PROMPT, LIST_PROMPTS } from "../features/prompts.js";
-import { LIST_RESOURCE_TEMPLATES, LIST_RESOURCES, READ_RESOURCE } from "../features/resources.js";
-import { LISTEN } from "../features/subscriptions.js";
+import { LIST_RESOURCE_TEMPLATES, LIST_RESOURCES, LISTEN, READ_RESOURCE } from "../features/resources.js";
 import { CALL_TOOL, LIST_TOOLS } from "../features/tools.js";
-import type { Revision } from "./revision.js";
-import { methodTable } from "./revision.js";
+import { methodTable, type Revision } from "./revision.js";
 
 export const REVISION_2026_07_28: Revision = {
   date: "2026-07-28",

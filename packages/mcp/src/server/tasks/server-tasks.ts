@@ -20,7 +20,7 @@ import { DirectedFace, RequestedFace, requireTasks, taskDetail, type TaskFace } 
 import { TaskCall, type TaskRun } from "./task-run.js";
 import { MemoryTaskStore, ownerOf, type Settled, TaskManager, conclude, settled } from "./task-manager.js";
 import { noSuchTask, type TaskRecord, type TaskStore } from "./task-store.js";
-import { peerWords } from "../../jsonrpc/visible-text.js";
+import { type JsonObject, peerWords } from "../../jsonrpc/message.js";
 import {
   CANCEL_TASK,
   type CreateTaskResult,
@@ -30,10 +30,9 @@ import {
   TASK_RESULT,
   UPDATE_TASK,
 } from "../../protocol/extensions/tasks.js";
-import { interactive } from "../../protocol/features/input-required.js";
+import { interactive } from "../../protocol/features/elicitation.js";
 import { CALL_TOOL, type CallToolRequestParams } from "../../protocol/features/tools.js";
-import type { JsonObject } from "../../jsonrpc/message.js";
-import type { NewsQuestion, ServerCluster, TaskErrand } from "../server-cluster.js";
+import type { NewsQuestion, ServerCluster, TaskErrand } from "../subscription.js";
 import { handRound } from "../interactive.js";
 import type { Parking } from "../parking.js";
 

@@ -12,17 +12,16 @@ import {
   type TaskStatus,
   type UpdateTaskRequestParams,
 } from "../../protocol/extensions/tasks.js";
-import type { InputRequest, InputRequests } from "../../protocol/features/input-required.js";
+import type { InputRequest, InputRequests } from "../../protocol/features/elicitation.js";
 import type { QuestionCarrier, TaskQuestion, TaskRun } from "./task-run.js";
 import type { TaskRecord } from "./task-store.js";
 import type { PaginatedRequestParams } from "../../protocol/method.js";
 import type { CallToolRequestParams } from "../../protocol/features/tools.js";
-import { McpErrorCode } from "../../protocol/error-codes.js";
+import { McpErrorCode, META } from "../../protocol/meta.js";
 import { ownerOf, type TaskManager } from "./task-manager.js";
-import { META } from "../../protocol/meta.js";
 import type { AskServices } from "../context.js";
 import { cursorAfter, readCursor } from "../lists.js";
-import type { TaskErrand } from "../server-cluster.js";
+import type { TaskErrand } from "../subscription.js";
 import { requireCapability, WireAsker } from "../ask.js";
 
 export interface TaskFace {

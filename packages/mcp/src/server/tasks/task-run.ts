@@ -2,7 +2,7 @@
 import { LocalError } from "../../jsonrpc/errors.js";
 import type { JsonObject } from "../../jsonrpc/message.js";
 import type { Task } from "../../protocol/extensions/tasks.js";
-import type { InputRequest, InputResponses } from "../../protocol/features/input-required.js";
+import type { InputRequest, InputResponses } from "../../protocol/features/elicitation.js";
 import { type Asker, AskError, type AskOptions, checkAnswer } from "../ask.js";
 import type { TaskRecord } from "./task-store.js";
 import { Call } from "../../endpoint/call.js";

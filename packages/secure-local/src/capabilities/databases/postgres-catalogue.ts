@@ -2,9 +2,17 @@
 // functions that hide behind listed names, operators, casts, types, views and dotted names.
 import type { FunctionNames } from "../../policy/policy.js";
 import { DatabaseError, READ_ONLY_RULE } from "./databases.js";
-import { BUILT_IN_FUNCTIONS, EXTENSION_FUNCTIONS, HARMLESS_VOLATILE, KNOWN_EXTENSIONS } from "./postgres-allowed.js";
+import {
+  BUILT_IN_FUNCTIONS,
+  EXTENSION_FUNCTIONS,
+  HARMLESS_VOLATILE,
+  IMPLICIT_OPERATORS,
+  isRefusedRelation,
+  KNOWN_EXTENSIONS,
+  type PostgresStatement,
+  type SqlName,
+} from "./postgres-statement.js";
 import type { PostgresConnection } from "./postgres-connection.js";
-import { IMPLICIT_OPERATORS, isRefusedRelation, type PostgresStatement, type SqlName } from "./postgres-statement.js";
 
 /** Rows of the server's catalogue that one statement may lead to; more is no statement anybody wrote. */
 const MAX_REACHED = 20_000;

@@ -4,13 +4,11 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Buffer } from "node:buffer";
-import { deniedAddress } from "../../policy/address-range.js";
+import { deniedAddress } from "../../policy/host-matcher.js";
 import type { DatabasePolicy, Policy, SecretPolicy } from "../../policy/policy.js";
-import { dial } from "../dial.js";
-import type { DecideEgress, EgressTarget } from "../egress-target.js";
-import { FetchError } from "../fetch-error.js";
-import { parseIp } from "../ip-address.js";
-import { resolveAllowed, resolveBySystem } from "../resolve.js";
+import { dial, resolveAllowed, resolveBySystem } from "../resolve.js";
+import { type DecideEgress, type EgressTarget, parseIp } from "../egress-target.js";
+import { FetchError } from "../refusals.js";
 import {
   type Cell,
   DatabaseError,

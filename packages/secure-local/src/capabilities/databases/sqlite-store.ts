@@ -1,8 +1,7 @@
 // Queries and fills the SQLite files that a policy names.
 import type { DatabasePolicy, Policy } from "../../policy/policy.js";
 import { grantedPolicy } from "../../policy/granted-policy.js";
-import { HostMatcher } from "../../policy/host-matcher.js";
-import { RangeMatcher } from "../../policy/address-range.js";
+import { HostMatcher, RangeMatcher } from "../../policy/host-matcher.js";
 import { PathMatcher } from "../../policy/path-matcher.js";
 import type { PatternRule } from "../../policy/faults.js";
 import { isExchangeable } from "../files/bases.js";

@@ -24,8 +24,7 @@ import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { Buffer } from "node:buffer";
 import { FileError, type FileInfo, type OpenFile } from "./files.js";
-import type { Found, FoundPlace } from "./finder.js";
-import { inFolder } from "./held-folder.js";
+import { type Found, type FoundPlace, inFolder } from "./finder.js";
 
 const writeTo = promisify(writeFile);
 const syncTo = promisify((fd: number, done: NoParamCallback) => fsync(fd, done));

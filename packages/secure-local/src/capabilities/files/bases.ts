@@ -1,16 +1,14 @@
 // Where the paths that a policy names led when it was loaded, and which of them a program could lead elsewhere.
 import * as fs from "node:fs";
 import { decide } from "../../policy/decide.js";
-import { foldCase } from "../../policy/fold-case.js";
+import { foldCase, PathMatcher } from "../../policy/path-matcher.js";
 import { grantedPolicy } from "../../policy/granted-policy.js";
-import { PathMatcher } from "../../policy/path-matcher.js";
 import type { AllowedCommand, FilesystemPolicy, Policy, StartedFile } from "../../policy/policy.js";
 import { startedFiles } from "../../policy/started-files.js";
 import type { PatternRule, Rule } from "../../policy/faults.js";
 import { wayTo } from "./leads-to.js";
 import { slashed } from "./own-files.js";
-import { liesIn, namesOf } from "./plain-path.js";
-import { type Alias, aliasOf, literalPrefix, parentOf, pathOf, realPrefixNow } from "./root-folders.js";
+import { type Alias, aliasOf, liesIn, literalPrefix, namesOf, parentOf, pathOf, realPrefixNow } from "./plain-path.js";
 
 /** The paths that rules begin with, and where each led when a policy with it was first seen by this process. */
 const BASES = new Map<string, string>();

@@ -5,26 +5,26 @@ import type { Policy } from "../../policy/policy.js";
 import {
   type Alias,
   aliasOf,
+  join,
+  liesIn,
   literalPrefix,
+  namesOf,
   outermost,
   parentOf,
   pathOf,
   realPrefix,
   rootFolders,
-} from "./root-folders.js";
+} from "./plain-path.js";
 import { aliasesOf, placesStarted, type StartedPlace } from "./bases.js";
 import { COMMANDS, GIT_STORE, OWN, PROGRAM, type Protection, STARTED } from "./protected-names.js";
 import { beginsProtected, foldName, leadsOn, mayCount, protectionOf } from "./protection-of.js";
 import { type OwnFiles, programFiles, programPlaces, writtenPlaces } from "./own-files.js";
-import { foldCase } from "../../policy/fold-case.js";
+import { foldCase } from "../../policy/path-matcher.js";
 import { decide, type FileOperation } from "../../policy/decide.js";
 import type { Rule } from "../../policy/faults.js";
-import { join, liesIn, namesOf } from "./plain-path.js";
-import { FolderSurvey } from "./folder-survey.js";
-import { type Mounts, MOUNTS } from "./mounted-names.js";
+import { FolderSurvey, SecondViews } from "./folder-survey.js";
+import { type Listing, LISTING, type Mounts, MOUNTS, storedPath } from "./mounted-names.js";
 import { homePlace, ProtectedLinks } from "./protected-links.js";
-import { type Listing, LISTING, storedPath } from "./stored-names.js";
-import { SecondViews } from "./second-views.js";
 
 /** Why a path is refused. */
 interface Refusal {

@@ -1,15 +1,15 @@
-// The file system under the policy: makes the `files` of one call, and watches.
+// The file system under the policy: makes the `files` of one call, watches, and reads the newest part of the log the
+// policy names.
 import { type FSWatcher, watch } from "node:fs";
 import type { Policy } from "../../policy/policy.js";
-import { ClientRoots } from "./client-roots.js";
-import { FileRules, type Reader } from "./file-rules.js";
-import { ownFiles } from "./own-files.js";
-import { Finder, type Lookup, type OperationRules } from "./finder.js";
-import { type Files, MAX_WATCHES, WATCH_PAUSE_MS } from "./files.js";
-import { PolicyFiles } from "./policy-files.js";
 import type { RebuildWork } from "./atomic-write.js";
-import { portableLookup } from "./portable-lookup.js";
-import { procLookup } from "./proc-lookup.js";
+import { isExchangeable, readingOnly } from "./bases.js";
+import { FileRules, type Reader } from "./file-rules.js";
+import { FileError, type Files, MAX_WATCHES, WATCH_PAUSE_MS } from "./files.js";
+import { ClientRoots, Finder, type Lookup, type OperationRules } from "./finder.js";
+import { portableLookup, procLookup } from "./lookup.js";
+import { ownFiles } from "./own-files.js";
+import { PolicyFiles } from "./policy-files.js";
 
 /** Asks for the URIs of a client's roots. */
 export type AskRoots = () => Promise<readonly string[]>;
@@ -180,4 +180,43 @@ function note(watch: Watch): void {
     watch.timer = undefined;
     if (!watch.ended) watch.changed();
   }, WATCH_PAUSE_MS).unref();
+}
+
+// Reads the newest part of the log that the policy names, found and judged as every file is.
+
+const RULE = { text: "prompts.analyze_logs.log_file" };
+
+/** Of the log that the policy of the moment names, its last bytes, from the beginning of a line. */
+export type ReadLog = (maxBytes: number) => Promise<string>;
+
+/** `own` are the program's own files, which no log is. The reader refuses what is no regular file, by a FileError. */
+export function logTail(policy: () => Policy, own: readonly string[]): ReadLog {
+  let granted: { readonly policy: Policy; readonly own: Policy } | undefined;
+  const named = (): string => policy().prompts.analyzeLogsFile ?? "";
+  const files = new FileSystem(
+    () => {
+      const now = policy();
+      if (granted?.policy !== now) granted = { policy: now, own: readingOnly(now, named(), RULE) };
+      return granted.own;
+    },
+    { own },
+  ).files();
+  return async (maxBytes) => {
+    const path = named();
+    if (isExchangeable(path)) throw exchangeable(path);
+    const file = await files.open(path);
+    try {
+      const start = Math.max(0, file.size - maxBytes);
+      const bytes = Buffer.alloc(file.size - start);
+      const text = bytes.toString("utf8", 0, await file.read(bytes, start));
+      return start === 0 ? text : text.slice(text.indexOf("\n") + 1);
+    } finally {
+      file.close();
+    }
+  };
+}
+
+function exchangeable(path: string): FileError {
+  const words = `"${path}" goes by a link that a program of the policy may exchange; name where it leads`;
+  return new FileError("link", words, RULE.text);
 }

@@ -1,5 +1,6 @@
 // The only file power of a tool: what it can ask for. Every method refuses what the policy, the built-in protections or
 // the client's roots do not allow, whatever links, renames and races stand on the way.
+import { matchSegments } from "../../policy/path-matcher.js";
 
 /** What stands behind a name. Links are reported as what they lead to where that is allowed, and otherwise not at all. */
 type EntryKind = "file" | "folder";
@@ -151,3 +152,79 @@ export const MAX_DEPTH = 64;
 export const MAX_WATCHES = 256;
 /** Changes within this time are told once. */
 export const WATCH_PAUSE_MS = 100;
+
+// Shows names of files in texts of one line each: whoever may name a file must not write lines of his own with it.
+
+// Nearly every name is printable ASCII, and a start does not wait for Unicode's tables.
+const PLAIN = /^(?!")[\x20-\x7e]*$/;
+let steering: RegExp | undefined;
+
+/** What breaks a line, steers a terminal, turns the direction of writing or is not seen; joiners of emoji and of words are none of it. */
+function unshown(): RegExp {
+  return (steering ??=
+    /\u034f|\u17b4|\u17b5|[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}\p{Co}\p{Noncharacter_Code_Point}\u00ad\u115f\u1160\u180e\u200b\u2060-\u2065\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\u{1D159}\u{1D173}-\u{1D17A}\u{E0000}-\u{E007F}]/gu);
+}
+
+/**
+ * A name or path as it stands. With a character in it that is not seen, or that begins a line, it is a JSON string with that character
+ * escaped; so is a name that begins with a quote, so that no name passes for another.
+ */
+export function shownName(name: string): string {
+  if (PLAIN.test(name) || (!name.startsWith('"') && name.search(unshown()) < 0)) return name;
+  return JSON.stringify(name).replace(unshown(), escapedUnits);
+}
+
+/** The same for a name that a URI is made of: what is not seen is percent-encoded, so that the URI still leads to the file. */
+export function completedName(name: string): string {
+  return PLAIN.test(name) ? name : name.replace(unshown(), percentEncoded);
+}
+
+function escapedUnits(character: string): string {
+  return character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+function percentEncoded(character: string): string {
+  return [...new TextEncoder().encode(character)]
+    .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`)
+    .join("");
+}
+
+// Matches paths below a folder against a glob, in time that grows with glob times path, whatever they are.
+
+/** Alternatives one pattern may stand for: more is a mistake, or meant to take long. */
+const MOST_ALTERNATIVES = 64;
+const LONGEST = 1_024;
+
+/** Tells whether a path relative to the folder that was searched fits. */
+export type GlobTest = (path: string) => boolean;
+
+/**
+ * `*` and `?` stay inside a name, `**` as a whole name is any number of folders, `{a,b}` is either, without nesting. A glob
+ * without a slash is compared with the last name alone. Returns a sentence about what is wrong with a glob that cannot be used.
+ */
+export function globTest(glob: string): GlobTest | string {
+  if (glob.length > LONGEST) return `a pattern has at most ${LONGEST} characters`;
+  if (/[[\]!]/.test(glob)) return "a pattern knows *, **, ? and {a,b}; [, ] and ! stand for nothing";
+  const alternatives = expand(glob);
+  if (alternatives === undefined)
+    return `braces stand for at most ${MOST_ALTERNATIVES} alternatives, and not one in another`;
+  const patterns = alternatives.map((text) => text.split("/").filter((name) => name !== "" && name !== "."));
+  const byName = !glob.includes("/");
+  return (path) => {
+    const names = path.split("/");
+    const compared = byName ? names.slice(-1) : names;
+    return patterns.some((pattern) => matchSegments(pattern, compared));
+  };
+}
+
+function expand(glob: string): string[] | undefined {
+  const parts = glob.split(/\{([^{}]*)\}/);
+  if (parts.some((part, index) => index % 2 === 0 && /[{}]/.test(part))) return undefined;
+  let texts = [""];
+  for (const [index, part] of parts.entries()) {
+    const choices = index % 2 === 0 ? [part] : part.split(",");
+    texts = texts.flatMap((text) => choices.map((choice) => text + choice));
+    if (texts.length > MOST_ALTERNATIVES) return undefined;
+  }
+  return texts;
+}

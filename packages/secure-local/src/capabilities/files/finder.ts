@@ -1,12 +1,14 @@
-// Finds what a path leads to, link by link, and lets nothing through that the rules do not allow at its real place.
-import type { Stats } from "node:fs";
+// Finds what a path leads to, link by link, lets nothing through that the rules do not allow at its real place, and
+// works in the folder it found.
+import { lstatSync, realpathSync, type Stats } from "node:fs";
+import { parse } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isMainThread } from "node:worker_threads";
 import type { FileOperation } from "../../policy/decide.js";
-import type { ClientRoots } from "./client-roots.js";
-import { FileError } from "./files.js";
 import type { FileRules, Reader } from "./file-rules.js";
-import { isWhereJudged } from "./judged-places.js";
-import { join, liesIn, namesOf, plainPath } from "./plain-path.js";
-import { parentOf } from "./root-folders.js";
+import { FileError } from "./files.js";
+import { isWhereJudged } from "./leads-to.js";
+import { join, liesIn, namesOf, outermost, parentOf, plainPath, realPrefix } from "./plain-path.js";
 
 /** Links followed for one path, as on Linux. */
 const MOST_LINKS = 40;
@@ -260,4 +262,99 @@ export function fileErrorOf(error: unknown, shown: string): unknown {
 
 function notFound(shown: string): FileError {
   return new FileError("not-found", `"${shown}" does not exist.`);
+}
+
+// Works in a folder that was found, and in no other that has its name by then.
+
+/**
+ * Calls `act` with a path under which the very folder is reached until it returns; `act` must not wait for anything.
+ *
+ * @throws FileError `changed` when what has its name is another one, `system` where the process cannot go anywhere (threads)
+ */
+export function inFolder<T>(folder: Found, act: (at: string) => T): T {
+  if (folder.at !== folder.path) return act(folder.at);
+  return standingIn(folder.path, (real) => {
+    const { dev, ino } = lstatSync(".");
+    if (dev === folder.stats.dev && ino === folder.stats.ino && real === folder.path) return act(".");
+    throw new FileError("changed", "Its folder was exchanged meanwhile; try again.");
+  });
+}
+
+/**
+ * Where folders have no handles the process goes into one for that time: the system keeps a working folder by itself and not by
+ * its name, so whatever is done under `.` happens there, even if the name leads elsewhere meanwhile. `act` gets the path the
+ * system knows it by, without any link that was followed, and must not wait for anything.
+ */
+export function standingIn<T>(path: string, act: (real: string) => T): T {
+  if (!isMainThread)
+    throw new FileError("system", "This thread has no way to hold a folder, so no file is used in it.");
+  const back = workingFolder();
+  try {
+    process.chdir(path);
+    return act(workingFolder() ?? "");
+  } finally {
+    leave(back ?? parse(path).root);
+  }
+}
+
+/** Somebody may have removed it: then there is no way back. */
+function leave(back: string): void {
+  try {
+    process.chdir(back);
+  } catch {
+    process.chdir(parse(back).root);
+  }
+}
+
+/** Undefined when it was removed. Windows says by what path it was entered, and tells the real one by the folder alone. */
+function workingFolder(): string | undefined {
+  try {
+    return process.platform === "win32" ? realpathSync.native(".").replaceAll("\\", "/") : process.cwd();
+  } catch {
+    return undefined;
+  }
+}
+
+// The folders a client shares: they narrow what the policy allows, and never widen it.
+
+/** Roots looked at; clients name a handful. */
+const MOST_ROOTS = 100;
+
+export class ClientRoots {
+  /** As the client wrote them, as paths. */
+  readonly shown: readonly string[];
+  readonly #real: readonly string[];
+
+  private constructor(shown: readonly string[], real: readonly string[]) {
+    this.shown = shown;
+    this.#real = real;
+  }
+
+  /** URIs that name no local folder are left out. */
+  static async of(uris: readonly string[]): Promise<ClientRoots> {
+    const shown = outermost(uris.slice(0, MOST_ROOTS).flatMap((uri) => pathOfRoot(uri) ?? []));
+    return new ClientRoots(shown, await Promise.all(shown.map(realPrefix)));
+  }
+
+  /** Whether a path lies in a root, by this name or where the root really is. */
+  hold(path: string, rules: FileRules): boolean {
+    const roots = [...this.shown, ...this.#real];
+    return [path, rules.show(path)].some((name) => roots.some((root) => liesIn(name, root)));
+  }
+
+  /** Those of these folders, or of the roots in them, that are in both. */
+  narrow(folders: readonly string[]): string[] {
+    const both = folders.flatMap((folder) =>
+      this.shown.flatMap((root) => (liesIn(folder, root) ? [folder] : liesIn(root, folder) ? [root] : [])),
+    );
+    return outermost(both);
+  }
+}
+
+function pathOfRoot(uri: string): string | undefined {
+  try {
+    return plainPath(fileURLToPath(uri));
+  } catch {
+    return undefined;
+  }
 }

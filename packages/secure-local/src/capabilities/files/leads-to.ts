@@ -2,12 +2,24 @@
 //
 // No rule of the file system is asked: what a plugin's tool is given need not be a file that the policy allows to ours. Ways are gone by
 // bytes: a link whose name or target is no text leads on like any other.
+import { AsyncLocalStorage } from "node:async_hooks";
 import { type BigIntStats, lstatSync, readlinkSync, statSync } from "node:fs";
 import type { LeadsTo } from "../../policy/decide-command.js";
-import { asked, type BytePath, bytesOfPath, looksLike, textOfPath } from "./byte-path.js";
 import { type Mounts, MOUNTS } from "./mounted-names.js";
-import { join, liesIn, namesOf } from "./plain-path.js";
-import { parentOf, pathOf, realPrefixNow } from "./root-folders.js";
+import {
+  asked,
+  type BytePath,
+  bytesOfPath,
+  join,
+  liesIn,
+  looksLike,
+  namesOf,
+  parentOf,
+  pathOf,
+  plainPath,
+  realPrefixNow,
+  textOfPath,
+} from "./plain-path.js";
 
 /** Links followed for one path, as on Linux. */
 const MOST_LINKS = 40;
@@ -37,7 +49,7 @@ export function leadsToBy(mounts: Mounts): LeadsTo {
 }
 
 /** Undefined for what cannot be walked to its end, or leads to what no text names. */
-export function boundTo(path: string): string | undefined {
+function boundTo(path: string): string | undefined {
   const { real, isWhole } = wayTo(path);
   return isWhole ? real : undefined;
 }
@@ -193,4 +205,56 @@ function namesUnder(folder: string, { real, stats }: Way): string[] {
     if (dev === meant.dev && ino === meant.ino && liesIn(real, part))
       return [(folder === "/" ? "" : folder) + looksLike(real.slice(part === "/" ? 0 : part.length))];
   return [];
+}
+
+// Remembers, for the length of a call, where its paths led when it was judged, so that a link exchanged since leads to nothing.
+//
+// Rules about arguments (consent, denied URIs) are compared before anything is opened. What is opened is compared with what they saw.
+
+/** A file opened in a repository that was named: links of git's own do not lead out of it. */
+const OF_GIT = /^\/\.git(?:\/|$)/;
+
+/** By the path as it was given: where it led, and where it would be made. */
+type Places = ReadonlyMap<string, { readonly real: string; readonly made: string | undefined }>;
+
+const judged = new AsyncLocalStorage<Places>();
+
+/** Finds out where the paths of a call lead now; undefined where there are none. To be called before they are judged. */
+export function placesIn(paths: readonly { readonly path: string }[]): Places | undefined {
+  const places = new Map<string, { real: string; made: string | undefined }>();
+  for (const { path: given } of paths) {
+    const path = plain(given);
+    if (path === undefined) continue;
+    // Where it cannot be told, whoever judges it does so for a path that cannot be told, and nothing that can be is opened by it.
+    const real = leadsTo(path, [])?.real ?? boundTo(path) ?? "";
+    const above = leadsTo(parentOf(path), [])?.real;
+    places.set(path, { real, made: above && join(above, namesOf(path).at(-1) ?? "") });
+  }
+  return places.size === 0 ? undefined : places;
+}
+
+/** Runs `work`, in which `isWhereJudged` goes by `places`. */
+export function atPlaces<T>(places: Places | undefined, work: () => T): T {
+  return places === undefined ? work() : judged.run(places, work);
+}
+
+/** Whether what a path was found to lead to is where it led when the call was judged, or the call was not judged by it. */
+export function isWhereJudged(given: string, found: string): boolean {
+  const places = judged.getStore();
+  if (places === undefined) return true;
+  const path = plain(given);
+  if (path === undefined) return true;
+  const place = places.get(path);
+  if (place !== undefined) return found === place.real || found === place.made;
+  for (const [folder, { real }] of places)
+    if (liesIn(path, folder) && OF_GIT.test(path.slice(folder.length)) && !liesIn(found, real)) return false;
+  return true;
+}
+
+function plain(path: string): string | undefined {
+  try {
+    return plainPath(path);
+  } catch {
+    return undefined;
+  }
 }

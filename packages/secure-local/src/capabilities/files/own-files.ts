@@ -2,7 +2,7 @@
 // and its code, which no tool changes.
 import { readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { foldCase } from "../../policy/fold-case.js";
+import { foldCase } from "../../policy/path-matcher.js";
 import { secretFiles } from "../../policy/granted-policy.js";
 import type { Policy } from "../../policy/policy.js";
 import { PolicyError } from "../../policy/faults.js";

@@ -1,6 +1,9 @@
-// Turns the path or file: URI somebody gave into a plain absolute path, or says why that cannot be done.
-
+// Turns the path or file: URI somebody gave into a plain absolute path, or says why that cannot be done; knows the
+// roots of paths, and their bytes.
+import { Buffer } from "node:buffer";
+import * as fs from "node:fs";
 import { posix } from "node:path";
+import { exactText } from "../../sandbox/exact-text.js";
 import { FileError } from "./files.js";
 
 /** As most kernels have it. */
@@ -92,4 +95,101 @@ function decoded(uri: string, name: string): string {
 
 function bad(uri: string, why: string): FileError {
   return new FileError("bad-path", `${JSON.stringify(uri.slice(0, 200))} ${why}.`);
+}
+
+// The folders a policy's path patterns begin in, and the other names the system has for them.
+
+/** A folder with links in its path: as a rule of the policy writes it, and where it really is. */
+export interface Alias {
+  readonly written: string;
+  readonly real: string;
+}
+
+/** The names of a pattern up to its first wildcard, as a path; the pattern itself when it has none. */
+export function literalPrefix(pattern: string): string {
+  const names = namesOf(pattern);
+  const wild = names.findIndex((name) => /[*?]/.test(name));
+  return pathOf(wild < 0 ? names : names.slice(0, wild));
+}
+
+/** Where lookups begin: the folder above a path without wildcards, else the literal prefix; none inside another. */
+export function rootFolders(patterns: readonly string[]): string[] {
+  const folders = new Set(
+    patterns.map((pattern) => (/[*?]/.test(pattern) ? literalPrefix(pattern) : parentOf(pattern))),
+  );
+  return outermost(folders);
+}
+
+/** Those that lie in no other. */
+export function outermost(folders: Iterable<string>): string[] {
+  const sorted = [...new Set(folders)].sort((a, b) => a.length - b.length);
+  return sorted.filter((folder, index) => !sorted.slice(0, index).some((outer) => liesIn(folder, outer)));
+}
+
+export async function aliasOf(written: string): Promise<Alias> {
+  return { written, real: await realPrefix(written) };
+}
+
+export function realPrefixNow(path: string): string {
+  const missing: string[] = [];
+  for (let folder = path; ; folder = parentOf(folder)) {
+    try {
+      const real = fs.realpathSync.native(folder);
+      return missing.reduceRight(join, process.platform === "win32" ? real.replaceAll("\\", "/") : real);
+    } catch {
+      if (folder === parentOf(folder)) return path;
+      missing.push(namesOf(folder).at(-1) as string);
+    }
+  }
+}
+
+/** The path with the links in its existing part resolved. */
+export async function realPrefix(path: string): Promise<string> {
+  const missing: string[] = [];
+  for (let folder = path; ; folder = parentOf(folder)) {
+    try {
+      const real = await fs.promises.realpath(folder);
+      return missing.reduceRight(join, process.platform === "win32" ? real.replaceAll("\\", "/") : real);
+    } catch {
+      if (folder === parentOf(folder)) return path;
+      missing.push(namesOf(folder).at(-1) as string);
+    }
+  }
+}
+
+export function parentOf(path: string): string {
+  return pathOf(namesOf(path).slice(0, -1));
+}
+
+export function pathOf(names: readonly string[]): string {
+  const [first = ""] = names;
+  return /^[A-Za-z]:$/.test(first) ? (names.length === 1 ? `${first}/` : names.join("/")) : `/${names.join("/")}`;
+}
+
+// Paths as the bytes that the system has for them, one character for each byte: what is no UTF-8 leads where it leads, and not where
+// it would by the text it is decoded to.
+
+/** Has the slashes of a path where a path has them, so what splits and joins paths works with it. */
+export type BytePath = string;
+
+/** Nothing but ASCII, as most paths are: byte and character are the same. */
+const PLAIN = /^[\u0020-\u007e]*$/;
+
+export function bytesOfPath(text: string): BytePath {
+  return PLAIN.test(text) ? text : Buffer.from(text).toString("latin1");
+}
+
+/** What the file system is asked with. */
+export function asked(path: BytePath): string | Buffer {
+  return PLAIN.test(path) ? path : Buffer.from(path, "latin1");
+}
+
+/** Undefined for what is no UTF-8: no rule names it and no tool gets to it. */
+export function textOfPath(path: BytePath): string | undefined {
+  return PLAIN.test(path) ? path : exactText(Buffer.from(path, "latin1"));
+}
+
+/** What it looks like: for comparing with protected names, of which the wrong bytes can only be what a star stands for. */
+export function looksLike(path: BytePath): string {
+  return PLAIN.test(path) ? path : Buffer.from(path, "latin1").toString();
 }

@@ -31,10 +31,8 @@ import {
   type WriteOptions,
   type WrittenFile,
 } from "./files.js";
-import { fileErrorOf, type Finder, type Found, type FoundPlace, type OperationRules } from "./finder.js";
-import { inFolder } from "./held-folder.js";
-import { parentOf } from "./root-folders.js";
-import { join, plainPath } from "./plain-path.js";
+import { fileErrorOf, type Finder, type Found, type FoundPlace, inFolder, type OperationRules } from "./finder.js";
+import { join, parentOf, plainPath } from "./plain-path.js";
 
 export class PolicyFiles implements Files {
   readonly #finder: Finder;

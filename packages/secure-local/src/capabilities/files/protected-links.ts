@@ -4,12 +4,10 @@
 // top of what is allowed, and in each folder above what is to be used, as soon as something there is to be used.
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { foldCase } from "../../policy/fold-case.js";
-import { asked, type BytePath, bytesOfPath, looksLike } from "./byte-path.js";
+import { foldCase } from "../../policy/path-matcher.js";
+import { asked, type BytePath, bytesOfPath, join, liesIn, looksLike, parentOf } from "./plain-path.js";
 import { type Passage, passageTo } from "./leads-to.js";
 import { slashed } from "./own-files.js";
-import { join, liesIn } from "./plain-path.js";
-import { parentOf } from "./root-folders.js";
 
 /** What is known of names. */
 export interface KnownNames {

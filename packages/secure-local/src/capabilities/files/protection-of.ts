@@ -1,6 +1,6 @@
 // Knows what the names of a path protect it from, in whatever spelling, without a look at the disk.
 import { homedir } from "node:os";
-import { foldLetters, withoutIgnorable } from "../../policy/fold-case.js";
+import { foldLetters, withoutIgnorable } from "../../policy/path-matcher.js";
 import { GIT_STORE, KERNEL_FOLDERS, NAME_CLASSES, namesIn, type Protection } from "./protected-names.js";
 
 // Brings a name into the one form in which protected names are compared, so that no spelling of them slips through.

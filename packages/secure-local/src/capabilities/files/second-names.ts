@@ -4,11 +4,9 @@
 // all of the home: for all files that have several names at once, and again only when one of them was given another.
 import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { asked, type BytePath, bytesOfPath, looksLike } from "./byte-path.js";
-import { join, liesIn } from "./plain-path.js";
+import { asked, type BytePath, bytesOfPath, join, liesIn, looksLike, parentOf } from "./plain-path.js";
 import { homePlace } from "./protected-links.js";
 import { leadsOn, mayCount, protectionOf } from "./protection-of.js";
-import { parentOf } from "./root-folders.js";
 
 /** As deep as protected names begin. */
 const DEEPEST = 5;

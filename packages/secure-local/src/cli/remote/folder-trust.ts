@@ -1,18 +1,21 @@
-// Asks before a server of a folder's configuration is started or reached: shows all it would do, and remembers the answer.
+// Asks before a server of a folder's configuration is started or reached (shows all it would do, remembers the answer),
+// and `mcp-secure-local trust`.
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
+import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { clientEnvironment } from "@secure-local/mcp-tools/config-locations";
+import { type ConfiguredServer, findServer } from "@secure-local/mcp-tools/configured-servers";
 import { LocalError } from "@secure-local/mcp/client/node";
 import { expandServer } from "@secure-local/mcp/host";
-import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
-import { isSecretKey } from "../../audit/secret-shapes.js";
-import { fromVscode, vscodeSandboxFault } from "../../policy/vscode-sandbox.js";
-import type { ConfiguredServer } from "@secure-local/mcp-tools/configured-servers";
-import { askYesNo, complain, complainJson } from "../terminal.js";
-import { stateFolder } from "../../policy/own-places.js";
-import { isInteractive, questioner } from "./questioner.js";
 import { makeFolder } from "../../audit/make-folder.js";
+import { isSecretKey } from "../../audit/secret-shapes.js";
+import { stateFolder } from "../../policy/own-places.js";
+import { fromVscode, vscodeSandboxFault } from "../../policy/vscode-sandbox.js";
+import { type CommandLine, UsageError } from "../command-line.js";
+import { askYesNo, complain, complainJson, ExitCode, tell } from "../terminal.js";
+import { isInteractive, questioner } from "./questioner.js";
 
 /**
  * Digest of what this program itself was allowed to start, for the copy of itself that puts a server into its sandbox: that
@@ -285,4 +288,26 @@ function remember({ found: { place, server }, digest }: UntrustedServer): void {
       `the answer cannot be kept in ${file} (${(error as Error).message}); make its folder writable, then answer again`,
     );
   }
+}
+
+// `mcp-secure-local trust NAME [DIGEST]`: allows a server of a folder's configuration, after showing all it would do.
+
+export async function trustCommand(line: CommandLine): Promise<number> {
+  const [name, digest, ...rest] = line.words;
+  if (name === undefined || rest.length > 0)
+    throw new UsageError("trust needs the name of a server, as in trust NAME, or trust NAME DIGEST --config FILE");
+  const found = await findServer(name, { file: line.config, around: clientEnvironment() });
+  const { path, owner } = found.place;
+  if (owner === "user") {
+    tell(
+      line,
+      { name, file: path, own: true },
+      `"${name}" stands in ${path}, which is your own: nothing has to be allowed.`,
+    );
+    return ExitCode.Ok;
+  }
+  const allowed = await allow(found, { digest, json: line.json });
+  if (!allowed) return ExitCode.Failed;
+  tell(line, { name, file: path, allowed }, `Allowed, until ${path} says something else of it.`);
+  return ExitCode.Ok;
 }

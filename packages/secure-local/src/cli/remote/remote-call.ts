@@ -1,23 +1,24 @@
-// `mcp-secure-local call`: calls a tool, with its progress, and Ctrl-C to cancel it.
-import { mkdirSync, writeFileSync } from "node:fs";
+// `mcp-secure-local call` and `read`: one tool with its progress and Ctrl-C to cancel it, or one resource, of any
+// server or of our own.
 import { randomUUID } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { targetText } from "@secure-local/mcp-tools/target";
 import { type CallToolResult, type Client, McpErrorCode, type Progress, type Tool } from "@secure-local/mcp/client";
 import { RpcError } from "@secure-local/mcp/client/node";
+import { cleanLine } from "../../guard/cleaning/clean-text.js";
+import { loadPolicy } from "../../policy/load-policy.js";
 import type { Policy } from "../../policy/policy.js";
 import type { SecureServer } from "../../server/secure-server.js";
-import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
-import { cleanLine } from "../../guard/cleaning/clean-text.js";
-import { askYesNo, complain, ExitCode, print, printJson } from "../terminal.js";
 import { readArguments } from "../call-arguments.js";
-import { type CommandLine, inUse, nearest, UsageError } from "../command-line.js";
-import { blockText } from "./content-text.js";
-import { isInteractive, questioner } from "./questioner.js";
-import { loadPolicy } from "../../policy/load-policy.js";
-import { targetText } from "@secure-local/mcp-tools/target";
+import { adviceWord, type CommandLine, inUse, nearest, UsageError } from "../command-line.js";
 import { openAudit } from "../open-audit.js";
 import { policyFile, programVersion } from "../settings.js";
-import { type Connected, timeoutMs, withClient, withOwnClient } from "./with-client.js";
+import { askYesNo, complain, ExitCode, print, printJson, styled } from "../terminal.js";
+import { isOwn, namesTarget } from "./find-target.js";
+import { isInteractive, questioner } from "./questioner.js";
+import { blockText, type Connected, contentsText, timeoutMs, withClient, withOwnClient } from "./with-client.js";
 
 const USAGE = {
   usage: "call needs a target and the name of a tool, as in call TARGET NAME key=value",
@@ -279,4 +280,68 @@ export function progressText({ progress, total, message }: Progress): string {
   const full = Math.round(share * WIDTH);
   const percent = String(Math.floor(share * 100)).padStart(3);
   return `[${"#".repeat(full)}${"-".repeat(WIDTH - full)}] ${percent}%${said}`;
+}
+
+// `mcp-secure-local call [TARGET] NAME [ARGUMENTS]`: calls a tool of another server, or one of ours through the same guard a client's calls pass.
+
+export async function callCommand(line: CommandLine): Promise<number> {
+  const own = !namesTarget(line, 1);
+  if (own && line.words[0] === undefined)
+    throw new UsageError("call needs the name of a tool; mcp-secure-local tools lists them");
+  return await (own ? ownCall(line) : remoteCall(line).catch((error: unknown) => throwWith(error, line)));
+}
+
+/** Two words are a server and its tool; whoever meant a tool of ours and its argument hears how that is written. */
+function throwWith(error: unknown, { words: [name = "", word = ""], after, url, config }: CommandLine): never {
+  const named = after === undefined && url === undefined && config === undefined;
+  if (!named || !(error instanceof Error) || !error.message.startsWith(`there is no server "${name}"`)) throw error;
+  throw new UsageError(
+    `${error.message}. If ${name} is a tool: its arguments are key=value, as in call ${name} KEY=${adviceWord(word)}`,
+  );
+}
+
+// `mcp-secure-local read TARGET URI`: reads a resource of any server; without TARGET one of our own.
+
+const READ_USAGE = {
+  usage: "read needs a target and the URI of a resource, as in read TARGET file:///a.txt",
+  least: 1,
+  most: 1,
+};
+
+type Work = (connected: Connected) => Promise<number>;
+
+/** On the server that is named, or on our own where none is. */
+function own(line: CommandLine, usage: typeof READ_USAGE, work: Work): Promise<number> {
+  return isOwn(line, 1) ? withOwnClient(line, () => true, work) : withClient(line, usage, work);
+}
+
+export function readCommand(line: CommandLine): Promise<number> {
+  return own(line, READ_USAGE, async ({ client, words: [uri = ""], signal }) => {
+    const result = await client.read(uri, undefined, { signal });
+    if (line.json) printJson(result);
+    else print(result.contents.map(contentsText).join("\n"));
+    return ExitCode.Ok;
+  });
+}
+
+// `mcp-secure-local prompt TARGET NAME [key=value…]`: gets a prompt of any server.
+
+const PROMPT_USAGE = {
+  usage: "prompt needs a target and the name of a prompt, as in prompt TARGET NAME key=value",
+  least: 1,
+  most: Infinity,
+};
+
+export function promptCommand(line: CommandLine): Promise<number> {
+  return own(line, PROMPT_USAGE, async ({ client, words: [name = "", ...given], signal }) => {
+    // Arguments of prompts are texts, whatever they look like.
+    const values = Object.entries(readArguments(given, undefined)).map(([key, value]): [string, string] => {
+      const written = given.find((word) => word.startsWith(`${key}=`))?.slice(key.length + 1);
+      return [key, written ?? (typeof value === "string" ? value : JSON.stringify(value))];
+    });
+    const result = await client.prompt(name, Object.fromEntries(values), { signal });
+    if (line.json) printJson(result);
+    else for (const { role, content } of result.messages) print(`${styled("bold", `${role}:`)} ${blockText(content)}`);
+    return ExitCode.Ok;
+  });
 }

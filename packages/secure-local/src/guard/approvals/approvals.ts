@@ -2,27 +2,31 @@
 import { randomBytes } from "node:crypto";
 import { exactly } from "@secure-local/mcp/jsonrpc";
 import { AskError, type Context, McpErrorCode, RpcError } from "@secure-local/mcp/server";
-import { type ApprovalNeed, approvalNeed, type LeadsTo } from "../../policy/decide-command.js";
-import { boundPlaces, ledElsewhere, MOST_PATHS, pathsOfCall } from "../../policy/call-paths.js";
+import {
+  type ApprovalNeed,
+  approvalNeed,
+  boundPlaces,
+  type LeadsTo,
+  ledElsewhere,
+  MOST_PATHS,
+  pathsOfCall,
+} from "../../policy/decide-command.js";
 import type { Policy, Remember } from "../../policy/policy.js";
 import type { Rule } from "../../policy/faults.js";
-import type { Deadline } from "../deadline.js";
-import { RateLimits } from "../rate-limits.js";
-import { type Taint, withTaint } from "../taints.js";
-import type { CallerMemory } from "../caller-memory.js";
-import { Callers } from "../callers.js";
-import type { CompiledPolicy } from "../compiled-policy.js";
+import type { CompiledPolicy, Deadline } from "../compiled-policy.js";
+import { type CallerMemory, RateLimits } from "../rate-limits.js";
+import { Callers, type Taint, withTaint } from "../taints.js";
 import { clientOf, type GuardedRequest, type AuditRecorder } from "../audit-recorder.js";
 import {
+  type AskedConsent,
   type BoundCall,
   callDigest,
-  type AskedConsent,
   type ConsentOrigin,
   covers,
   type KeptConsent,
-} from "./consents.js";
+  shownCall,
+} from "./shown-call.js";
 import { type RememberedCase, type RememberedConsent, RememberedConsents } from "./remembered.js";
-import { shownCall } from "./shown-call.js";
 
 /** One question. */
 export interface ApprovalQuestion {

@@ -1,8 +1,8 @@
 // The consents that are remembered, here and by the other processes of this server: found, listed for a person, and taken back.
 import type { Caller } from "@secure-local/mcp/server";
 import type { Remember } from "../../policy/policy.js";
-import type { CallerMemory } from "../caller-memory.js";
-import { type AskedConsent, type ConsentOrigin, covers, type KeptConsent, Grants } from "./consents.js";
+import type { CallerMemory } from "../rate-limits.js";
+import { type AskedConsent, type ConsentOrigin, covers, type KeptConsent, Grants } from "./shown-call.js";
 
 /** A remembered consent as a person sees it. */
 export interface RememberedConsent extends ConsentOrigin {

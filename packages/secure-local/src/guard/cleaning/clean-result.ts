@@ -5,7 +5,7 @@ import { ErrorCode, ExactNumber, sentDigits } from "@secure-local/mcp/jsonrpc";
 import { type Answer, ReadyResult, RpcError } from "@secure-local/mcp/server";
 import type { Work } from "../../audit/encoded-secrets.js";
 import { holdsKnownDigits } from "../../audit/number-secrets.js";
-import { followsFiles, renewSecrets } from "../../audit/secret-files.js";
+import { followsFiles, renewSecrets } from "../../audit/secret-spellings.js";
 import {
   atOnce,
   inTurns,

@@ -1,8 +1,8 @@
-// Reads a file of comma-separated values from beginning to end: its rows, the shape of its table, and how far it is.
-
-import type { OpenFile } from "../../capabilities/files/files.js";
+// Reads a file of comma-separated values from beginning to end (its rows, the shape of its table, how far it is) into a
+// new table.
 import type { CellValue, TableColumn } from "../../capabilities/databases/databases.js";
-import type { ToolPowers } from "../tool.js";
+import type { OpenFile } from "../../capabilities/files/files.js";
+import type { ToolAnswer, ToolPowers } from "../tool.js";
 
 /** Characters of one field, and fields of one row (SQLite's own limit). */
 const MAX_FIELD = 1_048_576;
@@ -334,5 +334,49 @@ function decoded(decode: () => string): string {
     return decode();
   } catch {
     throw new CsvError("the file is no valid UTF-8; save it as UTF-8 first", 1);
+  }
+}
+
+// Fills a new table from a CSV file for `import_csv`.
+
+/** The file, and the table it becomes. */
+interface Wanted {
+  readonly file: string;
+  readonly table?: string;
+  readonly database?: string;
+  readonly replace?: boolean;
+}
+
+/** As much as a copy of the database and the time for it allow. */
+const MAX_FILE_BYTES: number = 2 * 1024 * 1024 * 1024;
+
+/** The answer; `failed` for a file that is too long or no CSV. Errors of files and databases are the caller's. */
+export async function importFile(wanted: Wanted, powers: ToolPowers): Promise<ToolAnswer> {
+  try {
+    return await imported(wanted, powers);
+  } catch (error) {
+    if (error instanceof CsvError) return { failed: `Nothing was imported. ${error.message}` };
+    throw error;
+  }
+}
+
+async function imported(args: Wanted, powers: ToolPowers): Promise<ToolAnswer> {
+  const { databases, files, signal } = powers;
+  const file = await files.open(args.file);
+  try {
+    if (file.size > MAX_FILE_BYTES)
+      return { failed: `"${args.file}" has ${file.size} bytes; at most ${MAX_FILE_BYTES} are imported.` };
+    const source = new CsvSource(file, powers);
+    await source.begin();
+    const { columns } = source;
+    const table = args.table ?? tableName(file.path);
+    const { replace = false, database: wanted } = args;
+    const made = { database: wanted, table, columns, replace, batches: source.batches(), signal };
+    const { database } = await databases.importTable(made);
+    const structured = { database, table, file: file.path, rows: source.rows, columns };
+    const names = columns.map(({ name, type }) => `${name} ${type}`).join(", ");
+    return { structured, text: `Imported ${source.rows} rows into the table "${table}" of ${database} (${names}).` };
+  } finally {
+    file.close();
   }
 }

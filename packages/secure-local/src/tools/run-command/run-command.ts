@@ -1,6 +1,6 @@
 // The tool `run_command`: runs a program the policy names, with arguments it allows, behind the wall.
 import type { CommandUsage, Run, RunResult } from "../../capabilities/policy-run.js";
-import { RunError } from "../../capabilities/run-error.js";
+import { RunError } from "../../capabilities/refusals.js";
 import type { BuiltinTool, ToolAnswer } from "../tool.js";
 
 export interface RunCommandArguments {

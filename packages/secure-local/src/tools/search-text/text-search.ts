@@ -1,11 +1,8 @@
 // One search of `search_text` through the lines of files, until everything is searched or the answer is full.
 import { beforeItIsCut } from "../../capabilities/known-secrets.js";
-import { FileError } from "../../capabilities/files/files.js";
-import { shownName } from "../../capabilities/files/shown-name.js";
-import { globTest } from "../../capabilities/files/glob.js";
+import { FileError, globTest, shownName } from "../../capabilities/files/files.js";
 import { decodeText, fileAnswer } from "../files/file-schemas.js";
-import { Pace, visit } from "../files/pace.js";
-import type { ToolAnswer, ToolPowers } from "../tool.js";
+import { Pace, type ToolAnswer, type ToolPowers, visit } from "../tool.js";
 
 /** What is looked for, and where. */
 interface Wanted {

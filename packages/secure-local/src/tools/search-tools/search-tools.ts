@@ -1,4 +1,6 @@
-// The tool `search_tools`: finds tools by words, at the level of detail a model wants to pay for.
+// The tools about tools: `search_tools` finds them by words, `list_categories` says what kinds there are, `call_tool`
+// calls one that no list shows.
+import type { JsonObject } from "@secure-local/mcp/jsonrpc";
 import type { BuiltinTool, ToolAnswer } from "../tool.js";
 
 export interface SearchToolsArguments {
@@ -127,7 +129,7 @@ type ListedTool = Omit<BuiltinTool<never>, "run">;
 export type ListedTools = () => readonly ListedTool[];
 
 /** What each category is for. Tools of other makers may name others. */
-export const CATEGORIES: ReadonlyMap<string, string> = new Map([
+const CATEGORIES: ReadonlyMap<string, string> = new Map([
   ["calculation", "Numbers"],
   ["commands", "Programs of this machine"],
   ["data", "Databases and tables"],
@@ -137,7 +139,7 @@ export const CATEGORIES: ReadonlyMap<string, string> = new Map([
   ["web", "Pages and searches of the web"],
 ]);
 
-export function categoryOf({ category }: ListedTool): string {
+function categoryOf({ category }: ListedTool): string {
   return category ?? "other";
 }
 
@@ -199,3 +201,85 @@ function wordsOf(text: string): string[] {
 }
 
 const EMPTY: ReadonlySet<string> = new Set("a an and by for from i in is it of on or the to with that this".split(" "));
+
+// The tool `list_categories`: what kinds of tools there are, and how many of each.
+
+/** `listed`: the tools that are counted. */
+export function listCategories(listed: ListedTools): BuiltinTool<Readonly<Record<string, never>>> {
+  return {
+    name: "list_categories",
+    title: "List tool categories",
+    description:
+      "List the categories of tools and how many tools each has. search_tools finds the tools of a category.",
+    category: "tools",
+    aliases: ["kinds", "overview"],
+    input: { type: "object", additionalProperties: false },
+    output: {
+      type: "object",
+      properties: {
+        categories: {
+          type: "array",
+          items: {
+            type: "object",
+            properties: { name: { type: "string" }, description: { type: "string" }, tools: { type: "integer" } },
+            required: ["name", "tools"],
+          },
+        },
+      },
+      required: ["categories"],
+    },
+    annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    run: () => {
+      const counts = new Map<string, number>();
+      for (const tool of listed()) counts.set(categoryOf(tool), (counts.get(categoryOf(tool)) ?? 0) + 1);
+      const categories = [...counts.keys()].sort().map((name) => {
+        const description = CATEGORIES.get(name);
+        return { name, ...(description === undefined ? {} : { description }), tools: counts.get(name) ?? 0 };
+      });
+      const lines = categories.map(({ name, description, tools }) => {
+        const words = description === undefined ? "" : `: ${description}`;
+        return `${name} (${tools} ${tools === 1 ? "tool" : "tools"})${words}`;
+      });
+      return { structured: { categories }, text: lines.join("\n") };
+    },
+  };
+}
+
+// The tool `call_tool`: calls one that no list shows, by the name that `search_tools` found.
+
+interface CallToolArguments {
+  readonly name: string;
+  readonly arguments?: Readonly<Record<string, unknown>>;
+}
+
+export const CALL_TOOL = "call_tool";
+
+/** What there is to say is said for the tool it calls: it runs itself only when there is nothing it could call. */
+export const callTool: BuiltinTool<CallToolArguments> = {
+  name: CALL_TOOL,
+  title: "Call a tool",
+  description:
+    "Call any tool by its name. search_tools finds names; with detail: full it also shows which arguments a tool takes.",
+  category: "tools",
+  aliases: ["run", "execute"],
+  input: {
+    type: "object",
+    properties: {
+      name: { type: "string", maxLength: 200, description: "The name of the tool, as search_tools shows it" },
+      arguments: { type: "object", description: 'The arguments of that tool (e.g., {"path": "notes.txt"})' },
+    },
+    required: ["name"],
+    additionalProperties: false,
+  },
+  // What it calls may be anything: a client that asks its person about such tools has to ask.
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  run: () => ({ failed: "call_tool does not call itself: give it the name of another tool." }),
+};
+
+/** The params of the call that is meant; undefined where none can be: then the tool itself says what is wrong. */
+export function meantCall(params: JsonObject): JsonObject | undefined {
+  const { name, arguments: given } = (params["arguments"] ?? {}) as { name?: unknown; arguments?: unknown };
+  if (typeof name !== "string" || name === CALL_TOOL) return undefined;
+  if (given !== undefined && (typeof given !== "object" || given === null || Array.isArray(given))) return undefined;
+  return { ...params, name, arguments: given ?? {} };
+}

@@ -1,6 +1,14 @@
 // Writes a page's tree as Markdown, walking it with a stack of its own.
-import { linkTarget, linkWords, plainLines, plainWords, TAIL, wordsOf } from "./markdown-text.js";
-import type { PageElement, PageNode } from "./page-tree.js";
+import {
+  linkTarget,
+  linkWords,
+  type PageElement,
+  type PageNode,
+  plainLines,
+  plainWords,
+  TAIL,
+  wordsOf,
+} from "./page-tree.js";
 
 // Writes Markdown piece by piece: blocks, prefixes of quotes and lists, inline text, code and tables.
 

@@ -1,11 +1,9 @@
 // Makes a fetched page into the answer of `web_fetch`: the part that is asked for, as readable text.
 import { beforeItIsCut } from "../../capabilities/known-secrets.js";
 import type { PolicyResponse } from "../../capabilities/fetch.js";
-import { Pace } from "../files/pace.js";
-import type { ToolAnswer, ToolPowers } from "../tool.js";
+import { Pace, type ToolAnswer, type ToolPowers } from "../tool.js";
 import { mainContent, toMarkdown } from "./markdown.js";
-import { cutBefore, partOf, plainWords, shownAddress } from "./markdown-text.js";
-import { readPage } from "./page-tree.js";
+import { cutBefore, partOf, plainWords, readPage, shownAddress } from "./page-tree.js";
 
 // Finds out what an answer is and turns its bytes into text.
 

@@ -1,5 +1,5 @@
 // The tool `web_fetch`: one page of the web as readable text.
-import { FetchError } from "../../capabilities/fetch-error.js";
+import { FetchError } from "../../capabilities/refusals.js";
 import type { BuiltinTool } from "../tool.js";
 
 export interface WebFetchArguments {
