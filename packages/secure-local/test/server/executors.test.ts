@@ -18,7 +18,7 @@ const locked = (hash: string) => ({ approved: new Map([["tool x", hash]]) }) as 
 
 it("is nothing for what is ours alone", async () => {
   const of = executors({ pluginOf: () => undefined, contentOf: () => undefined, serverOf: () => undefined });
-  expect(of(await policy(), { tool: "read_file", arguments: {} } as never)).toBeUndefined();
+  expect(of(await policy(), { tool: "read_file", arguments: {} })).toBeUndefined();
 });
 
 it("is another one when a plugin's content, a server's approval, or a command's program is", async () => {
@@ -31,7 +31,7 @@ it("is another one when a plugin's content, a server's approval, or a command's 
   writeFileSync(program, "one");
   const under = await policy();
   const all = () =>
-    ["ours_x", "s__x", "run_command"].map((tool) => of(under, { tool, arguments: { command: "run" } } as never));
+    ["ours_x", "s__x", "run_command"].map((tool) => of(under, { tool, arguments: { command: "run" } }));
   const before = all();
   expect(all()).toEqual(before);
   content.now = "b";
