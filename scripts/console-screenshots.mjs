@@ -152,7 +152,9 @@ async function shoot(address) {
     if (screen === "definitions") await page.getByRole("button", { name: "Start them" }).click();
     await page
       .locator(
-        { calls: ".steps", audit: 'h2:has-text("when it was verified")', definitions: ".offering" }[screen] ?? "h2",
+        { calls: ".steps", audit: 'h2:has-text("when it was verified")', definitions: ".offering", policy: "svg" }[
+          screen
+        ] ?? "h2",
       )
       .first()
       .waitFor();

@@ -12,14 +12,18 @@ import { go, place } from "../router.js";
 
 export function Policy(): JSX.Element {
   const policy = useSignal<PolicyState | undefined>(undefined);
-  const reach = useSignal<readonly ReachedKind[]>([]);
+  /** Undefined until it is known, and for a policy with faults. */
+  const reach = useSignal<readonly ReachedKind[] | undefined>(undefined);
   const fault = useSignal<unknown>(undefined);
   const profile = profileAsked();
   const load = async (): Promise<void> => {
     try {
       policy.value = await get<PolicyState>("/api/policy");
-      [reach.value, fault.value] = [[], undefined];
-      if (policy.value.fault === undefined) reach.value = await get("/api/reach", { profile });
+      [reach.value, fault.value] = [undefined, undefined];
+      if (policy.value.fault !== undefined) return;
+      const found = await get<readonly ReachedKind[]>("/api/reach", { profile });
+      // Whoever chose another profile meanwhile is shown that one's.
+      if (profile === profileAsked()) reach.value = found;
     } catch (error) {
       fault.value = error;
     }
@@ -54,11 +58,17 @@ export function Policy(): JSX.Element {
         <p>
           For <Shown text={asksFor()} />.
         </p>
-        {reach.value.length === 0 ? (
+        {reach.value === undefined && (
+          <p class="note">
+            {wrong === undefined ? "Reading the policy …" : "A policy with faults reaches nothing new."}
+          </p>
+        )}
+        {reach.value?.length === 0 && (
           <Empty next="Name files, addresses or commands in the policy.">
             It lets nothing outside this program be reached.
           </Empty>
-        ) : (
+        )}
+        {reach.value !== undefined && reach.value.length > 0 && (
           <Reach of={reach.value} who={profile === "" ? "AI client" : profile} />
         )}
       </section>

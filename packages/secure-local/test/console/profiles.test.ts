@@ -57,4 +57,23 @@ inBrowser("a client with a profile", (browser) => {
     await expect.poll(() => whom.inputValue()).toBe("client review test 1.0");
     expect(conduct.faults).toEqual([]);
   });
+
+  it(
+    "is told of nothing that is not known yet: what a policy reaches stands there once it was read",
+    { timeout: LONG },
+    async () => {
+      const watched = await started({ signedIn: false, policy: POLICY });
+      const { page } = await opened(await contextOf(browser()), watched);
+      const asked = new Promise<() => void>((seen) => {
+        void page.route("**/api/reach*", (route) => seen(() => void route.continue()));
+      });
+      await show(page, "policy");
+      const goOn = await asked;
+      await page.getByText("Reading the policy").waitFor();
+      expect(await page.getByText("It lets nothing outside").count()).toBe(0);
+      goOn();
+      await page.locator(".reach").waitFor();
+      expect(await page.getByText("Reading the policy").count()).toBe(0);
+    },
+  );
 });
