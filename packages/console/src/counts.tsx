@@ -130,13 +130,15 @@ export function Counts({ title, field, of, since, until, none = "(none)" }: Coun
               </td>
               {hasTimes && (
                 <td class="number">
-                  <button
-                    type="button"
-                    class="link"
-                    onClick={() => go("calls", { [field]: name || undefined, since, until, order: "longest" })}
-                  >
-                    {duration(p99)}
-                  </button>
+                  {p99 !== undefined && (
+                    <button
+                      type="button"
+                      class="link"
+                      onClick={() => go("calls", { [field]: name || undefined, since, until, order: "longest" })}
+                    >
+                      {duration(p99)}
+                    </button>
+                  )}
                 </td>
               )}
               <td>

@@ -239,7 +239,7 @@ describe("each option", () => {
 });
 
 /** Options that may come several times. */
-const REPEATED = new Set(["--header", "--env", "--origin", "--public-host", "--ignore"]);
+const REPEATED = new Set(["--header", "--env", "--origin", "--public-host", "--ignore", "--only"]);
 
 describe("surroundings that are broken", () => {
   const file = (): string => at("plugin.mjs");

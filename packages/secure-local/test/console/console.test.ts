@@ -152,7 +152,8 @@ describe.skipIf(process.platform === "win32")("the console's door", () => {
     expect((await watched.post(path, body, { cookie: "" })).status).toBe(401);
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
       expect((await watched.post(path, body, { "content-type": type })).status).toBe(415);
-    expect((await watched.get(path)).status).toBe(404);
+    // Under one of these names something is read as well.
+    expect((await watched.get(path)).status).toBe(path === "/api/definitions" ? 200 : 404);
   });
 
   it.each([
