@@ -45,10 +45,11 @@ it("asks before it writes, and shows what changed", async () => {
   describes("Returns the weather of a\u200b city.");
   const listed = await plugins("list");
   expect(listed).toMatchObject({ code: 1 });
-  expect(listed.stdout).toContain("withheld  tool weather_now: it is not as it was approved");
-  expect(listed.stdout).toContain("hidden.zero-width");
+  expect(listed.stdout).toContain("It is not as it was approved (launch was changed).");
+  expect(listed.stdout).toContain(`mcp-secure-local plugins lock weather --policy ${policy}`);
   const shown = await plugins("lock");
   expect(shown).toMatchObject({ code: 1 });
+  expect(shown.stdout).toContain("hidden.zero-width");
   expect(shown.stdout).toContain('"/description" was (30 characters): "Returns the weather of a city."');
   expect(shown.stdout).toContain('"/description" is (31 characters): "Returns the weather of a\\u{200b} city."');
 });

@@ -1,5 +1,5 @@
 // The commands that make, explain and test a policy. Each is run as the built program once at least.
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../audit/temporary-folder.js";
@@ -33,6 +33,7 @@ function built(...args: string[]): Promise<Ran> {
 describe("policy init", () => {
   it("writes a policy for its owner only, and keeps one that is there", async () => {
     const home = temporaryFolder();
+    mkdirSync(join(home, "new"));
     const file = join(home, "new", "policy.yaml");
     const first = await run(["policy", "init", file, "--yes", "--preset", "read-only"], { home });
     expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining(`written  ${file}`), stderr: "" });

@@ -125,9 +125,9 @@ describe("serve --tokens", () => {
     await served.complained("tokens: keeping the people of before: ada, ben");
     expect([await asked(ADA), await asked(BEN), await asked(CHO)]).toEqual([200, 200, 401]);
 
-    // Nobody has to send a signal, and a token that was exchanged counts as one that left.
+    // Nobody has to send a signal. Whoever comes with none of the tokens of before is somebody else of that name.
     write(["ada", ADA], ["ben", CHO]);
-    await served.complained("tokens: ben has other tokens, 2 people");
+    await served.complained("tokens: ben is gone, ben is new, 2 people");
     expect([await asked(ADA), await asked(BEN), await asked(CHO)]).toEqual([200, 401, 200]);
     expect((await listed(url, sessions.ben, CHO)).status).toBe(404);
     expect((await listed(url, sessions.ada, ADA)).status).toBe(200);

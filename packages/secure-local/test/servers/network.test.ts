@@ -72,9 +72,9 @@ it("knows every file of the product that opens a socket to elsewhere", () => {
     .sort();
   expect(found).toEqual([
     "capabilities/databases/postgres-connection.ts",
-    "capabilities/resolve.ts",
     "capabilities/egress-proxy.ts",
     "capabilities/fetch.ts",
+    "capabilities/resolve.ts",
     // Its text runs inside the sandbox, where the proxy is all there is.
     "sandbox/bubblewrap.ts",
     "server/open-server.ts",
