@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Transport } from "@secure-local/mcp/client";
 import { LocalError } from "@secure-local/mcp/client/node";
-import { unseenEscaped } from "@secure-local/inspection/hidden-characters";
+import { unseenEscaped } from "@secure-local/inspection/escape-unseen";
 import { TextLink } from "../remote/text-link.js";
 import { isRequest, isResponse, messagesOf, type RecordingFile, type Side } from "./recording.js";
 import type { CommandTarget } from "../remote/target.js";

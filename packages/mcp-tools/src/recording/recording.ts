@@ -1,7 +1,7 @@
 // The file of a recorded conversation: JSON lines, the first of which says what it is.
 import * as fs from "node:fs";
 import { LocalError } from "@secure-local/mcp/client/node";
-import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import type { Message } from "../remote/text-link.js";
 
 export type Side = "client" | "server";

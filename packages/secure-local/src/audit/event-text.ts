@@ -1,7 +1,7 @@
 // Writes an event as the middle of a JSON line: redacted, bounded, and free of everything that could end or forge a
 // line.
 import { hash } from "node:crypto";
-import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import type { AuditEvent, AuditSink } from "./audit-event.js";
 import { holdsKnownDigits } from "./number-secrets.js";
 import { isSecretKey, mayHoldSecret, REDACTED, redactText, replaceKnown, secretsVersion } from "./secret-shapes.js";

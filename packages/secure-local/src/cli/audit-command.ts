@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createReadStream, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { type ArchivedFile, archivedFiles } from "../audit/archive.js";
 import { AuditError } from "../audit/audit-event.js";
 import { recordOf } from "../audit/call-records.js";

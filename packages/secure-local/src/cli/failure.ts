@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { basename } from "node:path";
 import { LocalError, RpcError } from "@secure-local/mcp/client/node";
-import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { cleanText } from "../guard/cleaning/clean-text.js";
 import { PolicyError } from "../policy/faults.js";
 import { UsageError } from "./command-line.js";

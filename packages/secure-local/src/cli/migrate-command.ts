@@ -2,7 +2,7 @@
 
 import { lstat, readFile, readdir } from "node:fs/promises";
 import { extname, join, relative } from "node:path";
-import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { type Leftover, lineNumberAt } from "./migrate/source-tree.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { ExitCode, print, printJson, showProgress } from "./terminal.js";

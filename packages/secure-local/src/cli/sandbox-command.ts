@@ -4,7 +4,7 @@ import { accessSync, constants as modes, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { once } from "node:events";
 import type { AuditSink } from "../audit/audit-event.js";
-import { unseenEscaped } from "@secure-local/inspection/hidden-characters";
+import { unseenEscaped } from "@secure-local/inspection/escape-unseen";
 import { ownFiles } from "../capabilities/files/own-files.js";
 import { sandboxEnvironment, type SandboxEnvironment } from "../capabilities/sandbox-environment.js";
 import { loadPolicy } from "../policy/load-policy.js";

@@ -1,6 +1,6 @@
 // Writes to people: stdout and stderr as plain lines, colours only where a terminal shows them.
 import type { Interface } from "node:readline/promises";
-import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { UsageError } from "./command-line.js";
 
 type Stream = "stdout" | "stderr";

@@ -2,7 +2,7 @@
 import type { CallDetail, CallRow, DifferentArgument, Hop } from "@secure-local/console/api";
 import { callerOf, type LogRecord, membersOf, recordOf, textOf } from "../audit/call-records.js";
 import { SERVER_GONE } from "../control/control-client.js";
-import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 
 /** What is known of a call before it is opened. */
 export interface CallSources {

@@ -17,7 +17,7 @@ import type {
 } from "@secure-local/console/api";
 import { recordOf, textOf } from "../audit/call-records.js";
 import type { LineOf, WantedCalls } from "./call-filter.js";
-import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { isAnswer } from "../control/control-client.js";
 import { callDetail } from "./call-detail.js";
 import { type Api, type ApiAnswer, type ApiRequest, ConsoleFault } from "./console-listener.js";

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { redactString } from "../audit/event-text.js";
 import { makeFolder } from "../audit/make-folder.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import { escapeUnseen, withoutColours } from "@secure-local/inspection/hidden-characters";
+import { escapeUnseen, withoutColours } from "@secure-local/inspection/escape-unseen";
 
 /** Bytes of a file, of which there are two: nobody reads more, and a server that chatters fills no disk. */
 const MOST_BYTES = 256 * 1024;

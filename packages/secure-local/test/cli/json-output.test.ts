@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { serveHttp } from "@secure-local/mcp/http";
 import { RpcError, Server } from "@secure-local/mcp/server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { run } from "./command.js";
 import { runQuickly } from "./command-in-thread.js";

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
-import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { clientEnvironment } from "@secure-local/mcp-tools/config-locations";
 import { type ConfiguredServer, findServer } from "@secure-local/mcp-tools/configured-servers";
 import { LocalError } from "@secure-local/mcp/client/node";

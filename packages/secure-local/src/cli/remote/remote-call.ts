@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { escapeUnseen } from "@secure-local/inspection/hidden-characters";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { targetText } from "@secure-local/mcp-tools/target";
 import { type CallToolResult, type Client, McpErrorCode, type Progress, type Tool } from "@secure-local/mcp/client";
 import { RpcError } from "@secure-local/mcp/client/node";
