@@ -30,8 +30,7 @@ it("is another one when a plugin's content, a server's approval, or a command's 
   });
   writeFileSync(program, "one");
   const under = await policy();
-  const all = () =>
-    ["ours_x", "s__x", "run_command"].map((tool) => of(under, { tool, arguments: { command: "run" } }));
+  const all = () => ["ours_x", "s__x", "run_command"].map((tool) => of(under, { tool, arguments: { command: "run" } }));
   const before = all();
   expect(all()).toEqual(before);
   content.now = "b";
