@@ -19,14 +19,14 @@ const PROGRAMS = {
       console.log(LocalError);`,
   },
   "browser client": {
-    most: 45,
+    most: 46,
     absent: ["BAD_TOOL", "belongs to a call this server no longer has"],
     code: `import { connect } from "@secure-local/mcp/client";
       const client = await connect("https://example.com/mcp");
       console.log(await client.tools());`,
   },
   "fetch server": {
-    most: 83,
+    most: 84,
     absent: ["ConnectError"],
     code: `import { Server } from "@secure-local/mcp/server";
       import { toFetch } from "@secure-local/mcp/fetch";
@@ -36,7 +36,7 @@ const PROGRAMS = {
   },
   // All of a server but JSON Schema in place, resource templates and tasks: questions, sessions, subscriptions, HTTP+SSE are in it.
   "lean fetch server": {
-    most: 58,
+    most: 59,
     absent: ["ConnectError", "unresolved-reference", "working"],
     code: `import { LeanServer } from "@secure-local/mcp/server";
       import { toFetch } from "@secure-local/mcp/fetch";
