@@ -3,9 +3,10 @@
 import { mirrorsOf } from "../era/client-codecs.js";
 import type { HeaderArgument } from "../era/codec.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import { type Awaitable, type JsonObject, peerWords } from "../jsonrpc/message.js";
+import { type Awaitable, type JsonObject } from "../jsonrpc/message.js";
 import type { CallToolResult, Tool } from "../protocol/features/tools.js";
 import type { JsonSchemaValidator } from "../schema/json-schema/compile.js";
+import type { Fault } from "../schema/schema.js";
 import type { InferStandard, StandardSchema } from "../schema/standard-schema.js";
 
 /** One tool. Its output schema is compiled when the first result comes. */
@@ -112,8 +113,14 @@ export async function promiseFault(
   const outcome = known.validator.validate(structuredContent);
   // Defaults are not filled in here: what only they make valid is taken as it is.
   if (outcome.ok) return undefined;
-  const faults = outcome.faults.slice(0, MOST_FAULTS).map(({ message }) => message);
-  return faults.join("; ");
+  return faultsIn(outcome);
+}
+
+function faultsIn({ faults }: { readonly faults: readonly Fault[] }): string {
+  return faults
+    .slice(0, MOST_FAULTS)
+    .map(({ message }) => message)
+    .join("; ");
 }
 
 // Loaded for the first result that has to be checked: a quarter of what a page in a browser would load otherwise.
@@ -141,13 +148,12 @@ export async function typedResult(
   schema: StandardSchema,
 ): Promise<CallToolResult> {
   if (result.isError === true) return result;
-  const checked = await schema["~standard"].validate(result.structuredContent);
-  if (checked.issues === undefined) return { ...result, structuredContent: checked.value as JsonObject };
-  const faults = checked.issues.slice(0, MOST_FAULTS).map(({ message, path = [] }) => {
-    const place = path.map((part) => `/${String(typeof part === "object" ? part.key : part)}`).join("");
-    return peerWords(place === "" ? message : `${place}: ${message}`);
-  });
-  const text = `The output of the tool ${show(name)} does not fit the schema given with the call: ${faults.join("; ")}.`;
+  // Few calls have one, and a page does not load for them what judges it.
+  const { standardOutcome } = await import("../schema/standard-schema.js");
+  const checked = await standardOutcome(schema, result.structuredContent);
+  if (checked.ok) return { ...result, structuredContent: checked.value as JsonObject };
+  const faults = faultsIn(checked);
+  const text = `The output of the tool ${show(name)} does not fit the schema given with the call: ${faults}.`;
   throw new LocalError("INVALID_OUTPUT", text);
 }
 

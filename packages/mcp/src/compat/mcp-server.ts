@@ -13,7 +13,7 @@ import type { PromptReturn } from "../server/prompts.js";
 import type { ReadReturn } from "../server/resources.js";
 import { coreOf } from "../server/lean-server.js";
 import type { Server as CoreServer } from "../server/server.js";
-import { isStandardSchema } from "../schema/standard-schema.js";
+import { isStandardSchema, standardOutcome } from "../schema/standard-schema.js";
 import { asRpcError } from "./sdk-values.js";
 import type { Extra } from "./extra.js";
 import {
@@ -542,9 +542,9 @@ export class McpServer {
       ...(description === undefined ? {} : { description }),
       arguments: Object.fromEntries(fields.map(([argument, field]) => [argument, argumentOf(field)])),
       run: async (args, context): Promise<PromptReturn> => {
-        const checked = schema === undefined ? undefined : await schema["~standard"].validate(args);
-        if (checked?.issues !== undefined) {
-          const faults = checked.issues.map(({ message }) => message).join("; ");
+        const checked = schema === undefined ? undefined : await standardOutcome(schema, args);
+        if (checked?.ok === false) {
+          const faults = checked.faults.map(({ message }) => message).join("; ");
           throw new RpcError(ErrorCode.InvalidParams, `Invalid arguments for prompt ${name}: ${faults}`);
         }
         try {

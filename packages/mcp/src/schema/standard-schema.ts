@@ -58,15 +58,17 @@ export function fromStandard<T = unknown>(
   side: "input" | "output",
   published?: JsonSchema,
 ): Schema<T> {
-  const standard = schema["~standard"];
   const json = published ?? exportJsonSchema(schema, side);
-  return {
-    json,
-    validate(value) {
-      const result = standard.validate(value);
-      return "then" in result ? Promise.resolve(result).then(outcomeOf) : outcomeOf(result);
-    },
-  };
+  return { json, validate: (value) => standardOutcome(schema, value) };
+}
+
+/** What a schema makes of a value, or what is wrong with it: bounded in number and length, and fit to be shown. */
+export function standardOutcome<T>(
+  schema: StandardSchema<unknown, T>,
+  value: unknown,
+): Outcome<T> | Promise<Outcome<T>> {
+  const result = schema["~standard"].validate(value);
+  return "then" in result ? Promise.resolve(result).then(outcomeOf) : outcomeOf(result);
 }
 
 function outcomeOf<T>(result: StandardResult<T>): Outcome<T> {

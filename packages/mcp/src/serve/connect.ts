@@ -10,7 +10,6 @@ import { type FetchLike, fetchRequester } from "../http/client/fetch-requester.j
 import { type HttpClientLimits, type HttpRequester, shownUrl } from "../http/client/http-caller.js";
 import { sseTransport } from "../http/client/sse-transport.js";
 import { type HttpTransportOptions, streamableHttpTransport } from "../http/client/streamable-http-transport.js";
-import { memoryTransports } from "../transport/memory.js";
 
 /** How requests over HTTP are made. */
 export interface HttpConnectOptions {
@@ -47,7 +46,12 @@ export type ConnectTarget = string | URL | LeanServer | Dialer | (() => Transpor
  */
 export async function connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
   const { identity } = options;
-  if (isServer(target)) return Client.connect({ link: () => memoryTransport(target, identity) }, options);
+  if (isServer(target)) {
+    // Most connect to a URL: a page does not load for them what joins two ends in one program.
+    const { memoryTransports } = await import("../transport/memory.js");
+    const known = typeof identity === "object" ? { scopes: [], ...identity } : identity;
+    return Client.connect({ link: () => linked(target, memoryTransports(known)) }, options);
+  }
   if (identity !== undefined) {
     throw new LocalError(
       "BAD_OPTIONS",
@@ -82,10 +86,8 @@ export function httpDialer(url: string | URL, options: HttpConnectOptions): Dial
   };
 }
 
-/** A transport to a server in this program. */
-export function memoryTransport(server: LeanServer, identity?: ConnectOptions["identity"]): Transport {
-  const known = typeof identity === "object" ? { scopes: [], ...identity } : identity;
-  const [ours, theirs] = memoryTransports(known);
+/** Serves a server of this program at one end of two; the other is its client's. */
+export function linked(server: LeanServer, [ours, theirs]: readonly [Transport, Transport]): Transport {
   (server as unknown as Served)[SERVE](theirs);
   return ours;
 }

@@ -5,8 +5,10 @@ import type { AddOptions, HostOptions } from "../host/options.js";
 import { type CommandTarget, type HostTarget, isCommand, type UrlTarget } from "../host/launch.js";
 import type { ServerStatus } from "../host/managed-server.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import type { Transport } from "../jsonrpc/transport.js";
 import type { LeanServer } from "../server/lean-server.js";
-import { type HttpConnectOptions, httpDialer, isServer, memoryTransport } from "./connect.js";
+import { type HttpConnectOptions, httpDialer, isServer, linked } from "./connect.js";
+import { memoryTransports } from "../transport/memory.js";
 
 /** Options of a host that starts no programs. */
 export interface WebHostOptions extends HostOptions {
@@ -31,6 +33,11 @@ export class Host extends HostCore {
 
 export function reachable(target: HostTarget | LeanServer): HostTarget {
   return isServer(target) ? () => memoryTransport(target) : target;
+}
+
+/** A transport to a server in this program. */
+export function memoryTransport(server: LeanServer): Transport {
+  return linked(server, memoryTransports());
 }
 
 export function webDialer(target: CommandTarget | UrlTarget, http: HttpConnectOptions): Dialer {

@@ -20,6 +20,7 @@ import {
   type InferStandard,
   isStandardSchema,
   type StandardSchema,
+  standardOutcome,
 } from "../schema/standard-schema.js";
 import {
   checkToolUse,
@@ -250,9 +251,9 @@ export async function elicited(
   const params = elicitParams(form as ElicitInput<FormFields>);
   const answer = readElicitAnswer(params, (await ask(params)) as unknown as ElicitResult);
   if (schema === undefined || answer.action !== "accept") return answer;
-  const checked = await schema["~standard"].validate(answer.content);
-  if (checked.issues === undefined) return { action: "accept", content: checked.value };
-  const what = checked.issues.map(({ message }) => message).join("; ");
+  const checked = await standardOutcome(schema, answer.content);
+  if (checked.ok) return { action: "accept", content: checked.value };
+  const what = checked.faults.map(({ message }) => message).join("; ");
   throw new AskError("BAD_ANSWER", `The answer does not fit the form: ${peerWords(what)}`);
 }
 

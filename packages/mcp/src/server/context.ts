@@ -9,7 +9,7 @@ import type { FormFields } from "../protocol/elicitation-form.js";
 import type { InputResponses, Root } from "../protocol/features/elicitation.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "../protocol/features/sampling.js";
-import type { InferStandard, StandardSchema } from "../schema/standard-schema.js";
+import { type InferStandard, type StandardSchema, standardOutcome } from "../schema/standard-schema.js";
 import {
   type Asker,
   type AskOptions,
@@ -261,12 +261,9 @@ export function claimsOf<S extends StandardSchema>(
   if (identity === undefined) {
     throw new LocalError("NO_IDENTITY", "Nobody is known to be asking: claims come with `authorization` or `identity`");
   }
-  const checked = schema["~standard"].validate(identity.claims ?? {});
+  const checked = standardOutcome(schema, identity.claims ?? {});
   if ("then" in checked) throw new LocalError("BAD_CLAIMS", "Claims are checked by a schema that validates at once");
-  if (checked.issues === undefined) return checked.value;
-  const faults = checked.issues.map(({ path = [], message }) => {
-    const place = path.map((part) => String(typeof part === "object" ? part.key : part)).join(".");
-    return place === "" ? message : `${place}: ${message}`;
-  });
+  if (checked.ok) return checked.value as InferStandard<S>;
+  const faults = checked.faults.map(({ message }) => message);
   throw new LocalError("BAD_CLAIMS", `The claims of this identity do not fit: ${faults.join("; ")}`);
 }

@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import type { Dialer } from "../../src/client/options.js";
 import type { HostEvent } from "../../src/host/catalogue.js";
 import type { Transport, MessageSink, Outgoing } from "../../src/jsonrpc/transport.js";
-import { memoryTransport } from "../../src/serve/connect.js";
+import { memoryTransport } from "../../src/serve/host.js";
 import { Host, type WebHostOptions } from "../../src/serve/host.js";
 import { Server } from "../../src/server/server.js";
 

@@ -4,7 +4,7 @@ import { Breaker } from "../../src/host/managed-server.js";
 import type { HostEvent } from "../../src/host/catalogue.js";
 import type { Transport, MessageSink } from "../../src/jsonrpc/transport.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
-import { memoryTransport } from "../../src/serve/connect.js";
+import { memoryTransport } from "../../src/serve/host.js";
 import { hostWith, shop } from "./host-fixture.js";
 
 beforeEach(() => {

@@ -49,7 +49,7 @@ it("refuses an identity for a server that is elsewhere", async () => {
 
 it("says which claim does not fit, and that nobody is known", () => {
   const identity = { principal: "ada", scopes: [], claims: { tenant: 7, level: 1 } };
-  expect(() => claimsOf({ identity }, CLAIMS)).toThrow(/The claims of this identity do not fit: tenant: /);
+  expect(() => claimsOf({ identity }, CLAIMS)).toThrow(/The claims of this identity do not fit: \/tenant: /);
   expect(() => claimsOf({ identity: undefined }, CLAIMS)).toThrow("Nobody is known to be asking");
 });
 

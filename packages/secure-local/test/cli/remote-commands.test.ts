@@ -9,7 +9,7 @@ import { Server } from "@secure-local/mcp/server";
 import type { Transport } from "@secure-local/mcp/client";
 import { childTransport } from "@secure-local/mcp/client/node";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { memoryTransport } from "../../../mcp/src/serve/connect.js";
+import { memoryTransport } from "../../../mcp/src/serve/host.js";
 import { soaking } from "../../../mcp/test/support/soak.js";
 import { noAudit } from "../../src/audit/event-text.js";
 import { type CommandLine, readCommandLine, refuseForeign, UsageError } from "../../src/cli/command-line.js";
