@@ -263,7 +263,7 @@ export function claimsOf<S extends StandardSchema>(
   }
   const checked = standardOutcome(schema, identity.claims ?? {});
   if ("then" in checked) throw new LocalError("BAD_CLAIMS", "Claims are checked by a schema that validates at once");
-  if (checked.ok) return checked.value as InferStandard<S>;
+  if (checked.ok) return checked.value;
   const faults = checked.faults.map(({ message }) => message);
   throw new LocalError("BAD_CLAIMS", `The claims of this identity do not fit: ${faults.join("; ")}`);
 }

@@ -1,4 +1,4 @@
-// What tools need of `fetch` and `run` without loading them: their errors, and how leave is asked for.
+// What tools need of `fetch`, `run` and `storage` without loading them: their errors, what is stored, and how leave is asked for.
 /** Why there is no result. */
 export type RunFailure =
   /** A rule refuses it. */
@@ -76,3 +76,30 @@ export interface ServedCall {
 
 /** That it may be done now, once; or why not, and by which rule. */
 export type Permission = ServedCall | { readonly text: string; readonly rule: string };
+
+// What a program may keep between its starts: values by key, bounded, of nobody else.
+
+/** Anything JSON has. */
+export type StoredValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly StoredValue[]
+  | { readonly [key: string]: StoredValue };
+
+export interface Storage {
+  /** Undefined where nothing is kept under the key. */
+  get(key: string): Promise<StoredValue | undefined>;
+  /** Resolves when it is safe on disk. @throws StorageError when there is no room */
+  set(key: string, value: StoredValue): Promise<void>;
+  /** Resolves with whether there was something. */
+  delete(key: string): Promise<boolean>;
+  /** In order. */
+  keys(): Promise<readonly string[]>;
+}
+
+/** `message` is a sentence for whoever wrote the program. */
+export class StorageError extends Error {
+  override readonly name = "StorageError";
+}

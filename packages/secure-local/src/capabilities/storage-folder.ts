@@ -4,33 +4,7 @@ import { open, readdir, readFile, rename, stat, unlink } from "node:fs/promises"
 import { join } from "node:path";
 import { makeFolder } from "../audit/make-folder.js";
 import { syncFolder } from "./files/atomic-write.js";
-
-// What a program may keep between its starts: values by key, bounded, of nobody else.
-
-/** Anything JSON has. */
-export type StoredValue =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly StoredValue[]
-  | { readonly [key: string]: StoredValue };
-
-export interface Storage {
-  /** Undefined where nothing is kept under the key. */
-  get(key: string): Promise<StoredValue | undefined>;
-  /** Resolves when it is safe on disk. @throws StorageError when there is no room */
-  set(key: string, value: StoredValue): Promise<void>;
-  /** Resolves with whether there was something. */
-  delete(key: string): Promise<boolean>;
-  /** In order. */
-  keys(): Promise<readonly string[]>;
-}
-
-/** `message` is a sentence for whoever wrote the program. */
-export class StorageError extends Error {
-  override readonly name = "StorageError";
-}
+import { type Storage, StorageError, type StoredValue } from "./refusals.js";
 
 /** Written as hexadecimal digits it is still a name that every file system takes. */
 const MAX_KEY_BYTES = 120;

@@ -5,7 +5,7 @@ import { FetchError, type Permission, RunError, type ServedCall } from "../capab
 import { policyEgress } from "../capabilities/policy-egress.js";
 import type { Run } from "../capabilities/policy-run.js";
 import type { SecretBroker } from "../capabilities/secret-broker.js";
-import { type Storage, StorageError, type StoredValue } from "../capabilities/storage-folder.js";
+import { type Storage, StorageError, type StoredValue } from "../capabilities/refusals.js";
 import { atPlaces, placesIn } from "../capabilities/files/leads-to.js";
 import { decideCommand, pathsOfCommand } from "../policy/decide-command.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { StorageError, StorageFolder, type StoredValue } from "../../src/capabilities/storage-folder.js";
+import { StorageError, type StoredValue } from "../../src/capabilities/refusals.js";
+import { StorageFolder } from "../../src/capabilities/storage-folder.js";
 import { codePoint } from "../../../mcp/test/support/code-point.js";
 
 const place = mkdtempSync(join(tmpdir(), "storage-folder-"));
