@@ -5,7 +5,7 @@ import { rememberSecret } from "../../src/audit/secret-shapes.js";
 import { EscapedValues, LONGEST_ESCAPE } from "../../src/audit/secret-spellings.js";
 import { cleanText } from "../../src/guard/cleaning/clean-text.js";
 
-const VALUES = ["Zx9-QwErTy_4hJ2kLmN8pR3", 'Vb6/t+K&w0%q"Ns=81cD', "4815162342108"];
+const VALUES = ["Yw8-RvFsUz_3gK1jMnP7qS4", 'Vb6/t+K&w0%q"Ns=81cD', "4815162342108"];
 for (const [at, value] of VALUES.entries()) rememberSecret(`tool_${at}`, value);
 
 type Write = (text: string) => string;
@@ -27,7 +27,7 @@ describe("a value is found", () => {
   it("behind names of characters in answers of hosts as well, which are no longer than what is held back", () => {
     const value = VALUES[0] as string;
     const escaped = new EscapedValues([[value, "HIDDEN"]]);
-    for (const written of ["Zx9&hyphen;QwErTy&UnderBar;4hJ2kLmN8pR3", "&Zopf;x9&minus;QwErTy&lowbar;4hJ2kLmN8pR3"]) {
+    for (const written of ["Yw8&hyphen;RvFsUz&UnderBar;3gK1jMnP7qS4", "&Yopf;w8&minus;RvFsUz&lowbar;3gK1jMnP7qS4"]) {
       expect(escaped.replace(`a ${written} z`)).toBe("a HIDDEN z");
       expect(cleanText(`a ${written} z`)).toBe("a [secret tool_0] z");
     }
