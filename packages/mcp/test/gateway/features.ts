@@ -31,7 +31,7 @@ export async function useAll(client: Client, theirs: string): Promise<readonly s
   const refused: string[] = [];
   await use(client, sharedFeatures(ours, theirs));
   expect((await client.tools().all()).length).toBeGreaterThan(8);
-  const counted: Record<string, number> = { echo: 3, fails: 1, count: 1, think: 1, folders: 1 };
+  const counted: Record<string, number> = { echo: 2, fails: 1, count: 1, think: 1, folders: 1 };
   if (both(FORMS)) await questions(client, counted);
   else refused.push(...(await refusals(client, ["ask", "three_rounds", "all_at_once"], counted)));
   if (both(PAGES)) expect(texts(await client.call("page"))).toBe("accept");
@@ -87,8 +87,8 @@ async function tasks(client: Client, both: boolean): Promise<void> {
 async function cancelled(client: Client): Promise<void> {
   const stop = new AbortController();
   const held = client.call("hold", {}, { signal: stop.signal });
-  // The next answer comes behind the call that is held: it is surely there.
-  await client.call("echo", { text: "behind" });
+  // Over a balancer any later request may come first: the upstream itself says that the call is there.
+  while (texts(await client.call("calls_of", { name: "hold" })) === "0") continue;
   stop.abort("enough");
   await expect(held).rejects.toMatchObject({ code: "CANCELLED" });
   expect(texts(await client.call("released"))).toBe("released");
