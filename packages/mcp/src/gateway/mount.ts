@@ -26,6 +26,9 @@ import type { Relayed, ToolResult } from "../server/content.js";
 import type { RelayFailure } from "./told.js";
 import { type Admit, Relay, type RelayedItem, type RelayedRequest, type RelayedWords } from "./relay.js";
 
+/** Whoever subscribes waits for a server that says nothing no longer than this, which is far more than one that works needs. */
+const WATCH_BEGINS_MS = 5_000;
+
 /** A call of a tool that is about to be relayed. */
 export interface RelayedCall {
   /** The tool as it is listed, under its name outside. */
@@ -344,16 +347,24 @@ export class Mount {
     return (value, request) => this.#relay.complete({ ref, item }, { name, value }, request);
   }
 
-  /** However many watch it outside, the upstream knows of one. */
-  #watch(own: string, changed: () => void): () => void {
+  /** However many watch it outside, the upstream knows of one. Begun when the upstream says so: what changes after that is told. */
+  #watch(own: string, changed: () => void): Promise<() => void> {
     const stop = new AbortController();
-    void this.#watched(own, changed, stop.signal).catch((error: unknown) =>
-      this.#parts.warn(`Watching ${own} of ${this.name} failed: ${(error as Error).message}`),
-    );
-    return () => stop.abort();
+    return new Promise((resolve) => {
+      const late = setTimeout(() => begun(), WATCH_BEGINS_MS);
+      const begun = (): void => {
+        clearTimeout(late);
+        resolve(() => stop.abort());
+      };
+      void this.#watched(own, { changed, begun, signal: stop.signal })
+        .catch((error: unknown) =>
+          this.#parts.warn(`Watching ${own} of ${this.name} failed: ${(error as Error).message}`),
+        )
+        .finally(begun);
+    });
   }
 
-  async #watched(own: string, changed: () => void, signal: AbortSignal): Promise<void> {
+  async #watched(own: string, parts: WatchParts): Promise<void> {
     const { admit, connections, uris } = this.#parts;
     const refuse = (): void => {
       const refused = admit?.({ kind: "resource", name: own, shown: uris.expose(this, own) });
@@ -363,7 +374,7 @@ export class Mount {
     const lease: Lease = await connections.leaseOwn();
     try {
       refuse();
-      await watchOne(lease.client, own, { changed, signal });
+      await watchOne(lease.client, own, parts);
     } finally {
       lease.release();
     }
@@ -377,14 +388,19 @@ interface Made<Entry> {
   entry(): Entry;
 }
 
-async function watchOne(
-  client: Client,
-  own: string,
-  { changed, signal }: { readonly changed: () => void; readonly signal: AbortSignal },
-): Promise<void> {
+interface WatchParts {
+  readonly changed: () => void;
+  /** Called when the upstream tells of changes. */
+  readonly begun: () => void;
+  readonly signal: AbortSignal;
+}
+
+async function watchOne(client: Client, own: string, { changed, begun, signal }: WatchParts): Promise<void> {
   if (signal.aborted) return;
   const subscription = client.subscribe({ resources: [own] });
   signal.addEventListener("abort", () => void subscription.close(), { once: true });
+  await subscription.ready;
+  begun();
   for await (const change of subscription) if (change.kind === "resource") changed();
 }
 

@@ -188,7 +188,7 @@ export class ServerConversation implements ConnectionHandler {
     const session = new Session(opened);
     session.logLevel = level ?? (this.#core.advertises("logging") ? session.logLevel : NO_LOGS);
     session.subscription = this.#core.subscribers.addSession(session, this.connection, this.#standing as Carrier);
-    for (const uri of uris) this.#core.subscribers.subscribe(session.subscription, uri);
+    for (const uri of uris) void this.#core.subscribers.subscribe(session.subscription, uri);
     this.#take(session);
     this.#core.sessions.ready(session);
   }

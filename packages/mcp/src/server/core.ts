@@ -257,10 +257,11 @@ export class ServerCore implements AskServices {
   };
 
   /** A resource that cannot be watched can still be subscribed to: it may be announced by `resourceUpdated`. */
-  #watch(uri: string): (() => void) | undefined {
+  #watch(uri: string): (() => void) | undefined | Promise<(() => void) | undefined> {
     const what = `Watching ${JSON.stringify(uri)}`;
-    const stop = this.guarded(what, () => this.reader.watch(uri, () => this.subscribers.resourceUpdated(uri)));
-    return stop && (() => this.guarded(what, stop));
+    const ending = (stop: (() => void) | undefined) => stop && (() => this.guarded(what, stop));
+    const begun = this.guarded(what, () => this.reader.watch(uri, () => this.subscribers.resourceUpdated(uri)));
+    return isThenable(begun) ? Promise.resolve(begun).then(ending, () => undefined) : ending(begun);
   }
 
   /** Runs what an author wrote where nobody waits for an answer: failures, later ones too, are reported. */
@@ -340,21 +341,31 @@ function listen(core: ServerCore, call: ListenCall): Promise<Answer> {
 }
 
 function open(core: ServerCore, call: ListenCall, tasks?: readonly VisibleTask[]): Promise<Answer> {
-  const { limits, subscribers } = core;
+  const honoured = honour(core, call);
+  const taskIds = tasks?.map(({ taskId }) => taskId);
+  if (taskIds !== undefined) honoured.taskIds = taskIds;
+  return core.subscribers.watched(honoured.resourceSubscriptions ?? [], () =>
+    call.cancellation === undefined ? acknowledge(core, call, honoured, tasks) : Promise.resolve({}),
+  );
+}
+
+function acknowledge(
+  { limits, subscribers }: ServerCore,
+  call: ListenCall,
+  honoured: SubscriptionFilter,
+  tasks: readonly VisibleTask[] | undefined,
+): Promise<Answer> {
   if (subscribers.listensOf(call.connection) >= limits.listens) {
     const what = `This connection has ${limits.listens} subscriptions open: end one first`;
     throw new RpcError(ErrorCode.InternalError, what, { limit: limits.listens });
   }
-  const honoured = honour(core, call);
-  const taskIds = tasks?.map(({ taskId }) => taskId);
-  if (taskIds !== undefined) honoured.taskIds = taskIds;
   const subscription = new Subscription({
     connection: call.connection,
     codec: call.caller.codec,
     carrier: call.carrier,
     lists: new Set(LISTS.filter(([flag]) => honoured[flag] === true).map(([, kind]) => kind)),
     uris: honoured.resourceSubscriptions ?? [],
-    tasks: taskIds ?? [],
+    tasks: honoured.taskIds ?? [],
     id: call.id,
   });
   void subscription.send("notifications/subscriptions/acknowledged", { notifications: honoured });
@@ -440,7 +451,7 @@ function discover(core: ServerCore, { carrier }: Call): Answer {
   };
 }
 
-function subscribe(core: ServerCore, call: CallOf<ReadResourceRequestParams>): Answer {
+function subscribe(core: ServerCore, call: CallOf<ReadResourceRequestParams>): Answer | Promise<Answer> {
   const { subscription } = sessionOf(call);
   const { uri } = call.params;
   core.reader.require(uri, call);
@@ -449,9 +460,9 @@ function subscribe(core: ServerCore, call: CallOf<ReadResourceRequestParams>): A
   if (subscription.uris.size >= limit && !subscription.uris.has(uri)) {
     throw new RpcError(ErrorCode.InternalError, `This session is subscribed to ${limit} resources already`, { limit });
   }
-  core.subscribers.subscribe(subscription, uri);
+  const watched = core.subscribers.subscribe(subscription, uri);
   sessionOf(call).changed?.();
-  return DONE;
+  return watched === undefined ? DONE : watched.then(() => DONE);
 }
 
 function unsubscribe(core: ServerCore, call: CallOf<ReadResourceRequestParams>): Answer {

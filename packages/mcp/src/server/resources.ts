@@ -66,7 +66,7 @@ export class ResourceReader {
   }
 
   /** Starts watching what is behind a URI, if its author said how. */
-  watch(uri: string, changed: () => void): (() => void) | undefined {
+  watch(uri: string, changed: () => void): ReturnType<NonNullable<ResourceDefinition["watch"]>> {
     return this.#find(uri)?.definition.watch?.(uri, changed);
   }
 
@@ -170,9 +170,9 @@ interface Described extends Restricted {
   readonly shared?: boolean;
   /**
    * Called when the first subscriber of a URI comes; call `changed` when the resource changes. What it returns is called
-   * when the last subscriber has gone.
+   * when the last subscriber has gone. A promise of that says when the watching has begun: whoever subscribes is answered then.
    */
-  watch?(uri: string, changed: () => void): (() => void) | undefined;
+  watch?(uri: string, changed: () => void): (() => void) | undefined | Promise<(() => void) | undefined>;
 }
 
 /** A resource as its author writes it. */

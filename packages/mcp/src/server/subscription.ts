@@ -145,8 +145,11 @@ function covers(uris: ReadonlySet<string>, uri: string): boolean {
 
 const ALL_LISTS: ReadonlySet<ListKind> = new Set(["tools", "prompts", "resources"]);
 
+/** What ends the watching of a URI; a promise of it while the watching begins. Such a promise never rejects. */
+type Watched = (() => void) | undefined | Promise<(() => void) | undefined>;
+
 /** Called when the first subscriber of a URI comes; what it returns is called when the last one has gone. */
-type Watcher = (uri: string) => (() => void) | undefined;
+type Watcher = (uri: string) => Watched;
 
 /**
  * Whether a resource may be told of: asked before each update that somebody subscribed to (`updated`), and of all that is subscribed to
@@ -157,7 +160,7 @@ export type Tells = (uri: string, when: "updated" | "rejudged") => boolean;
 /** Fans changes out to subscriptions. Changes of one tick are merged. */
 export class Subscribers {
   readonly #all = new Set<Subscription>();
-  readonly #watched = new Map<string, { count: number; readonly stop: (() => void) | undefined }>();
+  readonly #watched = new Map<string, { count: number; readonly stop: Watched }>();
   readonly #listens = new WeakMap<Connection<Call>, number>();
   readonly #tasks = new Map<string, Set<Subscription>>();
   readonly #watch: Watcher;
@@ -181,7 +184,7 @@ export class Subscribers {
   add(subscription: Subscription): void {
     this.#all.add(subscription);
     this.#listens.set(subscription.connection, this.listensOf(subscription.connection) + 1);
-    for (const uri of subscription.uris) this.#attach(uri);
+    for (const uri of subscription.uris) void this.#attach(uri);
     for (const taskId of subscription.tasks) {
       const listeners = this.#tasks.get(taskId);
       if (listeners === undefined) this.#tasks.set(taskId, new Set([subscription]));
@@ -206,9 +209,27 @@ export class Subscribers {
     return this.#listens.get(connection) ?? 0;
   }
 
-  /** Does nothing for a subscription that is over: nobody would ever end the watching. */
-  subscribe(subscription: Subscription, uri: string): void {
-    if (this.#all.has(subscription) && subscription.addUri(uri)) this.#attach(uri);
+  /**
+   * Resolves when the URI is watched; undefined where it is already. Does nothing for a subscription that is over: nobody would
+   * ever end the watching.
+   */
+  subscribe(subscription: Subscription, uri: string): Promise<unknown> | undefined {
+    return this.#all.has(subscription) && subscription.addUri(uri) ? this.#attach(uri) : undefined;
+  }
+
+  /** Has URIs watched before anybody is told so: runs `add` then, which subscribes to them. At once where nothing has to be waited for. */
+  watched<T>(uris: readonly string[], add: () => Promise<T>): Promise<T> {
+    const begun = uris.map((uri) => this.#attach(uri));
+    const leave = (): void => uris.forEach((uri) => this.#detach(uri));
+    const added = (): Promise<T> => {
+      try {
+        return add();
+      } finally {
+        leave();
+      }
+    };
+    const waiting = begun.filter((each) => each !== undefined);
+    return waiting.length === 0 ? added() : Promise.all(waiting).then(added);
   }
 
   unsubscribe(subscription: Subscription, uri: string): void {
@@ -278,17 +299,19 @@ export class Subscribers {
     this.#uris.clear();
   }
 
-  #attach(uri: string): void {
-    const watched = this.#watched.get(uri);
-    if (watched === undefined) this.#watched.set(uri, { count: 1, stop: this.#watch(uri) });
+  #attach(uri: string): Promise<unknown> | undefined {
+    let watched = this.#watched.get(uri);
+    if (watched === undefined) this.#watched.set(uri, (watched = { count: 1, stop: this.#watch(uri) }));
     else watched.count++;
+    return watched.stop instanceof Promise ? watched.stop : undefined;
   }
 
   #detach(uri: string): void {
     const watched = this.#watched.get(uri);
     if (watched === undefined || --watched.count > 0) return;
     this.#watched.delete(uri);
-    watched.stop?.();
+    if (watched.stop instanceof Promise) void watched.stop.then((stop) => stop?.());
+    else watched.stop?.();
   }
 }
 

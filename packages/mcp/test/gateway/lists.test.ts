@@ -121,7 +121,7 @@ it("one stream over four servers brings what three of them tell, though the four
       if (seen.size === 3) return;
     }
   })();
-  await Promise.all(watched.map(({ subscribed }) => subscribed));
+  await Promise.all([subscription.ready, ...watched.map(({ subscribed }) => subscribed)]);
   for (const { name, server } of watched) server.resourceUpdated(`note://${name}/1`);
   await heard;
   expect([...seen].sort()).toEqual(uris.slice(0, 3));

@@ -140,6 +140,52 @@ describe("watching", () => {
     expect(watching.size).toBe(0);
   });
 
+  it.each(["2025-11-25", "2026-07-28"])("that begins later is waited for before %s is told so", async (revision) => {
+    const server = new Server({ name: "s", version: "1" });
+    let begin: (stop: () => void) => void = () => undefined;
+    let ended = 0;
+    server.resource("test://a", { read: () => "", watch: () => new Promise((resolve) => (begin = resolve)) });
+    const peer = serveStub(server);
+    const acknowledged = "notifications/subscriptions/acknowledged";
+    const told = (): number =>
+      peer.written.filter((each) => each["id"] === 2 || each["method"] === acknowledged).length;
+    if (revision === "2025-11-25") {
+      peer.send(handshake(1));
+      peer.send({ jsonrpc: "2.0", id: 2, method: "resources/subscribe", params: { uri: "test://a" } });
+    } else peer.send(stateless(2, "subscriptions/listen", { notifications: { resourceSubscriptions: ["test://a"] } }));
+    await turns();
+    expect(told()).toBe(0);
+    begin(() => (ended += 1));
+    await turns();
+    expect(told()).toBe(1);
+    server.resourceUpdated("test://a");
+    await turns();
+    expect(updates(peer.written)).toEqual(["test://a"]);
+    expect(ended).toBe(0);
+    peer.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } });
+    peer.send({ jsonrpc: "2.0", id: 3, method: "resources/unsubscribe", params: { uri: "test://a" } });
+    await turns();
+    expect(ended).toBe(1);
+  });
+
+  it("that has not begun when the last one goes is ended once it has", async () => {
+    const server = new Server({ name: "s", version: "1" });
+    const begins: ((stop: () => void) => void)[] = [];
+    let ended = 0;
+    server.resource("test://a", { read: () => "", watch: () => new Promise((resolve) => begins.push(resolve)) });
+    const peer = serveStub(server);
+    peer.send(stateless(2, "subscriptions/listen", { notifications: { resourceSubscriptions: ["test://a"] } }));
+    await turns();
+    peer.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } });
+    begins[0]?.(() => (ended += 1));
+    await turns();
+    expect(ended).toBe(1);
+    expect(methods(peer.written)).toEqual([]);
+    server.resourceUpdated("test://a");
+    await turns();
+    expect(updates(peer.written)).toEqual([]);
+  });
+
   it("that fails is reported, and takes nothing else down", async () => {
     const reports: string[] = [];
     const server = new Server({ name: "s", version: "1", report: (_level, message) => reports.push(message) });
