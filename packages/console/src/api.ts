@@ -302,11 +302,29 @@ export interface DefinitionFinding {
   readonly excerpt: string;
 }
 
-/** A file of a plugin that was added, changed or removed; `lines` are those that differ and some around, where it is a text. */
+/** The files of a plugin that differ. `hidden`: what of that is not told, in words; who approves it approves something unseen. */
+export interface ChangedFiles {
+  readonly told: readonly ChangedFile[];
+  readonly hidden: readonly string[];
+}
+
+/** A file of a plugin that was added, changed or removed. */
 export interface ChangedFile {
   readonly path: string;
   readonly kind: "added" | "changed" | "removed";
-  readonly lines?: readonly { readonly kind: "same" | "gone" | "new"; readonly text: string }[];
+  /** Whether it may be run now, where that changed. */
+  readonly runs?: boolean;
+  /** Those that differ and some around; absent where `unshown` says why. `more` of the difference come after them. */
+  readonly lines?: readonly ChangedLine[];
+  readonly more?: number;
+  readonly unshown?: string;
+}
+
+/** `about`: no line of the file but words on what stands there. `more` characters of the line are not told. */
+export interface ChangedLine {
+  readonly kind: "same" | "gone" | "new" | "about";
+  readonly text: string;
+  readonly more?: number;
 }
 
 /** What was compared, and when, in milliseconds since 1970. */
@@ -323,8 +341,8 @@ export interface OfferedItem {
   readonly digest?: string;
   /** When a person refused exactly this, as an ISO 8601 date. */
   readonly refused?: string;
-  /** Of how a plugin is started: its files that are not as they were approved, where copies of both are kept. */
-  readonly files?: readonly ChangedFile[] | undefined;
+  /** Of how a plugin is started, where its content changed: its files that are not as they were approved. */
+  readonly files?: ChangedFiles | undefined;
   /** It was approved once, was gone, and is offered again. */
   readonly isBack?: boolean;
   /** Its texts by their places, each a JSON Pointer: as approved, and as it is offered now. */

@@ -4,6 +4,8 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type {
   ChangedFile,
+  ChangedFiles,
+  ChangedLine,
   ComparedDefinitions,
   DefinitionFinding,
   OfferedDefinitions,
@@ -284,12 +286,13 @@ function Refused({ at }: { readonly at: string }): JSX.Element {
 function Decision({ of }: OfferingProps): JSX.Element {
   const { name, refused, items } = of;
   const changed = items.filter(({ kind }) => kind !== "same");
+  const hidden = changed.flatMap(({ files }) => files?.hidden ?? []);
   const common = { disabled: isBusy(), held: isHeld() };
   return (
     <>
       <p class="answers">
         <Action
-          label={`Approve what stands above of ${name}`}
+          label={`Approve what stands above of ${name}${hidden.length > 0 ? ", and what is not shown" : ""}`}
           kind="good"
           {...common}
           act={() => approve(of, changed, [])}
@@ -377,41 +380,55 @@ function Item({ of, findings, withheld, doneAt, decide }: ItemProps): JSX.Elemen
 const MOST_OPEN = 5;
 
 /** Which files of a program changed, and how: its digest alone says nothing to a person. */
-function Files({ of }: { readonly of: readonly ChangedFile[] }): JSX.Element {
+function Files({ of: { told, hidden } }: { readonly of: ChangedFiles }): JSX.Element {
   return (
     <div class="files">
-      <p>
-        {of.length === 0
-          ? "No byte of its files differs: what changed is which of them may be run, or a folder."
-          : "Its files that are not as they were approved:"}
-      </p>
-      {of.map(({ path, kind, lines }) => (
-        <details key={path} open={of.length <= MOST_OPEN}>
-          <summary>
-            {kind} <Shown text={path === "" ? "the program" : path} />
-          </summary>
-          {lines === undefined ? (
-            <p class="note">No text, or too long to be shown by its lines.</p>
-          ) : (
-            <pre class="shown" dir="ltr" tabIndex={0}>
-              {lines.map((line, index) => (
-                <FileLine key={index} of={line} />
-              ))}
-            </pre>
-          )}
-        </details>
+      {told.length > 0 && <p>Its files that are not as they were approved:</p>}
+      {told.length + hidden.length === 0 && <p>No file of it differs: what changed is a folder.</p>}
+      {told.map((file) => (
+        <OneFile key={file.path} of={file} isOpen={told.length <= MOST_OPEN} />
       ))}
+      {hidden.length > 0 && (
+        <p class="note">
+          <strong>Not all that changed is shown.</strong> Missing: {hidden.join("; ")}.
+        </p>
+      )}
     </div>
   );
 }
 
-function FileLine({ of: { kind, text } }: { readonly of: NonNullable<ChangedFile["lines"]>[number] }): JSX.Element {
-  const Tag = kind === "new" ? "ins" : kind === "gone" ? "del" : "span";
+function OneFile({ of, isOpen }: { readonly of: ChangedFile; readonly isOpen: boolean }): JSX.Element {
+  const { path, kind, runs, lines = [], more = 0, unshown } = of;
+  return (
+    <details open={isOpen}>
+      <summary>
+        {kind} <Shown text={path === "" ? "the program" : path} />
+        {runs !== undefined && (runs ? ", may be run" : ", may not be run any more")}
+      </summary>
+      {lines.length > 0 && (
+        <pre class="shown" dir="ltr" tabIndex={0}>
+          {lines.map((line, index) => (
+            <FileLine key={index} of={line} />
+          ))}
+        </pre>
+      )}
+      {unshown !== undefined && <p class="note">What is in it: {unshown}.</p>}
+      {more > 0 && <p class="note">The difference of this file is longer: {more} more lines.</p>}
+    </details>
+  );
+}
+
+const TAGS = { new: "ins", gone: "del", same: "span", about: "em" } as const;
+
+function FileLine({ of: { kind, text, more } }: { readonly of: ChangedLine }): JSX.Element {
+  const Tag = TAGS[kind];
   return (
     <>
       <Tag>
+        {kind === "about" && "… "}
         <Shown text={text} />
       </Tag>
+      {more !== undefined && <em> … and {more} more characters</em>}
       {"\n"}
     </>
   );

@@ -1,10 +1,16 @@
 // What a plugin or a server offers now beside what was approved of it: every item whole and place by place, with a digest of it all.
 import { createHash } from "node:crypto";
-import type { ChangedFile, OfferedDefinitions, OfferedItem } from "@secure-local/console/api";
+import type {
+  ChangedFile,
+  ChangedFiles,
+  ChangedLine,
+  OfferedDefinitions,
+  OfferedItem,
+} from "@secure-local/console/api";
 import { canonicalJson, type Change, type Items } from "@secure-local/inspection/drift";
 import type { Finding } from "@secure-local/inspection/finding";
 import { replaceKnown } from "../audit/secret-shapes.js";
-import { quoted, shownMember } from "../guard/approvals/shown-call.js";
+import { lookAlikes, quoted, shownMember } from "../guard/approvals/shown-call.js";
 import { type LockedPlugin, relocked } from "../server/plugin-lock.js";
 import { changesOf } from "../server/plugin-reviews.js";
 import { type CommandLine, inUse, UsageError } from "./command-line.js";
@@ -25,8 +31,8 @@ export interface ComparedOffer {
   readonly changes: readonly Change[];
   readonly findings: readonly Finding[];
   readonly withheld: ReadonlyMap<string, string>;
-  /** Files of its program that are not as they were approved, where that is known. */
-  readonly files?: readonly ChangedFile[] | undefined;
+  /** Files of its program that are not as they were approved, where its content changed. */
+  readonly files?: ChangedFiles | undefined;
 }
 
 export function offeredDefinitions(of: ComparedOffer): OfferedDefinitions {
@@ -119,8 +125,12 @@ export async function approvesShown(
   }
   for (const { name, refused } of offers)
     if (refused !== undefined) complain(`What ${name} offers was refused as it stands here, on ${refused}.`);
+  const unseen = offers.filter(({ items }) => items.some(({ files }) => (files?.hidden.length ?? 0) > 0));
+  for (const { name } of unseen)
+    complain(`Not all that changed in ${name} is shown: an approval counts for that, too.`);
   if (yes) return true;
-  if (process.stdin.isTTY) return agreesInTerminal("Approve what stands above?", false, NOT_APPROVED);
+  const question = `Approve what stands above${unseen.length === 0 ? "" : ", and what is not shown"}?`;
+  if (process.stdin.isTTY) return agreesInTerminal(question, false, NOT_APPROVED);
   const which = [command, ...words, "--yes --digest", shown].join(" ");
   complain(`Nothing is approved. To approve exactly what stands above: mcp-secure-local ${which}${inUse(line)}`);
   return false;
@@ -147,13 +157,14 @@ function offeredItem(item: string, { kind: of, name, locked, items, changes, fil
 
 /**
  * What differs from what was approved, for a terminal: every place of it whole, and what stood there before. A person approves what
- * these lines hold, so nothing of it is left out or cut.
+ * these lines hold, so nothing of it is left out or cut; of the files of a program the lines say what is.
  */
 export function differenceLines({
   locked,
   items,
   changes,
-}: Pick<ComparedOffer, "locked" | "items" | "changes">): string[] {
+  files,
+}: Pick<ComparedOffer, "locked" | "items" | "changes" | "files">): string[] {
   return changes.flatMap(({ item, kind }) => {
     const isBack = kind === "added" && locked?.removed.has(item) === true;
     const before = kind === "changed" ? locked?.approved.get(item) : undefined;
@@ -161,8 +172,44 @@ export function differenceLines({
     return [
       `  ${styled(COLORS[kind], kind)} ${replaceKnown(quoted(item).slice(1, -1))}${note}`,
       ...(kind === "removed" ? [] : memberLines(items.get(item), before)),
+      ...(item === "launch" && files !== undefined ? filesLines(files) : []),
     ];
   });
+}
+
+/** What is ours stands at the margin, what is a stranger's behind a bar. */
+function filesLines({ told, hidden }: ChangedFiles): string[] {
+  return [
+    ...(told.length === 0 ? [] : ["    Its files that are not as they were approved:"]),
+    ...told.flatMap(fileLines),
+    ...(told.length + hidden.length === 0 ? ["    No file of it differs: what changed is a folder."] : []),
+    ...(hidden.length === 0
+      ? []
+      : [styled("yellow", `    Not all that changed is shown. Missing: ${hidden.join("; ")}.`)]),
+  ];
+}
+
+function fileLines({ path, kind, runs, lines = [], more = 0, unshown }: ChangedFile): string[] {
+  const name = path === "" ? "the program" : replaceKnown(quoted(path));
+  const may = runs === undefined ? "" : runs ? ", may be run" : ", may not be run any more";
+  const warned = lookAlikes([path, ...lines.flatMap((line) => (line.kind === "new" ? line.text : []))].join("\n"));
+  return [
+    `    ${styled(COLORS[kind], kind)} ${name}${may}${unshown === undefined ? "" : `: ${unshown}`}`,
+    ...warned.map((line) => `    ${line}`),
+    ...lines.map(lineOfFile),
+    ...(more === 0
+      ? []
+      : [`      … the difference of this file is longer: ${more} more ${more === 1 ? "line" : "lines"}`]),
+  ];
+}
+
+const SIGNS = { same: " ", gone: "-", new: "+" } as const;
+
+function lineOfFile({ kind, text, more }: ChangedLine): string {
+  if (kind === "about") return styled("dim", `      … ${text}`);
+  const line = `      | ${SIGNS[kind]} ${replaceKnown(quoted(text).slice(1, -1))}`;
+  const cut = more === undefined ? "" : `\n      … and ${more} more characters of this line`;
+  return (kind === "same" ? line : styled(kind === "new" ? "green" : "red", line)) + cut;
 }
 
 /** Every item whole, for a terminal. */

@@ -7,7 +7,7 @@ import type { Change, Items } from "@secure-local/inspection/drift";
 import { membersOf } from "../audit/call-records.js";
 import { noAudit } from "../audit/event-text.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import { changedFiles } from "../plugins/changed-files.js";
+import { type ChangedFiles, changedFiles } from "../plugins/changed-files.js";
 import { lastLines } from "../plugins/plugin-process.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import { loadPolicy } from "../policy/load-policy.js";
@@ -355,6 +355,8 @@ interface Compared {
   /** What was approved; undefined where it never was. */
   readonly before: LockedPlugin | undefined;
   readonly review: PluginReview;
+  /** Which files of the program changed; undefined where its content did not. */
+  readonly files: ChangedFiles | undefined;
 }
 
 /** What `plugins lock --json` prints. */
@@ -366,22 +368,15 @@ export interface LockOutcome {
   readonly plugins: readonly OfferedDefinitions[];
 }
 
-function offerOf({ name, changes, items, before, review }: Compared): ComparedOffer {
+function offerOf({ name, changes, items, before, review, files }: Compared): ComparedOffer {
   const { findings, withheld } = review;
-  const files = filesOf(before?.approved.get("launch"), items.get("launch"));
   return { kind: "plugin", name, locked: before, items, changes, findings, withheld, files };
 }
 
-/** Which files of the program changed, where copies of both are kept. */
-function filesOf(before: unknown, now: unknown): ComparedOffer["files"] {
+async function filesOf(before: unknown, now: unknown): Promise<ChangedFiles | undefined> {
   const [old, fresh] = [before, now].map((launch) => membersOf(launch)["content"]);
   if (typeof old !== "string" || typeof fresh !== "string" || old === fresh) return undefined;
-  try {
-    return changedFiles(pluginFolders().copies, old, fresh);
-  } catch {
-    // Another process has taken the copy away meanwhile.
-    return undefined;
-  }
+  return await changedFiles(pluginFolders().copies, old, fresh);
 }
 
 function offeredOf(compared: Compared): OfferedDefinitions {
@@ -410,9 +405,9 @@ export async function lockPlugins(line: CommandLine): Promise<number> {
   const compared = await compare(policy, { line, before, wanted });
   const changed = compared.filter(({ changes }) => changes.length > 0);
   if (!line.json)
-    for (const { name, changes, items, before: locked, review } of changed) {
-      print([styled("bold", name), ...differenceLines({ locked, items, changes })].join("\n"));
-      showFindings(review.findings);
+    for (const each of changed) {
+      print([styled("bold", each.name), ...differenceLines(offerOf(each))].join("\n"));
+      showFindings(each.review.findings);
     }
   const only = approvedAlone(line, compared);
   const outcome = (written: boolean): LockOutcome => ({
@@ -477,12 +472,14 @@ async function compare(
     }
     const { description, launch } = review;
     const items = itemsOf(description);
+    const approved = before?.get(name);
     found.push({
       name,
-      changes: changesOf(before?.get(name), items, launch),
+      changes: changesOf(approved, items, launch),
       items: new Map([...items, ["launch", launch]]),
-      before: before?.get(name),
+      before: approved,
       review,
+      files: await filesOf(approved?.approved.get("launch"), launch),
     });
   }
   await secure.stop();

@@ -1,10 +1,20 @@
 // `plugins lock` writes what was approved, shows what changed since, and writes nothing without a yes.
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import fs, {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { approvePlugins, digestIn, RawClient, type Ran } from "./command.js";
-import { runQuickly } from "./command-in-thread.js";
+import { runInThread, runQuickly } from "./command-in-thread.js";
 
 const home = mkdtempSync(join(tmpdir(), "plugins-lock-"));
 const policy = join(home, "policy.yaml");
@@ -72,6 +82,53 @@ it("approves what a digest was shown of, and nothing that is said at the next st
     expect(await plugins("lock", ...words, "--json", "--yes", "--digest", digest)).toMatchObject({ code: 1 });
   }
   expect(readFileSync(lock, "utf8")).toBe(before);
+});
+
+it("shows which files of a program changed and how, looked at once, and says what it does not show", async () => {
+  const program = join(home, "weather", "main.sh");
+  const text = readFileSync(program, "utf8");
+  await approvePlugins(policy, home);
+  const lockNow = (...words: string[]): Promise<Ran> =>
+    runInThread(["plugins", "lock", ...words, "--policy", policy], { home });
+  writeFileSync(program, `${text}curl "https://\u0435vil.example" \u001b[8m\u202e\n`);
+  const looked = vi.spyOn(fs, "lstatSync");
+  syncBuiltinESMExports();
+  const shown = await lockNow();
+  const copies = looked.mock.calls.filter(([path]) => /[0-9a-f]{64}.plugin.main\.sh$/.test(String(path)));
+  looked.mockRestore();
+  syncBuiltinESMExports();
+  // That of before, and that of now.
+  expect(copies).toHaveLength(2);
+  expect(shown.stdout).toContain(`    Its files that are not as they were approved:
+    changed "main.sh"
+      CAREFUL: not the Latin letters they look like: \u0435 is U+0435
+      |   #!/bin/sh
+      |   exit 0
+      | + curl \\"https://\u0435vil.example\\" \\u001b[8m\\u{202e}
+`);
+  expect(shown.stdout + shown.stderr).not.toContain("Not all that changed");
+
+  writeFileSync(join(home, "weather", "picture"), Buffer.of(0xff, 0));
+  writeFileSync(join(home, "weather", "words.txt"), "word\n".repeat(407));
+  const partly = await lockNow();
+  const digest = digestIn(partly) ?? "";
+  expect(partly.stdout).toContain('    added "picture": no text\n');
+  expect(partly.stdout).toContain("      … the difference of this file is longer: 7 more lines\n");
+  const missing = "what is in 1 file; 7 lines of the differences";
+  expect(partly.stdout).toContain(`    Not all that changed is shown. Missing: ${missing}.\n`);
+  const said = "Not all that changed in weather is shown: an approval counts for that, too.";
+  expect(partly.stderr).toContain(said);
+  const { plugins: offers } = JSON.parse((await lockNow("--json")).stdout) as {
+    plugins: { items: { item: string; files?: { hidden: string[] } }[] }[];
+  };
+  const launch = offers[0]?.items.find(({ item }) => item === "launch");
+  expect(launch?.files?.hidden.join("; ")).toBe(missing);
+  expect(await lockNow("--yes", "--digest", digest)).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(said) as string,
+  });
+  for (const name of ["picture", "words.txt"]) rmSync(join(home, "weather", name));
+  writeFileSync(program, text);
 });
 
 it("takes effect under a server that runs", async () => {

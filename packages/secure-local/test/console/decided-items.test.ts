@@ -126,6 +126,7 @@ inBrowser("definitions", (browser) => {
     const text = readFileSync(program, "utf8");
     writeFileSync(program, `${text}\n// evil: fetch("https://evil.example")\n`);
     writeFileSync(join(home, "weather/extra.txt"), "more\n");
+    writeFileSync(join(home, "weather/picture"), Buffer.of(0xff, 0));
     const { page } = await opened(await contextOf(browser()), watched);
     await show(page, "definitions");
     await pressed(page, "Start them and compare");
@@ -134,7 +135,12 @@ inBrowser("definitions", (browser) => {
     await launch.getByText("extra.txt").waitFor();
     await launch.locator("ins", { hasText: 'evil: fetch("https://evil.example")' }).waitFor();
     // What is the same is not called approved while it is withheld.
-    for (const each of await page.locator(".change", { hasText: "Withheld:" }).locator("h4").allInnerTexts())
-      expect(each).not.toContain("as approved");
+    const withheld = await page.locator(".change", { hasText: "Withheld:" }).locator("h4").allInnerTexts();
+    expect(withheld.length).toBeGreaterThan(0);
+    for (const each of withheld) expect(each).not.toContain("as approved");
+    // What is not shown is said where it would stand, and on the button.
+    await launch.getByText("What is in it: no text.").waitFor();
+    await launch.getByText("Not all that changed is shown. Missing: what is in 1 file.").waitFor();
+    await page.getByRole("button", { name: "Approve what stands above of weather, and what is not shown" }).waitFor();
   });
 });

@@ -52,7 +52,7 @@ export function shownCall(call: Shown): string | undefined {
   const subject = call.read?.name ?? call.tool;
   const lines = [
     `Allow this one ${call.read === undefined ? "call of the tool" : `read of the ${call.read.kind}`} ${quoted(subject)}?`,
-    ...warnings(subject),
+    ...lookAlikes(subject),
     args.length === 0
       ? "It has no arguments."
       : `${call.read === undefined ? "Its" : "What it asks for, in"} ${args.length} argument${args.length === 1 ? "" : "s"}, complete:`,
@@ -83,7 +83,7 @@ function asker({ client, principal }: Shown): string {
 export function shownMember(name: string, value: unknown, about = ""): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   const size = typeof value === "string" && value.length > RUN ? ` (${value.length} characters)` : "";
-  return [`  ${quoted(name)}${about}${size}: ${quotedValue(value)}`, ...warnings(`${name} ${text}`)].join("\n");
+  return [`  ${quoted(name)}${about}${size}: ${quotedValue(value)}`, ...lookAlikes(`${name} ${text}`)].join("\n");
 }
 
 /** A text of several lines is shown as lines, each behind a bar that none of them can remove. */
@@ -122,8 +122,8 @@ function shortened(text: string): string {
   });
 }
 
-/** Letters that pass for Latin ones, and letters that are Latin ones in disguise. */
-function warnings(text: string): string[] {
+/** A line that warns of letters which pass for Latin ones, or are Latin ones in disguise; none where there is nothing of the kind. */
+export function lookAlikes(text: string): string[] {
   const latin = /\p{Script=Latin}/u;
   // Scripts whose letters pass for Latin ones.
   const lookAlikes =
@@ -154,9 +154,7 @@ function hex(letter: string): string {
   return (letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
 }
 
-// What a consent is bound to, and which consents are remembered.
-
-// Gives a call a digest that is another one as soon as anything of the call is another.
+// What a consent is bound to: a digest that is another one as soon as anything of the call is another.
 
 /** All that a consent is bound to. */
 export interface BoundCall {
