@@ -23,10 +23,10 @@ const json = {
 };
 const parts = { cleanError, cleanResult, cleanValue, RpcError, ...json };
 
-/** Of letters, short, and with what JSON and URLs write otherwise. */
-const VALUES = ["Zx9-QwErTy_4hJ2kLmN8pR3", "k7Vt2mQ9xLb4", 'pa"ss/wo&rd+Zq81 %x'];
+/** Of letters, short, and with what JSON and URLs write otherwise; in no other file: one process knows the secrets of all. */
+const VALUES = ["Hd6-VbNmLp_7sK3jRtW5yX9", "k7Vt2mQ9xLb4", 'pa"ss/wo&rd+Zq81 %x'];
 for (const [at, value] of VALUES.entries()) rememberSecret(`spread_${at}`, value);
-const DIGITS = "4815162342108";
+const DIGITS = "2718281828459";
 rememberSecret("digits", DIGITS);
 
 const found = (cases: Iterable<Case>): string[] =>
@@ -61,10 +61,22 @@ describe("a value in pieces", () => {
     const value = VALUES[0] as string;
     for (const message of [
       { a: value.slice(0, 11), b: value.slice(12) },
-      { a: value.slice(0, 11), b: "Zx9-QwErTy other words" },
+      { a: value.slice(0, 11), b: "Hd6-VbNmLp other words" },
       { rows: Array.from({ length: 2_000 }, (_, at) => [`${at}`, `${(at * 7_919) % 99_991}`]) },
     ])
       expect(cleanValue(message)).toBe(message);
+  });
+});
+
+describe("a value that begins like a word of the protocol", () => {
+  it("leaves that word where it is a key", () => {
+    const value = "contentQ7w9Lp";
+    rememberSecret("spread_own", value);
+    const block = (text: string) => ({ type: "text", text });
+    const blocks = [block("Q7w9Lp now"), block("between"), block("the content")];
+    const { content, structuredContent } = cleanResult({ content: blocks, structuredContent: { content: "Q7w9Lp" } });
+    expect(content?.map(({ text }) => text)).toEqual(["[secret spread_own] now", "between", "the [secret spread_own]"]);
+    expect(structuredContent).toEqual({ content: "[secret spread_own]" });
   });
 });
 
@@ -87,8 +99,8 @@ describe("a value of digits", () => {
 
   it("leaves every other number as it was sent", () => {
     for (const text of [
-      `{"a":[0,-1,1.5,4815,481516234210,1e21,9007199254740993,true,false,null,12345678901234567890]}`,
-      `{"a":4815162342107,"b":0.000001,"c":-4815162}`,
+      `{"a":[0,-1,1.5,2718,271828182845,1e21,9007199254740993,true,false,null,12345678901234567890]}`,
+      `{"a":2718281828458,"b":0.000001,"c":-2718281}`,
     ])
       expect(
         exactJson(exactly(cleanResult({ content: [], structuredContent: parseJson(text, DEFAULT_LIMITS) }))),

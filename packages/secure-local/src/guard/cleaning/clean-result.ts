@@ -27,7 +27,7 @@ const TOO_DEEP = `[... nested deeper than ${MAX_DEPTH} levels ...]`;
 const BLOCK_FIELDS: ReadonlySet<string> = new Set(["content", "contents", "messages"]);
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** The protocol's own words for what nearly every result holds: as keys they are clean, and need not be looked at each time. */
+/** The protocol's own words for what nearly every result holds: as keys they are clean, need not be looked at each time, and stay. */
 const OWN_KEYS: ReadonlySet<string> = new Set(["content", "type", "text", "isError", "structuredContent"]);
 
 type Json = Record<string, unknown>;
@@ -368,7 +368,8 @@ function* withStrings(
   const copy = copyOf(value as Json, by.keys === true ? [] : Object.keys(value));
   for (const [key, member] of Object.entries(value)) {
     if (isStop(by)) yield A_STEP * A_MEMBER;
-    define(copy, by.keys === true ? by.text(key) : key, yield* withStrings(member, by));
+    const name = by.keys === true && !OWN_KEYS.has(key) ? by.text(key) : key;
+    define(copy, name, yield* withStrings(member, by));
   }
   return copy;
 }
