@@ -260,3 +260,26 @@ it("leaves a source that it cannot read, and says why", () => {
     expect(leftovers[0]?.what).toContain("cannot be read");
   }
 });
+
+it("finds the SDK's names whatever signs stand in the names they have here", () => {
+  const { text } = toOwnApi(
+    `import { McpServer as $Mcp$ } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { SubscribeRequestSchema as $sub } from "@modelcontextprotocol/sdk/types.js";
+export const schema = $sub;
+export function more(given: $Mcp$): void {
+  given.tool("one", async () => ({ content: [{ type: "text", text: "1" }] }));
+}
+export type Held = Map<string, $Mcp$>;
+`,
+    "a.ts",
+  );
+  expect(text.split("\n").slice(0, -1)).toEqual([
+    'import { SubscribeRequestSchema as $sub } from "@modelcontextprotocol/sdk/types.js";',
+    'import { Server } from "@secure-local/mcp/server";',
+    "export const schema = $sub;",
+    "export function more(given: Server): void {",
+    '  given.tool("one", { run: async () => ("1") });',
+    "}",
+    "export type Held = Map<string, Server>;",
+  ]);
+});

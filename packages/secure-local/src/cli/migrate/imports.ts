@@ -64,6 +64,11 @@ const STATEMENT =
 /** Where a name is a word and nothing else. */
 const COMMENTS_AND_STRINGS = /\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/gm;
 
+/** A pattern of a name as a whole word. Names may hold `$`, which is a sign of patterns. */
+export function asWord(name: string): string {
+  return String.raw`(?<![\w$])${name.replaceAll("$", () => String.raw`\$`)}(?![\w$])`;
+}
+
 interface Named {
   readonly name: string;
   readonly local: string;
@@ -127,7 +132,7 @@ export class Imports {
       if (whole) source.left(start, `@modelcontextprotocol/${module}: import what is used of it by name`);
       const kept: string[] = [];
       for (const each of named) {
-        if (!new RegExp(String.raw`(?<![\w$.])${each.local}(?![\w$])`).test(body)) continue;
+        if (!new RegExp(String.raw`(?<!\.)${asWord(each.local)}`).test(body)) continue;
         if (TYPES.has(each.name) && each.local === each.name) types.add(each.name);
         else kept.push(this.#keep(each, start));
       }

@@ -1,7 +1,7 @@
 // Rewrites a source that registers tools, resources and prompts with the official SDK, v1 or v2, to our own API.
 import type { AnyNode, CallExpression, NewExpression, ObjectExpression } from "acorn";
 import { type Handled, rewriteAsking, rewriteHandler } from "./handlers.js";
-import { Imports, OTHERWISE } from "./imports.js";
+import { asWord, Imports, OTHERWISE } from "./imports.js";
 import {
   type FunctionNode,
   isAnnotations,
@@ -94,7 +94,7 @@ class ServerFile {
     for (const param of node.params) {
       if (param.type !== "Identifier") continue;
       const types = this.#source.text.slice(param.end, this.#source.typesFrom(param.end));
-      if (new RegExp(String.raw`^\??\s*:\s*${local}\b`).test(types)) this.#servers.add(param.name);
+      if (new RegExp(String.raw`^\??\s*:\s*${asWord(local)}`).test(types)) this.#servers.add(param.name);
     }
   }
 
@@ -558,7 +558,7 @@ class ServerFile {
     walk(source.program, (node) => {
       if (/^(?:Literal|TemplateElement|ImportDeclaration)$/.test(node.type)) quoted.push(node);
     });
-    for (const { index, 0: word } of source.text.matchAll(new RegExp(String.raw`(?<![\w$])${local}(?![\w$])`, "g"))) {
+    for (const { index, 0: word } of source.text.matchAll(new RegExp(asWord(local), "g"))) {
       const end = index + word.length;
       if (quoted.some((each) => each.start <= index && end <= each.end) || source.edited(index, end)) continue;
       if (/^import\b[^;]*$/.test(lineBefore(source.text, index))) continue;
