@@ -222,8 +222,7 @@ const UNSHOWN: Readonly<Record<string, string>> = {
 function* charColumns(text: string): Iterable<ByteList> {
   let [shown, begins, ends]: [string, number[], number[]] = ["", [], []];
   let next = -1;
-  // All at once: the pattern is used again before the last of them is looked at.
-  for (const found of [...text.matchAll(A_PLACE)]) {
+  for (const found of text.matchAll(A_PLACE)) {
     if (found.index !== next && shown.length >= LEAST) yield { text: shown, begins, ends };
     if (found.index !== next) [shown, begins, ends] = ["", [], []];
     const end = text.indexOf("\n", found.index);

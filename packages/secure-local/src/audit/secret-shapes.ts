@@ -1,4 +1,5 @@
-// Knows secrets by their own look: the tokens whose issuers gave them a shape.
+// Knows secrets and takes them out of texts: by the shape their issuers gave them, by the values of those that have a name, and by
+// what stands before them and how random they look. Also does such long work in parts.
 import { EncodedSecrets, type Work } from "./encoded-secrets.js";
 import {
   escaped,

@@ -52,10 +52,10 @@ export interface CommandLine {
   /** Megabytes and members of one message of a server, as written. */
   readonly maxMessageMb: string | undefined;
   readonly maxMembers: string | undefined;
-  /** For `call`: the folder that images are written to. */
+  /** For commands that approve definitions: of what was shown, and which of them; empty: all. */
   readonly digest: string | undefined;
-  /** For commands that approve definitions: which of them; empty: all. */
   readonly only: readonly string[];
+  /** For `call`: the folder that images are written to. */
   readonly saveImages: string | undefined;
   readonly headers: readonly string[];
   readonly env: readonly string[];

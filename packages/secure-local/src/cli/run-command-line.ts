@@ -13,8 +13,6 @@ import { SecureServer } from "../server/secure-server.js";
 import { ControlDoor } from "./approval-channels.js";
 import { auditKeeper, logPlaces, openAudit } from "./open-audit.js";
 
-// Runs one command line of `mcp-secure-local`, and loads only the command that is asked for.
-
 type Command = (line: CommandLine) => Promise<number>;
 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {

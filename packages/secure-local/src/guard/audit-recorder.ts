@@ -1,5 +1,5 @@
-// Writes the audit records of guarded requests (what was meant, how it ended, what was refused), and the answers of
-// refused ones.
+// What the guard says of a request: the audit records of it (what was meant, how it ended, what was refused), the answers of refused
+// ones, and the log messages for who asked. Also keeps the texts of exceptions until they are recorded.
 import { ErrorCode, exactly } from "@secure-local/mcp/jsonrpc";
 import {
   type Answer,

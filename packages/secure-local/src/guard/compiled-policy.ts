@@ -1,4 +1,5 @@
-// What one policy means for every call, worked out once when it comes into force, and until when a call has time.
+// What one policy means for every call, worked out once when it comes into force; what a request reaches for; which version a call
+// that waits belongs to; and the clock of a call, which stands still while a person is asked.
 import type { Answer, Call, Next } from "@secure-local/mcp/server";
 import { decide, type Decision } from "../policy/decide.js";
 import type { AuditField, Policy } from "../policy/policy.js";

@@ -1,4 +1,5 @@
-// Remembers of each session which calls brought in private data and which texts of strangers: together they can do harm.
+// Remembers of each session which calls brought in private data and which texts of strangers: together they can do harm. Also tells
+// the callers apart of whom that is remembered.
 import type { Call } from "@secure-local/mcp/server";
 import type { Rule } from "../policy/faults.js";
 import type { Policy } from "../policy/policy.js";
