@@ -130,6 +130,12 @@ export interface SettledCall {
 export type Answer = "approve" | "remember" | "deny";
 
 /** An answer that lets the same call pass without another question. */
+export interface RememberedAnswers {
+  readonly answers: readonly RememberedAnswer[];
+  /** The ids of processes that run and did not say what they remember. */
+  readonly unanswered: readonly number[];
+}
+
 export interface RememberedAnswer {
   /** The question that was answered. */
   readonly id: string;

@@ -2,7 +2,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
-import type { RememberedAnswer } from "./api.js";
+import type { RememberedAnswer, RememberedAnswers } from "./api.js";
 import { newest, settled } from "./live.js";
 import { Action, Brief, Facts, Fault, Moment, Shown, visible } from "./parts.js";
 import { get, post } from "./request.js";
@@ -25,12 +25,18 @@ export function Remembered(): JSX.Element {
         : `All ${answers.length} were taken back. The next such calls ask you again.`;
     await look();
   };
-  const answers = all.value ?? [];
+  const { answers = [], unanswered = [] } = all.value ?? {};
   return (
     <section aria-labelledby="approvals-remembered">
       <h2 id="approvals-remembered">Answers that are remembered</h2>
       <Fault error={fault.value} />
-      {all.value !== undefined && answers.length === 0 && (
+      {unanswered.length > 0 && (
+        <p class="note">
+          {`${unanswered.length === 1 ? "Process" : "Processes"} ${unanswered.join(", ")} did not say what is remembered there: `}
+          it may be busy, or its Redis away. What it remembers ends with it.
+        </p>
+      )}
+      {all.value !== undefined && unanswered.length === 0 && answers.length === 0 && (
         <p class="calm">None: each call that needs your answer asks for it.</p>
       )}
       <p role="status">{taken.value !== "" && <Brief text={taken.value} />}</p>
@@ -43,18 +49,18 @@ export function Remembered(): JSX.Element {
 }
 
 interface Looked {
-  readonly all: Signal<readonly RememberedAnswer[] | undefined>;
+  readonly all: Signal<RememberedAnswers | undefined>;
   readonly fault: Signal<unknown>;
   readonly look: () => Promise<void>;
 }
 
 /** What the servers remember now: looked at after each call and each answer, and once in a while. */
 function useRemembered(): Looked {
-  const all = useSignal<readonly RememberedAnswer[] | undefined>(undefined);
+  const all = useSignal<RememberedAnswers | undefined>(undefined);
   const fault = useSignal<unknown>(undefined);
   const look = async (): Promise<void> => {
     try {
-      [all.value, fault.value] = [await get<RememberedAnswer[]>("/api/remembered"), undefined];
+      [all.value, fault.value] = [await get<RememberedAnswers>("/api/remembered"), undefined];
     } catch (error) {
       fault.value = error;
     }

@@ -49,8 +49,8 @@ export async function approveCommand(line: CommandLine): Promise<number> {
 }
 
 async function showRemembered(line: CommandLine): Promise<number> {
-  const all = await rememberedAnswers(controlFolder());
-  const words = all.map(({ id, tool, about, client, actor, principal, at, by, until, used, isVoid }) => {
+  const { answers, unanswered } = await rememberedAnswers(controlFolder());
+  const words = answers.map(({ id, tool, about, client, actor, principal, at, by, until, used, isVoid }) => {
     const who = [actor, client, principal].filter((each) => each !== "").join(", ") || "its client";
     const ends = until === undefined ? "its session ends" : localTime(until);
     const counts = isVoid ? "; the policy has changed since, so it lets nothing pass" : "";
@@ -63,9 +63,14 @@ async function showRemembered(line: CommandLine): Promise<number> {
       ),
     ].join("\n");
   });
-  tell(line, { remembered: all }, words.length === 0 ? "No answer is remembered." : words.join("\n\n"));
-  return ExitCode.Ok;
+  const silent = unanswered.map((pid) => `Process ${pid} did not say what it remembers: ${SILENT}.`);
+  const none = unanswered.length > 0 ? [] : ["No answer is remembered."];
+  tell(line, { remembered: answers, unanswered }, [...(words.length === 0 ? none : words), ...silent].join("\n\n"));
+  return unanswered.length === 0 ? ExitCode.Ok : ExitCode.Failed;
 }
+
+/** Why a process that runs may not say, and what helps. */
+const SILENT = "it may be busy, or its Redis away. Try again, or end it: what it remembers ends with it";
 
 /** Characters of a name that are shown, and at least those that have to be given. */
 const ID_SHOWN = 8;
@@ -73,19 +78,24 @@ const ID_SHOWN = 8;
 /** @throws UsageError where nothing is remembered under that name, or more than one thing */
 async function takeBack(line: CommandLine, id: string): Promise<number> {
   const folder = controlFolder();
-  const named = (await rememberedAnswers(folder)).filter((each) => id === "all" || each.id.startsWith(id));
+  const { answers, unanswered: silent } = await rememberedAnswers(folder);
+  const named = answers.filter((each) => id === "all" || each.id.startsWith(id));
   const [first] = named;
-  if (first === undefined && id !== "all")
+  if (first === undefined && silent.length === 0 && id !== "all")
     throw new UsageError(`no answer "${id}" is remembered; see mcp-secure-local approve remembered`);
   if (named.length > 1 && id !== "all") throw new UsageError(`more than one ID begins with "${id}"; give more of it`);
-  const taken =
-    first === undefined ? [] : await takeBackAnswers(folder, id === "all" ? undefined : first.id, "terminal");
-  const isAll = taken.length >= named.length;
+  const { taken, unanswered } =
+    first === undefined
+      ? { taken: [], unanswered: silent }
+      : await takeBackAnswers(folder, id === "all" ? undefined : first.id, "terminal");
+  const isAll = taken.length >= named.length && unanswered.length === 0;
   const said =
     taken.length === 1
       ? "Taken back: the next such call asks again."
       : `Taken back: ${taken.length}. Such calls ask again.`;
-  tell(line, { takenBack: taken }, isAll ? said : `${said} Not all could be: see approve remembered.`);
+  const left = unanswered.map((pid) => ` Process ${pid} has not said that it did: ${SILENT}.`).join("");
+  const told = isAll ? said : `${said} Not all could be: see approve remembered.${left}`;
+  tell(line, { takenBack: taken, unanswered }, told);
   return isAll ? ExitCode.Ok : ExitCode.Failed;
 }
 

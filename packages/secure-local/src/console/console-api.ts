@@ -328,7 +328,14 @@ async function control(
   body: Readonly<Record<string, unknown>>,
 ): Promise<object> {
   const asked = { ask, policy: textIn(body, "policy"), server: textIn(body, "server") };
-  if ((await state.control(asked)).length > 0) return {};
+  const { done, unanswered } = await state.control(asked);
+  if (unanswered.length > 0)
+    throw new ConsoleFault(
+      504,
+      `${processes(unanswered)} did not answer: it may be busy and do it yet.`,
+      "Look at its state here in a moment; where nothing changes, end the process.",
+    );
+  if (done.length > 0) return {};
   throw notRunning(asked.server);
 }
 
@@ -442,13 +449,23 @@ async function answer(
 
 /** @throws ConsoleFault where there was none to take back */
 async function takeBack(state: ConsoleState, id: unknown): Promise<{ readonly taken: number }> {
-  const taken = await state.takeBack(typeof id === "string" ? id : undefined);
-  if (taken > 0) return { taken };
+  const { taken, unanswered } = await state.takeBack(typeof id === "string" ? id : undefined);
+  if (unanswered.length > 0)
+    throw new ConsoleFault(
+      504,
+      `${processes(unanswered)} has not said that it took it back, so it may remember it still.`,
+      "Try again in a moment; where that does not help, end the process: what it remembers ends with it.",
+    );
+  if (taken.length > 0) return { taken: taken.length };
   throw new ConsoleFault(
     409,
     "No server of yours has taken it back: its time was over, or the server could not reach those that it shares with.",
     "Look whether it is still in the list.",
   );
+}
+
+function processes(pids: readonly number[]): string {
+  return `${pids.length === 1 ? "Process" : "Processes"} ${pids.join(", ")}`;
 }
 
 function overFault(became: string): ConsoleFault {

@@ -8,7 +8,7 @@ import type {
   LogState,
   OfferedDefinitions,
   PolicyServer,
-  RememberedAnswer,
+  RememberedAnswers,
   RunningPlugin,
   RunningServer,
   SettledCall,
@@ -23,6 +23,7 @@ import { archivesOf } from "../audit/log-file.js";
 import { existingLogs } from "../audit/log-writer.js";
 import {
   type ApprovalsInbox,
+  type Controlled,
   controlServer,
   digestOfText,
   type PendingQuestion,
@@ -360,22 +361,22 @@ export class ConsoleState {
     return compared;
   }
 
-  /** Has the processes of a policy start one of its servers anew, or end it. @returns their ids */
-  async control(asked: Parameters<typeof controlServer>[1]): Promise<readonly number[]> {
-    const { done } = await controlServer(this.#options.controlFolder, asked);
+  /** Has the processes of a policy start one of its servers anew, or end it. */
+  async control(asked: Parameters<typeof controlServer>[1]): Promise<Controlled> {
+    const controlled = await controlServer(this.#options.controlFolder, asked);
     await this.lookAtServers();
-    return done;
+    return controlled;
   }
 
   /** The answers that are remembered, each with the call that it was given to, where the console has that. */
-  async remembered(): Promise<RememberedAnswer[]> {
-    const all = await rememberedAnswers(this.#options.controlFolder);
-    return all.map((each) => ({ ...each, n: this.calls.callOf(each.id) }));
+  async remembered(): Promise<RememberedAnswers> {
+    const { answers, unanswered } = await rememberedAnswers(this.#options.controlFolder);
+    return { answers: answers.map((each) => ({ ...each, n: this.calls.callOf(each.id) })), unanswered };
   }
 
-  /** Takes back one of them, or all. @returns how many were */
-  async takeBack(id: string | undefined): Promise<number> {
-    return (await takeBackAnswers(this.#options.controlFolder, id, "console")).length;
+  /** Takes back one of them, or all. */
+  takeBack(id: string | undefined): ReturnType<typeof takeBackAnswers> {
+    return takeBackAnswers(this.#options.controlFolder, id, "console");
   }
 
   /** Resolves at the next change of anything, or when `signal` is aborted. */

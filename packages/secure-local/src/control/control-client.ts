@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join, resolve } from "node:path";
-import type { RememberedAnswer, RunningServer } from "@secure-local/console/api";
+import type { RememberedAnswer, RememberedAnswers, RunningServer } from "@secure-local/console/api";
 import { recordOf } from "../audit/call-records.js";
 
 /** The end of a socket's name. */
@@ -48,31 +48,52 @@ export async function controlServer(
   return { done: all.flatMap(({ done = [] }) => done), unanswered: all.flatMap(({ unanswered = [] }) => unanswered) };
 }
 
-/** The answers that servers of this person remember, each once, those that were given last first. */
-export async function rememberedAnswers(folder: string): Promise<RememberedAnswer[]> {
-  const paths = socketsIn(folder).map((name) => join(folder, name));
-  const all = await Promise.all(paths.map((path) => asked(path, { ask: "remembered" })));
+/** The answers that servers of this person remember, each once, those that were given last first; and who could not say. */
+export async function rememberedAnswers(folder: string): Promise<RememberedAnswers> {
+  const all = await Promise.all(socketsIn(folder).map((name) => toldBy(folder, name, { ask: "remembered" })));
   const found = new Map<string, RememberedAnswer>();
-  for (const answer of all.flatMap((each) => (Array.isArray(each) ? (each as RememberedAnswer[]) : []))) {
+  for (const answer of all.flatMap(({ told }) => (Array.isArray(told) ? (told as RememberedAnswer[]) : []))) {
     // Those that share what they remember say the same, and each counts its own calls.
     const { used = 0, lastUsed = 0 } = found.get(answer.id) ?? {};
     const last = Math.max(lastUsed, answer.lastUsed ?? 0);
     found.set(answer.id, { ...answer, used: used + answer.used, ...(last > 0 ? { lastUsed: last } : {}) });
   }
-  return [...found.values()].sort((a, b) => b.at - a.at);
+  const answers = [...found.values()].sort((a, b) => b.at - a.at);
+  return { answers, unanswered: all.flatMap(({ silent }) => silent ?? []) };
 }
 
 /**
  * Takes back one of them wherever it is remembered, or all: one server after the other, so that one that several share is taken back
  * and recorded once.
  *
- * @returns the names of those that were taken back
+ * @returns the names of those that were taken back, and the ids of the processes that have not said that they did: they may remember
+ * it still
  */
-export async function takeBackAnswers(folder: string, id: string | undefined, by: AnswerPlace): Promise<string[]> {
+export async function takeBackAnswers(
+  folder: string,
+  id: string | undefined,
+  by: AnswerPlace,
+): Promise<{ readonly taken: readonly string[]; readonly unanswered: readonly number[] }> {
   const taken = new Set<string>();
-  for (const name of socketsIn(folder))
-    for (const each of (await asked(join(folder, name), { ask: "take back", id, by })) ?? []) taken.add(each);
-  return [...taken];
+  const unanswered: number[] = [];
+  for (const name of socketsIn(folder)) {
+    const { told = [], silent } = await toldBy(folder, name, { ask: "take back", id, by });
+    for (const each of told) taken.add(each);
+    if (silent !== undefined) unanswered.push(silent);
+  }
+  return { taken: [...taken], unanswered };
+}
+
+/** What the server of a socket says; or its id, where it runs and says nothing of use. One that is gone has nothing to say. */
+async function toldBy<A extends keyof ControlAnswers>(
+  folder: string,
+  name: string,
+  question: Extract<ControlRequest, { ask: A }>,
+): Promise<{ readonly told?: ControlAnswers[A]; readonly silent?: number }> {
+  const path = join(folder, name);
+  const told = await asked<A>(path, question);
+  if (told !== undefined) return { told };
+  return fs.existsSync(path) ? { silent: Number.parseInt(name, 10) } : {};
 }
 
 /** The names of control sockets, of at most 64 servers. */

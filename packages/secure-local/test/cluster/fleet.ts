@@ -83,14 +83,17 @@ export function recordsOf({ audit }: Pick<Member, "audit">): readonly Record<str
 export async function answerAt(home: string, answer: "approve" | "remember" | "deny"): Promise<string> {
   const inbox = new ApprovalsInbox(join(home, "state", "mcp-secure-local", "run"), "terminal");
   onTestFinished(() => inbox.close());
-  await until(() => {
-    inbox.look();
-    return inbox.open().length > 0;
-  });
-  const question = await inbox.next();
-  await question.answer(answer);
-  inbox.close();
-  return question.text;
+  for (;;) {
+    await until(() => {
+      inbox.look();
+      return inbox.open().length > 0;
+    });
+    const question = await inbox.next();
+    // One that was answered at another process may be shown here for a moment yet.
+    if ((await question.answer(answer))?.counted === false) continue;
+    inbox.close();
+    return question.text;
+  }
 }
 
 /** The text of a tool's answer, and whether it is a failure. */

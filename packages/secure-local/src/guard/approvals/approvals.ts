@@ -206,16 +206,18 @@ export class Approvals {
   }
 
   /**
-   * Takes back one of them, or all: the next such call is asked about again. Rejects where the other processes cannot be told, or it
-   * cannot be put on record; then it is taken back here all the same.
+   * Takes back one of them, or all: the next such call is asked about again. Rejects where the other processes cannot be told: then
+   * the rest stays. Rejects too where it cannot be put on record; that one is taken back all the same, since all it does is ask again.
    *
    * @returns what was taken back
    */
   async takeBack(id: string | undefined, by: "terminal" | "console"): Promise<RememberedConsent[]> {
     const taken = (await this.remembered()).filter((each) => id === undefined || each.id === id);
-    for (const each of taken) await this.#remembered.forget(each.id);
     const { current, trail } = this.#options;
-    for (const each of taken) await trail.takenBack(each, { ...current(), by });
+    for (const each of taken) {
+      await this.#remembered.forget(each.id);
+      await trail.takenBack(each, { ...current(), by });
+    }
     return taken;
   }
 
