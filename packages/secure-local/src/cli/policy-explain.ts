@@ -151,7 +151,7 @@ function toolStep(policy: Policy, name: string, around: PolicyContext): Step {
   if (denied !== undefined) return { about: `tool ${name}`, decision: denied };
   const idle = around.idle(name);
   if (idle === undefined) return { about: `tool ${name}`, decision };
-  const rule = decision.allowed ? { text: "default deny" } : decision.rule;
+  const rule = decision.allowed ? around.lacking(name) : decision.rule;
   // A name nobody has is not to be added to the policy.
   const alone = decision.allowed || around.effects(name) === undefined;
   const reason = alone ? idle : `${decision.reason} ${idle}`;

@@ -2,6 +2,7 @@
 import { extname, join, resolve } from "node:path";
 import { lstatSync, readFileSync } from "node:fs";
 import type { Policy } from "../policy/policy.js";
+import type { Rule } from "../policy/faults.js";
 import type { CommandLine } from "./command-line.js";
 import { FileRules, type Reader } from "../capabilities/files/file-rules.js";
 import { ownFiles } from "../capabilities/files/own-files.js";
@@ -10,7 +11,7 @@ import { cacheFolder, configFolder, dataFolder, stateFolder } from "../policy/ow
 import { didYouMean } from "../policy/section.js";
 import type { KnownTool } from "../policy/review-policy.js";
 import type { JsonSchema } from "@secure-local/mcp/server";
-import { type Catalogue, catalogueOf, has, unmetNeed } from "../server/catalogue.js";
+import { type Catalogue, catalogueOf, has, lackingRule, unmetNeed } from "../server/catalogue.js";
 import { lazyDatabases, lazyFileSystem } from "../server/lazy-parts.js";
 import { objection, openArguments } from "../server/registrations.js";
 import type { Logins } from "../server/open-server.js";
@@ -130,6 +131,8 @@ export interface PolicyContext {
   effects(tool: string): { readonly readOnly: boolean; readonly destructive: boolean } | undefined;
   /** Why a tool that the policy allows cannot be called all the same: there is none of that name, or nothing for it to work on. */
   idle(tool: string): string | undefined;
+  /** The rule of the policy for that. */
+  lacking(tool: string): Rule;
   /** Why a tool can only be misspelt; undefined where there is one of that name, or a plugin may have it. */
   unknown(tool: string): string | undefined;
   /** The server of the policy that a tool belongs to; undefined for our own. */
@@ -173,6 +176,7 @@ export async function policyContext(policy: Policy, line: CommandLine): Promise<
       const tool = tools.get(name);
       return tool === undefined ? (unknown(name) ?? theirs?.idle(name)) : unmetNeed(policy, tool.needs);
     },
+    lacking: (name) => lackingRule(policy, tools.get(name)?.needs),
     serverOf: (name) => theirs?.serverOf(name),
     denial: (name) => theirs?.denial(name),
     unknown,

@@ -27,6 +27,7 @@ import {
   type Policy,
   type WebSearchPolicy,
 } from "../policy/policy.js";
+import type { Rule } from "../policy/faults.js";
 import { analyzeLogs } from "../prompts/analyze-logs.js";
 import { codeReview } from "../prompts/code-review.js";
 import {
@@ -262,6 +263,15 @@ export function unmetNeed(policy: Policy, needs: readonly ToolNeed[] = []): stri
     if (lack !== undefined) return lack;
   }
   return undefined;
+}
+
+const DEFAULT_DENY: Rule = Object.freeze({ text: "default deny" });
+
+/** The rule that takes away what is lacking: where no line does, none gives it. */
+export function lackingRule({ filesystem, network }: Policy, needs: readonly ToolNeed[] = []): Rule {
+  const { allowed, readOnly } = filesystem;
+  if (needs.includes("writable-files") && allowed.rules.length > 0 && readOnly !== undefined) return readOnly;
+  return (needs.includes("network") ? network.offline : undefined) ?? DEFAULT_DENY;
 }
 
 const LACKS: Readonly<Record<ToolNeed, (policy: Policy) => string | undefined>> = {

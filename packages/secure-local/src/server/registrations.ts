@@ -13,7 +13,16 @@ import type { Flow } from "../guard/taints.js";
 import { decide, type Decision, deniedElsewhere } from "../policy/decide.js";
 import type { NetworkPolicy, PluginGrant, Policy, ServerGrant } from "../policy/policy.js";
 import { type SharedPowers, toolDefinition, type ToolNeed } from "../tools/tool.js";
-import { type AnyPrompt, type AnyTool, type Catalogue, familyOf, has, unmetNeed, withheldReason } from "./catalogue.js";
+import {
+  type AnyPrompt,
+  type AnyTool,
+  type Catalogue,
+  familyOf,
+  has,
+  lackingRule,
+  unmetNeed,
+  withheldReason,
+} from "./catalogue.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import { cleanText } from "../guard/cleaning/clean-text.js";
 import { SERVER_INFO_URI } from "../resources/file-resources.js";
@@ -310,7 +319,6 @@ function reaches({ offline, allowedEndpoints, allowedRanges }: NetworkPolicy): b
 
 /** The operator sees why, and what to do, with `plugins list`. */
 const QUARANTINE: Rule = Object.freeze({ text: "quarantine of plugins" });
-const DEFAULT_DENY: Rule = Object.freeze({ text: "default deny" });
 
 /** A refusal, or undefined when nothing does: a tool has nothing to work on, a file is out of reach. */
 export function objection(
@@ -322,8 +330,9 @@ export function objection(
   if (withheld !== undefined)
     return { allowed: false, rule: QUARANTINE, reason: `The ${kind} ${name} is withheld: ${withheld}.`, withheld };
   if (kind === "resource") return linkedDenial(policy, name) ?? familyOf(catalogue, name)?.objection?.(policy, name);
-  const reason = kind === "tool" ? unmetNeed(policy, catalogue.tools.get(name)?.needs) : undefined;
-  return reason === undefined ? undefined : { allowed: false, rule: DEFAULT_DENY, reason };
+  const needs = kind === "tool" ? catalogue.tools.get(name)?.needs : undefined;
+  const reason = unmetNeed(policy, needs);
+  return reason === undefined ? undefined : { allowed: false, rule: lackingRule(policy, needs), reason };
 }
 
 const UNTOLD: Rule = Object.freeze({ text: "built-in rule: denials hold for what a URI leads to" });

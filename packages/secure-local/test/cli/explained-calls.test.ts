@@ -139,6 +139,7 @@ const policies = fc
     log: half(`, analyze_logs: { log_file: "${inside}/app.log" }`),
     allowed: some(FOLDERS),
     readable: some(FOLDERS),
+    readOnly: half(", read_only: true"),
     denied: fc.oneof(fc.constant([]), some(FOLDERS.slice(1))),
     databases: half(`databases: { c: { file: "${inside}/c.db", read_only: false } }`),
     approvals: fc.array(approval, { maxLength: 3 }),
@@ -148,7 +149,7 @@ const policies = fc
 tools: { allowed: ${list(given.tools)}, denied: ${list(given.noTools)}, rate_limits: { default: 1000 } }
 resources: { allowed: ${list(given.uris)}, denied: ${list(given.noUris)} }
 prompts: { allowed: ${list(given.prompts)}${given.log} }
-filesystem: { allowed_paths: ${list(given.allowed)}, readable_paths: ${list(given.readable)}, denied_paths: ${list(given.denied)} }
+filesystem: { allowed_paths: ${list(given.allowed)}, readable_paths: ${list(given.readable)}, denied_paths: ${list(given.denied)}${given.readOnly} }
 ${given.databases}
 approvals: [${given.approvals.join(", ")}]`,
   );
@@ -242,6 +243,29 @@ filesystem:
       { rule: "default deny", line: undefined },
       { rule: "default deny", line: undefined },
     ]);
+  });
+
+  it.each([
+    ["filesystem.read_only", tool("write_file", { path: `${inside}/d/new.md`, content: "x" })],
+    ["network.offline", tool("web_fetch", { url: "https://example.com/" })],
+  ] as const)("names the line of %s where that takes the tool away", async (key, question) => {
+    const text = `version: "1.0"
+tools: { allowed: [write_file, web_fetch] }
+filesystem: { allowed_paths: ["${inside}/**"], read_only: true }
+network: { allowed_endpoints: [{ host: example.com }], offline: true }`;
+    const policy = await parsePolicy(text, { file: "policy.yaml" });
+    const [, at = ""] = key.split(".");
+    const line = text.split("\n").findIndex((each) => each.includes(at)) + 1;
+    const step = judgeQuestion(policy, question, await policyContext(policy, {} as never)).steps.at(-1);
+    expect(step?.decision).toMatchObject({ allowed: false, rule: { text: expect.stringContaining(key), line } });
+    const audit = new MemoryAudit();
+    const peer = await connectInMemory(new SecureServer({ policy, audit, version: "1" }).server, {
+      revision: STATEFUL,
+    });
+    await peer.request("tools/call", { ...question }).catch(() => undefined);
+    await peer.close();
+    const denied = audit.records().find(({ kind }) => kind === "denied") ?? {};
+    expect(ruleOf(denied as never)).toMatchObject({ rule: expect.stringContaining(key), line });
   });
 
   it("is what a running server does with it", { timeout: 120_000 }, async () => {

@@ -54,6 +54,7 @@ describe("what is said of a call", () => {
     const around: PolicyContext = {
       effects,
       idle: () => undefined,
+      lacking: () => ({ text: "default deny" }),
       unknown: () => undefined,
       judge: (path, op) => rules.judge(path, op),
     };
