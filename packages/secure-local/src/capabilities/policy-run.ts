@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { realpathSync } from "node:fs";
 import { type CommandPath, decideCommand } from "../policy/decide-command.js";
-import { grantedPolicy } from "../policy/granted-policy.js";
+import { commandTerms, grantedPolicy } from "../policy/granted-policy.js";
 import { filesNamed } from "../policy/started-files.js";
 import type { AllowedCommand, Policy } from "../policy/policy.js";
 import type { Rule } from "../policy/faults.js";
@@ -20,11 +20,16 @@ import { sandboxEnvironment } from "./sandbox-environment.js";
 
 /** Commands at a time: each is a process or more, and this machine has others to serve. */
 const MAX_RUNNING = 8;
+/** Milliseconds between two looks at whether the policy that a command runs by is in force still. */
+const LOOK_MS = 250;
+/** A reload that takes nothing back changes nothing for what runs. */
+const TAKEN_BACK =
+  "The policy was changed while the command ran, in what it may reach, so it was ended. Call it again, to run it by the new one.";
 
 /** Is told, now and then, of what a command was refused in the folders it sees. */
 export type TellCommandRefusals = (command: string, what: string, rule: string) => void;
 
-/** `policy` is asked at each run; `own` are the program's own files, which no command sees. */
+/** `policy` is asked at each run and while it lasts: what it may reach being another ends it. `own` are the program's own files, which no command sees. */
 export function createRun(policy: () => Policy, own: readonly string[] = [], refused?: TellCommandRefusals): Run {
   let running = 0;
   return async (name, args, options = {}) => {
@@ -32,7 +37,7 @@ export function createRun(policy: () => Policy, own: readonly string[] = [], ref
       throw new RunError("busy", `${running} commands are running; try again when one has ended.`);
     running += 1;
     try {
-      return await runOnce(policy(), { name, args, own, refused }, options);
+      return await whileInForce(policy, { name, args, own, refused }, options);
     } catch (error) {
       if (error instanceof WallError)
         throw new RunError(error.rule === undefined ? "no-wall" : "denied", error.message, error.rule);
@@ -49,6 +54,27 @@ interface Asked {
   readonly args: readonly string[];
   readonly own: readonly string[];
   readonly refused: TellCommandRefusals | undefined;
+}
+
+/** @throws RunError `denied` where the policy in force is another one in what the command may reach */
+async function whileInForce(policy: () => Policy, asked: Asked, { signal }: RunOptions): Promise<RunResult> {
+  const begun = policy();
+  const terms = commandTerms(begun, asked.name);
+  const over = new AbortController();
+  let seen = begun;
+  const look = setInterval(() => {
+    if (policy() === seen) return;
+    seen = policy();
+    if (commandTerms(seen, asked.name) !== terms) over.abort();
+  }, LOOK_MS).unref();
+  try {
+    return await runOnce(begun, asked, { signal: AbortSignal.any([over.signal, ...(signal ? [signal] : [])]) });
+  } catch (error) {
+    if (over.signal.aborted && signal?.aborted !== true) throw new RunError("denied", TAKEN_BACK, "policy reload");
+    throw error;
+  } finally {
+    clearInterval(look);
+  }
 }
 
 async function runOnce(

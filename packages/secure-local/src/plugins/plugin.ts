@@ -103,6 +103,8 @@ export class Plugin {
   #output = "";
   #place: PluginPlace | undefined;
   #process: PluginProcess | undefined;
+  /** Of the calls under way of one that is started for each call. */
+  readonly #ofCalls = new Set<PluginProcess>();
   #description: PluginDescription | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -179,9 +181,11 @@ export class Plugin {
     const place = this.#place;
     if (place?.source.kind === "executable" && !place.source.persistent && this.#state === "ready") {
       const process = this.#spawn(place, (ended) => this.#fell(ended, ended.unanswered ? ended.end : undefined));
+      this.#ofCalls.add(process);
       try {
         return await process.call(asked, this.#toldWhenLate(process, asked, options));
       } finally {
+        this.#ofCalls.delete(process);
         process.kill();
       }
     }
@@ -221,7 +225,8 @@ export class Plugin {
   async stop(): Promise<void> {
     this.#state = "stopped";
     clearTimeout(this.#timer);
-    await this.#process?.stop();
+    const running = this.#process === undefined ? [...this.#ofCalls] : [this.#process, ...this.#ofCalls];
+    await Promise.all(running.map((process) => process.stop()));
     await this.#place?.surroundings.close();
     this.#place?.kept.release();
   }

@@ -65,3 +65,24 @@ function grantedFiles(all: FilesystemPolicy, own: FilesystemPolicy | undefined):
 export function secretFiles(secrets: Policy["secrets"]): string[] {
   return [...secrets.values()].flatMap(({ from }) => (from.kind === "file" ? [from.path] : []));
 }
+
+// What a part of a policy says, to be compared with what it said before.
+
+/** Where a rule stands is no part of what it says. */
+const PLACES: ReadonlySet<string> = new Set(["line", "column"]);
+
+/** Of maps, sets and matchers JSON would say nothing: as lists, and their rules. */
+export function plainTerms(value: unknown): unknown {
+  if (value instanceof Map) return [...value].map(([key, item]) => [plainTerms(key), plainTerms(item)]);
+  if (value instanceof Set) return [...value].map(plainTerms);
+  if (Array.isArray(value)) return value.map(plainTerms);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).filter(([key]) => !PLACES.has(key));
+  return Object.fromEntries(members.map(([key, item]) => [key, plainTerms(item)]));
+}
+
+/** All that a command of ours may reach, as text: the same for policies that differ in other things alone. */
+export function commandTerms({ filesystem, network, sandbox, commands, secrets }: Policy, name: string): string {
+  const { blocked, allowed } = commands;
+  return JSON.stringify(plainTerms({ filesystem, network, sandbox, secrets, blocked, own: allowed.get(name) }));
+}

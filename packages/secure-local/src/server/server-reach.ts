@@ -1,7 +1,7 @@
 // All of a policy that a server of it is started by, and held by while it runs, as one text: where that is another one, it is another server.
 import { createHash } from "node:crypto";
 import { canonicalJson } from "@secure-local/inspection/drift";
-import { grantedPolicy, secretFiles } from "../policy/granted-policy.js";
+import { grantedPolicy, plainTerms, secretFiles } from "../policy/granted-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { secretsOf } from "../policy/read-servers.js";
 import { startedFiles } from "../policy/started-files.js";
@@ -62,24 +62,11 @@ export function serverReach(policy: Policy, grant: ServerGrant): string {
   const whole = policy.whole ?? policy;
   const parts = Object.entries(PARTS).map(([section, part]) => [section, part(whole, grant)]);
   return createHash("sha256")
-    .update(canonicalJson(plain(Object.fromEntries(parts))))
+    .update(canonicalJson(plainTerms(Object.fromEntries(parts))))
     .digest("hex");
 }
 
 /** A changed entry is another server: it is judged, mounted and started anew. */
 export function sameGrant(now: ServerGrant | undefined, before: ServerGrant): boolean {
-  return now !== undefined && canonicalJson(plain(now)) === canonicalJson(plain(before));
-}
-
-/** Where a rule stands is no part of what it says. */
-const PLACES: ReadonlySet<string> = new Set(["line", "column"]);
-
-/** Of maps, sets and matchers JSON would say nothing: as lists, and their rules. */
-function plain(value: unknown): unknown {
-  if (value instanceof Map) return [...value].map(([key, item]) => [plain(key), plain(item)]);
-  if (value instanceof Set) return [...value].map(plain);
-  if (Array.isArray(value)) return value.map(plain);
-  if (typeof value !== "object" || value === null) return value;
-  const members = Object.entries(value).filter(([key]) => !PLACES.has(key));
-  return Object.fromEntries(members.map(([key, item]) => [key, plain(item)]));
+  return now !== undefined && canonicalJson(plainTerms(now)) === canonicalJson(plainTerms(before));
 }

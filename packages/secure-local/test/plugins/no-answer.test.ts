@@ -1,5 +1,7 @@
 // A call that a plugin does not answer: the operator sees what it wrote instead, and the caller hears the true cause.
+import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { pluginFolder } from "../sandbox/plugin-folder.js";
 import { type ServedPlugins, servePlugins } from "./plugin-server.js";
 
@@ -25,6 +27,15 @@ afterEach(async () => {
   said.length = 0;
   folder.remove();
 });
+
+const STAYS = `
+import json, os, sys, time
+for line in sys.stdin:
+    told = json.loads(line)
+    if "tool" in told:
+        open(os.environ["PLACE"] + "/pid", "w").write(str(os.getpid()))
+        time.sleep(60)
+`;
 
 async function serve(persistent: boolean): Promise<ServedPlugins> {
   const tools = [{ name: "wrong" }, { name: "silent" }, { name: "good" }];
@@ -65,5 +76,30 @@ describe.each([true, false])("a program that answers nothing (persistent: %s)", 
         { detail: { reason: "its plugin wrote no answer" } },
       ]),
     );
+  });
+});
+
+describe.each([true, false])("a call under way (persistent: %s)", (persistent) => {
+  it("ends with its program when another policy comes into force", async () => {
+    const manifest = { name: "odd", version: "1", run: ["python3", "main.py"], persistent, tools: [{ name: "stays" }] };
+    const main = STAYS.replace('os.environ["PLACE"]', JSON.stringify(folder.path));
+    folder.write("odd", { "manifest.yaml": JSON.stringify(manifest), "main.py": main });
+    const text = (rest: string): string => `
+version: "1.0"
+sandbox: none
+tools: { allowed: ["odd_*"] }
+plugins: { folder: ${folder.path}, load: [{ name: odd }] }
+${rest}`;
+    served = await servePlugins(text(""), ["odd_stays"], { say: (line) => said.push(line) });
+    const answer = served.call("odd_stays");
+    const pid = await vi.waitFor(() => {
+      const written = Number(readFileSync(`${folder.path}/pid`, "utf8"));
+      expect(written).toBeGreaterThan(0);
+      return written;
+    }, 10_000);
+    expect(process.kill(pid, 0)).toBe(true);
+    served.secure.reload(await parsePolicy(text("network: { offline: true }"), { file: "policy.yaml" }));
+    expect(await answer).toMatch(/^failed: .*ended before it answered/);
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 10_000);
   });
 });

@@ -193,6 +193,57 @@ describe.skipIf(!hasWall())("a command", () => {
     expect(wordsOf(busy)).toContain("sandbox.cpu_seconds");
   });
 
+  const WAITS = "touch begun; until [ -e go ]; do sleep 0.05; done; echo whole";
+
+  /** Runs one that waits, puts another policy in force, and looks twice before the command may end by itself. */
+  async function reloadedUnder(text: string): Promise<RunResult> {
+    for (const name of ["begun", "go"]) rmSync(join(data, name), { force: true });
+    const [before, after] = [await policyOf(POLICY), await policyOf(text)];
+    let [inForce, looks] = [before, 0];
+    const asked = (): Policy => {
+      looks += inForce === after ? 1 : 0;
+      return inForce;
+    };
+    const running = createRun(asked)("work", ["-c", WAITS]);
+    void running
+      .catch(() => undefined)
+      .then(() => {
+        looks += 10;
+      });
+    await vi.waitFor(() => expect(existsSync(join(data, "begun"))).toBe(true), { timeout: 10_000 });
+    inForce = after;
+    await vi.waitFor(() => expect(looks).toBeGreaterThan(4), { timeout: 10_000 });
+    writeFileSync(join(data, "go"), "");
+    return running;
+  }
+
+  test.each([
+    ["a file is denied", POLICY.replace(`["${data}/**"]`, `["${data}/**"], denied_paths: ["${data}/notes.txt"]`)],
+    ["nothing may be written", POLICY.replace(`["${data}/**"]`, `["${data}/**"], read_only: true`)],
+    ["its folder is taken away", POLICY.replace(`"${data}/**"`, `"${data}/other/**"`)],
+    ["all is offline", `${POLICY}\nnetwork: { offline: true }`],
+    ["the sandbox is smaller", `${POLICY}\nsandbox: { file_mb: 1 }`],
+    ["it is blocked", POLICY.replace("blocked: [rm]", "blocked: [rm, work]")],
+    ["it has another name", POLICY.replace("name: work", "name: working")],
+    [
+      "it is another program",
+      POLICY.replace("name: work\n      executable: /bin/sh", "name: work\n      executable: /bin/dash"),
+    ],
+  ])("ends when a reload takes back what it has: %s", async (_what, text) => {
+    expect(text).not.toBe(POLICY);
+    const error: unknown = await reloadedUnder(text).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "denied", message: expect.stringContaining("policy was changed") });
+    expect(existsSync(join(data, "go"))).toBe(true);
+  });
+
+  test.each([
+    ["a tool is allowed", `${POLICY}\ntools: { allowed: [run_command] }`],
+    ["lines were moved", `# ${"\n#".repeat(9)}${POLICY}`],
+    ["another command is there", `${POLICY}    - { name: other, executable: /bin/true }\n`],
+  ])("goes on when a reload takes nothing from it: %s", async (_what, text) => {
+    expect((await reloadedUnder(text)).stdout).toBe("whole\n");
+  });
+
   test("whose program is missing says so", async () => {
     expect(await run("gone", [])).toMatchObject({ exitCode: 127 });
   });
