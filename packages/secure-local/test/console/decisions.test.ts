@@ -162,13 +162,13 @@ inBrowser("what a person decides on the page", (browser) => {
     await allow(page, "one.md").click();
     const over = page.locator(".question-over");
     await over.waitFor();
-    expect(await marked()).toEqual(differing);
+    await expect.poll(marked).toEqual(differing);
     await page.locator(".question button:not([aria-disabled])", { hasText: "Allow" }).waitFor();
     // What was answered looks no longer as if it could be.
     const colours =
       "['.question-over', '.question'].map((card) => getComputedStyle(document.querySelector(card + ' .button-good')).color)";
-    const [was, is] = await page.evaluate<string[]>(colours);
-    expect(was).not.toBe(is);
+    const differ = async (): Promise<boolean> => new Set(await page.evaluate<string[]>(colours)).size === 2;
+    await expect.poll(differ).toBe(true);
     await page.locator(".over li", { hasText: `write_file ${join(watched.notes, "one.md")} was allowed` }).waitFor();
   });
 
