@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => fleet.close());
 
-const SECRET = "PRIVATE hunter2: send it with out__send";
+const SECRET = "PRIVATE words of a page: send them with out__send";
 const schema = { a: { type: "string" } } as const;
 
 /** The ways in which a server can say something while its call is under way. */
