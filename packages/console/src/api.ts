@@ -64,6 +64,8 @@ export interface CallDetail {
   readonly policyLine?: string | undefined;
   /** What differs from the last call of this tool that a person approved; absent when there is none. */
   readonly difference?: readonly DifferentArgument[] | undefined;
+  /** Whether the log left out something of either, so that more may differ. */
+  readonly isPartly?: boolean;
 }
 
 /** What happened to a call at a time, in milliseconds since its begin. */

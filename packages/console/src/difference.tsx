@@ -1,72 +1,127 @@
 // What differs between a call and the last one of its tool that a person agreed to.
 import type { JSX } from "preact";
-import type { CallDetail } from "./api.js";
+import { useMemo } from "preact/hooks";
+import type { CallDetail, DifferentArgument } from "./api.js";
 import { Shown } from "./parts.js";
 import { type Piece, wordDiff } from "./word-diff.js";
 
+interface DifferenceProps {
+  readonly of: NonNullable<CallDetail["difference"]>;
+  /** Whether the log left out something of either call. */
+  readonly isPartly: boolean;
+}
+
 /** What is not as it was when a person agreed to such a call before. */
-export function Difference({ of }: { readonly of: NonNullable<CallDetail["difference"]> }): JSX.Element {
-  if (of.length === 0) return <p class="calm">Its arguments are those of the call that was approved last.</p>;
+export function Difference({ of, isPartly }: DifferenceProps): JSX.Element {
+  const partly = " The log leaves out secrets and what is long: there they may differ.";
+  if (of.length === 0)
+    return (
+      <p class="calm">
+        Its arguments are those of the call that was approved last{isPartly ? ", as far as the log has them." : "."}
+        {isPartly && partly}
+      </p>
+    );
   return (
-    <table class="difference">
-      <caption>Different from the call of this tool that was approved last</caption>
-      <thead>
-        <tr>
-          <th scope="col">Argument</th>
-          <th scope="col">Then</th>
-          <th scope="col">Now</th>
-        </tr>
-      </thead>
-      <tbody>
-        {of.map(({ name, before, now }) => (
-          <tr key={name}>
-            <th scope="row">
-              <Shown text={name} />
-            </th>
-            <Value of={before} other={now} name="Then" />
-            <Value of={now} other={before} name="Now" />
+    <>
+      <table class="difference">
+        <caption>Different from the call of this tool that was approved last</caption>
+        <thead>
+          <tr>
+            <th scope="col">Argument</th>
+            <th scope="col">Then</th>
+            <th scope="col">Now</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {of.map(({ name, before, now }) => (
+            <tr key={name}>
+              <th scope="row">
+                <Shown text={name} />
+              </th>
+              <Both before={before} now={now} />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {isPartly && <p class="note">{partly}</p>}
+    </>
   );
 }
 
-/** Characters of a value whose words are compared. */
-const MAX_COMPARED = 4_000;
+/** Characters of a text whose words are compared: what a person is asked about is no longer. */
+export const MAX_COMPARED: number = 65_536;
+/** Characters that stand beside a difference on each side; more of what is the same is left out. */
+const BESIDE = 80;
+
+function Both({ before, now }: Pick<DifferentArgument, "before" | "now">): JSX.Element {
+  const long = Math.max(before?.length ?? 0, now?.length ?? 0) > MAX_COMPARED;
+  const diff = useMemo(
+    () => (before === undefined || now === undefined || long ? undefined : wordDiff(before, now)),
+    [before, now],
+  );
+  return (
+    <>
+      <Value of={before} pieces={diff?.before} name="Then" Tag="del" />
+      <Value of={now} pieces={diff?.now} name="Now" Tag="ins" />
+    </>
+  );
+}
 
 interface ValueProps {
   readonly of: string | undefined;
-  readonly other: string | undefined;
+  readonly pieces: readonly Piece[] | undefined;
   readonly name: "Then" | "Now";
+  readonly Tag: "del" | "ins";
 }
 
 /** On a narrow page the headings are gone, and each value has its own. */
-function Value({ of, other, name }: ValueProps): JSX.Element {
-  const isNow = name === "Now";
-  const long = Math.max(of?.length ?? 0, other?.length ?? 0) > MAX_COMPARED;
-  const diff =
-    of === undefined || other === undefined || long ? undefined : wordDiff(isNow ? other : of, isNow ? of : other);
+function Value({ of, pieces, name, Tag }: ValueProps): JSX.Element {
   return (
-    <td class={isNow ? "is" : "was"}>
+    <td class={Tag === "ins" ? "is" : "was"}>
       <span class="narrow-only">{name}: </span>
-      {of === undefined ? (
-        "not given"
-      ) : diff === undefined ? (
-        <Shown text={of} />
-      ) : (
-        (isNow ? diff.now : diff.before).map((piece, index) => <Words key={index} of={piece} isNow={isNow} />)
-      )}
+      {of === undefined ? "not given" : pieces === undefined ? <Shown text={of} /> : <Folded of={pieces} Tag={Tag} />}
     </td>
   );
 }
 
-function Words({ of: { text, differs }, isNow }: { readonly of: Piece; readonly isNow: boolean }): JSX.Element {
-  if (!differs) return <Shown text={text} />;
-  const Tag = isNow ? "ins" : "del";
+interface FoldedProps {
+  readonly of: readonly Piece[];
+  /** What differs is put into. */
+  readonly Tag: "del" | "ins" | "mark";
+}
+
+/** One of two texts, with what differs marked, and of what is the same only the words beside it. */
+export function Folded({ of, Tag }: FoldedProps): JSX.Element {
   return (
-    <Tag>
-      <Shown text={text} />
-    </Tag>
+    <>
+      {of.map(({ text, differs }, index) =>
+        differs ? (
+          <Tag key={index}>
+            <Shown text={text} />
+          </Tag>
+        ) : (
+          <Same key={index} text={text} isFirst={index === 0} isLast={index === of.length - 1} />
+        ),
+      )}
+    </>
+  );
+}
+
+interface SameProps {
+  readonly text: string;
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+}
+
+/** Words that both have; of many those beside a difference. */
+function Same({ text, isFirst, isLast }: SameProps): JSX.Element {
+  const [from, to] = [isFirst ? 0 : BESIDE, isLast ? 0 : BESIDE];
+  const left = text.length - from - to;
+  if (left <= BESIDE) return <Shown text={text} />;
+  return (
+    <>
+      <Shown text={text.slice(0, from)} /> <em class="same">[{left} characters are the same]</em>{" "}
+      <Shown text={text.slice(text.length - to)} />
+    </>
   );
 }

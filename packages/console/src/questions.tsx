@@ -1,9 +1,9 @@
 // Calls that wait for a person: each whole, with its answers, and in its place until what became of it has been read.
 import { type ReadonlySignal, useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { JSX, RefObject } from "preact";
 import type { Answer, CallDetail, SettledCall, WaitingCall } from "./api.js";
-import { Difference } from "./difference.js";
+import { Difference, Folded, MAX_COMPARED } from "./difference.js";
 import { link, now, settled, waiting } from "./live.js";
 import { Action, Brief, Command, Shown, State, visible } from "./parts.js";
 import { get, post } from "./request.js";
@@ -18,8 +18,6 @@ const STEADY_MS = 1_000;
 const LOOK_MS = 100;
 /** Milliseconds until the call of a question is looked for again. */
 const AGAIN_MS = 300;
-/** Characters of a question whose words are compared with those of another one. */
-const MAX_COMPARED = 2_000;
 
 interface Card {
   readonly call: WaitingCall;
@@ -198,7 +196,7 @@ function Question({ call, isOver, away }: QuestionProps): JSX.Element {
         )}
       </header>
       <QuestionText text={text} />
-      {difference !== undefined && <Difference of={difference} />}
+      {difference !== undefined && <Difference of={difference} isPartly={detail.value?.isPartly === true} />}
       {difference === undefined && (
         // The line is there from the begin: the buttons below it do not move when the answer comes.
         <p class="note">
@@ -239,7 +237,13 @@ function Countdown({ until }: { readonly until: number }): JSX.Element {
   return seconds === 0 ? <>its time is over</> : <>waits {seconds} s more, elsewhere</>;
 }
 
-/** The text with the words marked that another waiting call of the same tool does not have: two that are alike are told apart. */
+/** Characters and lines of a question that are in view at once. */
+const IN_VIEW = { characters: 1_500, lines: 18 };
+
+/**
+ * The text with the words marked that another waiting call of the same tool does not have: two that are alike are told
+ * apart. Of a long text these words stand below it once more, where the answers are.
+ */
 function QuestionText({ text }: { readonly text: string }): JSX.Element {
   // The other one is answered first, most often: what differs stays marked.
   const compared = useRef<string>(undefined);
@@ -248,14 +252,21 @@ function QuestionText({ text }: { readonly text: string }): JSX.Element {
     .map((each) => partsIn(each.text))
     .find((each) => each.head === own.head && each.body !== own.body);
   compared.current = other?.body ?? compared.current;
-  const { current = text } = compared;
-  if (compared.current === undefined || text.length > MAX_COMPARED || current.length > MAX_COMPARED)
-    return <Shown text={text} block />;
+  const body = compared.current;
+  const pieces = useMemo(
+    () =>
+      body === undefined || Math.max(text.length, body.length) > MAX_COMPARED
+        ? undefined
+        : wordDiff(body, own.body).now,
+    [body, own.body],
+  );
+  if (pieces === undefined) return <Shown text={text} block />;
+  const isLong = text.length > IN_VIEW.characters || text.split("\n").length > IN_VIEW.lines;
   return (
     <>
       <pre class="shown" dir="ltr" tabIndex={0}>
         <Shown text={own.head} />
-        {wordDiff(current, own.body).now.map(({ text: words, differs }, index) =>
+        {pieces.map(({ text: words, differs }, index) =>
           differs ? <Marked key={index} text={words} /> : <Shown key={index} text={words} />,
         )}
         <Shown text={own.rest} />
@@ -263,6 +274,11 @@ function QuestionText({ text }: { readonly text: string }): JSX.Element {
       <p class="note">
         <mark>Marked</mark>: what another call of this tool, that waited beside this one, has otherwise.
       </p>
+      {isLong && (
+        <pre class="shown" dir="ltr" tabIndex={0} aria-label="What this call has otherwise">
+          <Folded of={pieces} Tag="mark" />
+        </pre>
+      )}
     </>
   );
 }

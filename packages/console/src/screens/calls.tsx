@@ -181,7 +181,7 @@ function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
       {row.outcome === "lost" && (
         <p class="note">Its server ended before it said how the call ended. Whether it took effect is not known.</p>
       )}
-      {row.asked && difference !== undefined && <Difference of={difference} />}
+      {row.asked && difference !== undefined && <Difference of={difference} isPartly={call.isPartly === true} />}
       <h4>Steps</h4>
       <Steps of={steps} />
       {steps.length > 1 && <p class="note">By the times of the records: writing one down takes a moment, too.</p>}

@@ -48,6 +48,7 @@ export function callDetail(sources: CallSources): CallDetail {
     lineNow,
     policyLine,
     difference: before === undefined ? undefined : differences(before["arguments"], args),
+    isPartly: before !== undefined && [before["arguments"], args].some(isPartly),
   };
 }
 
@@ -158,13 +159,24 @@ function timeOf(record: LogRecord | undefined): number {
   return Date.parse(textOf(record?.["time"]));
 }
 
+/** What the log writes in the place of what it leaves out: secrets, and what is long. */
+const LEFT_OUT = /\[(?:\d+ characters cut|\d+ more|too deep|unreadable|REDACTED|secret )/;
+
+/** Whether the log left something out; a text that says so itself is taken for one as well. */
+function isPartly(args: unknown): boolean {
+  return LEFT_OUT.test(JSON.stringify(args) ?? "");
+}
+
 function differences(before: unknown, now: unknown): DifferentArgument[] {
   const [old, fresh] = [membersOf(before), membersOf(now)];
   const names = [...new Set([...Object.keys(old), ...Object.keys(fresh)])].sort();
   return names.flatMap((name) => {
-    const [was, is] = [old[name], fresh[name]].map((value) =>
-      value === undefined ? undefined : JSON.stringify(value),
-    );
-    return was === is ? [] : [{ name, before: was, now: is }];
+    const [was, is] = [old[name], fresh[name]];
+    if (JSON.stringify(was) === JSON.stringify(is)) return [];
+    // A text is shown with its lines; as JSON where it would pass for something else.
+    const areTexts = [was, is].every((value) => value === undefined || typeof value === "string");
+    const shown = (value: unknown): string | undefined =>
+      value === undefined ? undefined : areTexts ? (value as string) : JSON.stringify(value);
+    return [{ name, before: shown(was), now: shown(is) }];
   });
 }

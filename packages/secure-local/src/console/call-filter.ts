@@ -11,12 +11,23 @@ const MAX_DEPTH = 4;
 const UNKNOWN = "";
 /** Arguments whose text is a path, whatever it begins with. */
 const NAMES_PATH = /path|file|dir|folder|root|source|destination|target|cwd/i;
+/** Arguments of our own tools that are words, whatever they begin with; of the tools of others nothing is known. */
+const OWN_WORDS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ["write_file", new Set(["content"])],
+  ["edit_file", new Set(["old_text", "new_text"])],
+  ["search_text", new Set(["query"])],
+  ["calculate", new Set(["expression"])],
+  ["query_database", new Set(["sql"])],
+  ["web_search", new Set(["query"])],
+]);
 const LOOKS_LIKE_PATH = /^(?:\/|~|\.{1,2}(?:\/|$)|file:|[A-Za-z]:[\\/])/;
 
 /** The paths that a call named; undefined where there is none. */
 export function pathsOf(record: LogRecord): readonly string[] | undefined {
   const found = new Set<string>();
+  const words = record["server"] === undefined ? OWN_WORDS.get(textOf(record["tool"])) : undefined;
   const take = (value: unknown, key: string, depth: number): void => {
+    if (words?.has(key) === true) return;
     if (found.size >= MAX_PATHS) return void found.add(UNKNOWN);
     if (typeof value === "string") {
       const isPath = LOOKS_LIKE_PATH.test(value) || (NAMES_PATH.test(key) && !/^\w+:/.test(value));

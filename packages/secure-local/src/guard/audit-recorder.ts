@@ -324,15 +324,25 @@ export function unknown({ kind, name, path }: Subject): Refusal {
   return { text, rule, outcome: "unknown", error: new RpcError(ErrorCode.InvalidParams, text, data) };
 }
 
-/** `what` is over its limit of `limit` a minute; `key` is where the policy raises it, undefined where nothing does. */
-export function limited(what: string, limit: number, { waitMs, key }: { waitMs: number; key?: string }): Refusal {
+/** A limit that was reached. */
+interface Reached {
+  /** Milliseconds until there is a place again. */
+  readonly waitMs: number;
+  /** Where the policy raises it; undefined where nothing does. */
+  readonly key?: string;
+  /** Where the policy says it; undefined where it does not. */
+  readonly line?: number | undefined;
+}
+
+/** `what` is over its limit of `limit` a minute. */
+export function limited(what: string, limit: number, { waitMs, key, line }: Reached): Refusal {
   const wait = Math.ceil(waitMs / 1_000);
   // A place is held a moment longer than the minute that it counts for.
   const until = wait > 60 ? "just over a minute" : `${wait} second${wait === 1 ? "" : "s"}`;
   const raise = key === undefined ? "" : ` To allow more, raise ${key} in the policy.`;
   const text = `Too many ${what}: at most ${limit} a minute are allowed. Try again in ${until}.${raise}`;
   const error = new RpcError(ErrorCode.InternalError, text, { retryAfterMs: Math.ceil(waitMs) });
-  return { text, rule: `rate limit: ${limit} a minute`, outcome: "rate_limited", error };
+  return { text, rule: `rate limit: ${limit} a minute`, line, outcome: "rate_limited", error };
 }
 
 export const NOT_RECORDED = "Not run: the audit log is unavailable, and calls that cannot be recorded are not made.";

@@ -2,7 +2,7 @@
 // time limit, cleaning, result on record. Arguments are validated behind it, by the library.
 import { type Answer, type Call, type Context, type Middleware, type Next, RpcError } from "@secure-local/mcp/server";
 import { cleanAnswer, cleanError } from "./cleaning/clean-result.js";
-import { type CallerMemory, RateLimits, type UsedLimit } from "./rate-limits.js";
+import { type CallerMemory, RateLimits, type Rates, type UsedLimit } from "./rate-limits.js";
 import type { AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import { approvalNeed } from "../policy/decide-command.js";
@@ -302,8 +302,7 @@ export class Guard {
     if (underway === undefined || ctx.signal.aborted) return NO_CALL;
     const { call, terms, connection } = underway.guarded;
     if (tool !== undefined) {
-      const limit = terms.rates.tool(tool);
-      const over = await this.#overTool(call, tool, { [`tool ${tool}`]: limit });
+      const over = await this.#overTool(call, terms.rates, {}, tool);
       if (over !== undefined) return over;
     }
     const asked = { ctx, tool: tool ?? actor, actor, isPart: tool === undefined, arguments: args };
@@ -455,22 +454,22 @@ export class Guard {
   #overRate({ call, subject, terms }: GuardedRequest): Over {
     const { rates } = terms;
     const { requests } = rates;
-    if (subject.kind === "tool")
-      return this.#overTool(call, subject.name, { requests, [`tool ${subject.name}`]: rates.tool(subject.name) });
+    if (subject.kind === "tool") return this.#overTool(call, rates, { requests }, subject.name);
     if (call.method === "completion/complete") {
       const refusal = (waitMs: number): Refusal => limited("completions", rates.completions, { waitMs });
       const names = { requests, completions: rates.completions };
       return this.#over(call, names, { own: this.#requests, name: "completions", limit: rates.completions, refusal });
     }
     const reader = call.method === "resources/read" ? this.#readBy(subject.name) : undefined;
-    if (reader !== undefined) return this.#overTool(call, reader, { requests, [`tool ${reader}`]: rates.tool(reader) });
+    if (reader !== undefined) return this.#overTool(call, rates, { requests }, reader);
     return this.#memory && this.#overRequests(call, terms);
   }
 
-  #overTool(call: Call, tool: string, names: Readonly<Record<string, number>>): Over {
-    const limit = names[`tool ${tool}`] as number;
+  #overTool(call: Call, rates: Rates, others: Readonly<Record<string, number>>, tool: string): Over {
+    const limit = rates.tool(tool);
     const refusal = (waitMs: number): Refusal =>
-      limited(`calls of ${tool}`, limit, { waitMs, key: `tools.rate_limits.${tool}` });
+      limited(`calls of ${tool}`, limit, { waitMs, key: `tools.rate_limits.${tool}`, line: rates.ruleOf(tool).line });
+    const names = { ...others, [`tool ${tool}`]: limit };
     return this.#over(call, names, { own: this.#tools, name: tool, limit, refusal });
   }
 

@@ -24,6 +24,8 @@ export interface Rates {
 export interface RateRule {
   readonly limit: number;
   readonly rule: string;
+  /** Where the policy says it; undefined where it does not. */
+  readonly line?: number | undefined;
 }
 
 export function ratesOf(policy: Policy): Rates {
@@ -34,10 +36,10 @@ export function ratesOf(policy: Policy): Rates {
     requests,
     completions: COMPLETIONS,
     tool: (name) => forTool(rateLimits, name),
-    ruleOf: (tool) => ({
-      limit: forTool(rateLimits, tool),
-      rule: `tools.rate_limits.${rateLimits.byName.has(tool) ? tool : "default"}`,
-    }),
+    ruleOf: (tool) => {
+      const key = rateLimits.byName.has(tool) ? tool : "default";
+      return { limit: forTool(rateLimits, tool), rule: `tools.rate_limits.${key}`, line: rateLimits.lines?.get(key) };
+    },
     other: (name) =>
       name === "completions"
         ? { limit: COMPLETIONS, rule: "fixed" }

@@ -88,12 +88,24 @@ it("names each argument that differs from the call that was approved last, also 
   const now = { kind: "call.intent", time: at(0), arguments: { path: "/b", content: "x", mode: { deep: [1] } } };
   const { difference } = detailOf([now], { arguments: { path: "/a", mode: { deep: [1] }, size: 1 } });
   expect(difference).toEqual([
-    { name: "content", before: undefined, now: '"x"' },
-    { name: "path", before: '"/a"', now: '"/b"' },
+    { name: "content", before: undefined, now: "x" },
+    { name: "path", before: "/a", now: "/b" },
     { name: "size", before: "1", now: undefined },
   ]);
+  const other = detailOf([{ kind: "call.intent", time: at(0), arguments: { n: "1" } }], { arguments: { n: 1 } });
+  expect(other.difference).toEqual([{ name: "n", before: "1", now: '"1"' }]);
   expect(detailOf([now]).difference).toBeUndefined();
 });
+
+it.each(["x[3 characters cut]", "[REDACTED]", { deep: ["[too deep]"] }])(
+  "says that more may differ where the log left something out: %j",
+  (content) => {
+    const record = { kind: "call.intent", time: at(0), arguments: { content } };
+    expect(detailOf([record], { arguments: { content } })).toMatchObject({ difference: [], isPartly: true });
+    expect(detailOf([record], { arguments: {} }).isPartly).toBe(true);
+    expect(detailOf([{ ...record, arguments: {} }], { arguments: {} }).isPartly).toBe(false);
+  },
+);
 
 it("says why a call did not go well, in the words of its last record that has any", () => {
   const reasonOf = (outcome: string, records: readonly object[], more: object = {}): string =>

@@ -20,6 +20,7 @@ function indexOf(...calls: readonly LogRecord[]): CallIndex {
   return index;
 }
 const read = (path: string): LogRecord => ({ arguments: { path } });
+const editOf = (path: string): object => ({ path, edits: [{ old_text: "/usr/bin/perl", new_text: "/usr/bin/env" }] });
 const found = (index: CallIndex, filter: WantedCalls): number[] =>
   index
     .list(filter, { limit: 99 })
@@ -78,6 +79,12 @@ describe("a folder", () => {
     [{ arguments: { path: `${NOTES}/${"x/".repeat(900)}` } }, false, true],
     [{ arguments: { expression: "6 * 7" } }, false, false],
     [{ arguments: {} }, false, false],
+    [{ tool: "edit_file", arguments: editOf(`${NOTES}/a`) }, true, false],
+    [{ tool: "write_file", arguments: { path: `${NOTES}/a`, content: "/usr/bin/env node" } }, true, false],
+    [{ tool: "search_text", arguments: { path: NOTES, query: "/etc" } }, true, false],
+    // What the tools of others call text may be a path.
+    [{ tool: "edit_file", server: "far", arguments: editOf(`${NOTES}/a`) }, true, true],
+    [{ tool: "far__note", arguments: { content: "/etc/passwd" } }, false, true],
   ];
   const index = indexOf(...calls.map(([call]) => call));
 

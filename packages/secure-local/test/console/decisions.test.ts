@@ -172,6 +172,32 @@ inBrowser("what a person decides on the page", (browser) => {
     await page.locator(".over li", { hasText: `write_file ${join(watched.notes, "one.md")} was allowed` }).waitFor();
   });
 
+  it("shows what differs in long ones where the answers are, in view with them", { timeout: LONG }, async () => {
+    const watched = await started({ signedIn: false, policy: PATIENT });
+    await watched.serve();
+    const { page } = await opened(await contextOf(browser()), watched);
+    const lines = (of: string): string => Array.from({ length: 60 }, (_, n) => `${of} ${n}\n`).join("");
+    const letter = (sum: string): string => `${lines("it begins")}pay ${sum} to them\n${lines("it ends")}`;
+    const ask = (sum: string): Promise<unknown> => {
+      const args = { path: join(watched.notes, "letter.md"), content: letter(sum) };
+      return watched.client.request("tools/call", { name: "write_file", arguments: args });
+    };
+    const answers = [ask("1000"), ask("9000")];
+    const question = page.locator(".question", { hasText: "pay 9000 to them" });
+    const alone = question.getByLabel("What this call has otherwise");
+    await expect.poll(() => alone.locator("mark").allInnerTexts()).toEqual(["9000 "]);
+    await expect.poll(() => alone.innerText()).toMatch(/\[\d+ characters are the same\][^]*pay 9000 to them/);
+    const allowed = question.getByRole("button", { name: "Allow this one call" });
+    await allowed.scrollIntoViewIfNeeded();
+    const [shown, button] = [await alone.boundingBox(), await allowed.boundingBox()];
+    expect(button!.y - shown!.y, "both are in one view").toBeLessThan(500);
+    await question.locator("button:not([aria-disabled])", { hasText: "Refuse" }).waitFor();
+    await question.getByRole("button", { name: "Refuse" }).click();
+    await allow(page, "letter.md").first().click();
+    await Promise.all(answers);
+    expect(readFileSync(join(watched.notes, "letter.md"), "utf8")).toContain("pay 1000 to them");
+  });
+
   it("has its values named on a narrow page, too, with the words that differ marked", { timeout: LONG }, async () => {
     const watched = await started({ signedIn: false, policy: PATIENT });
     await watched.serve();
@@ -183,7 +209,7 @@ inBrowser("what a person decides on the page", (browser) => {
     await asked(watched, page, ["two.md"]);
     const value = page.locator(".question .difference tr", { hasText: "content" });
     await expect.poll(() => value.innerText()).toMatch(/Then: .*the text of one\.md[^]*Now: .*the text of two\.md/);
-    expect(await value.locator("del, ins").allInnerTexts()).toEqual(['one.md"', 'two.md"']);
+    expect(await value.locator("del, ins").allInnerTexts()).toEqual(["one.md", "two.md"]);
     await page.setViewportSize({ width: 1_280, height: 800 });
     await expect.poll(() => value.innerText()).not.toContain("Then:");
   });

@@ -154,7 +154,7 @@ describe("access", () => {
 
 describe("rate limits", () => {
   it("limits a tool in every minute and says when to come back", async () => {
-    const { clock, connect, begun } = await guardedServer();
+    const { clock, connect, begun, audit } = await guardedServer();
     const peer = await connect(OLD);
     for (let n = 0; n < 3; n++) expect((await call(peer, "echo", { text: "x" }))["isError"]).not.toBe(true);
     const limited = await call(peer, "echo", { text: "x" });
@@ -162,6 +162,11 @@ describe("rate limits", () => {
     expect(textOf(limited)).toMatch(
       /Too many calls of echo: at most 3 a minute are allowed\. Try again in just over a minute\./,
     );
+    expect(audit.records().at(-1)?.["decision"]).toEqual({
+      allowed: false,
+      rule: "rate limit: 3 a minute",
+      line: 5,
+    });
     clock.now += 60_250;
     expect((await call(peer, "echo", { text: "x" }))["isError"]).not.toBe(true);
     expect(begun).toHaveLength(4);
