@@ -237,6 +237,8 @@ export interface PolicyServer {
   readonly since?: number | undefined;
   readonly tools: number;
   readonly cause: string;
+  /** How it failed, as the end of a sentence; absent where it did not. */
+  readonly brief?: string | undefined;
   readonly remedy: string;
   /** Whether a person logs in to it. */
   readonly hasLogin?: boolean;

@@ -88,12 +88,14 @@ function isOfWords({ state, remedy }: PolicyServer): boolean {
   return state === "withheld" || remedy.includes(" review ");
 }
 
-/** Idle is no trouble: what is wrong with an idle one is its cause. */
-function troubleOf({ name, state, cause }: PolicyServer): string {
-  return state === "idle"
-    ? `Server ${name}: ${cause}`
-    : `Server ${name} is ${state}${cause === "" ? "." : `: ${cause}`}`;
+/** Idle is no trouble: what is wrong with an idle one is its cause. Servers shows all of it. */
+function troubleOf({ name, state, cause, brief = cause }: PolicyServer): string {
+  const why = brief.replace(TOOK, "").replace(/(?<![.!?])$/, ".");
+  return state === "idle" ? `Server ${name}: ${why}` : `Server ${name} is ${state}${cause === "" ? "." : `: ${why}`}`;
 }
+
+/** Each process of a policy has tried by itself; only how long it took was another time. */
+const TOOK = / \(after [\d.]+ m?s\)/;
 
 const REFUSED = {
   advice: "It stays withheld.",

@@ -167,7 +167,7 @@ interface MountedProps {
 
 /** Another server, behind the policy of this process. What cannot help is not offered. */
 function Mounted({
-  server: { name, state, tools, cause, remedy, since, hasLogin = false },
+  server: { name, state, tools, cause, brief, remedy, since, hasLogin = false },
   pid,
   policy,
 }: MountedProps): JSX.Element {
@@ -203,6 +203,11 @@ function Mounted({
       <h4 ref={heading} tabIndex={-1}>
         Server <Shown text={name} /> <State of={idle ? "idle" : state} />
       </h4>
+      {brief !== undefined && (
+        <p class="why">
+          It failed: <Shown text={brief} />.
+        </p>
+      )}
       {cause !== "" && <Shown text={cause} block />}
       {since !== undefined && (
         <p class="note">

@@ -84,8 +84,8 @@ export class Connections {
 
   /** How the server is, as far as its connections show it. */
   get state(): MountState {
-    const { broken, failures, retryMs, cause, code } = this.#breaker;
-    const known = { failures, retryMs, cause, code };
+    const { broken, failures, retryMs, cause, brief, code } = this.#breaker;
+    const known = { failures, retryMs, cause, brief, code };
     if (broken && this.#open.size === 0) return { state: "broken", ...known };
     const open = [...this.#open.values()];
     if (open.length === 0) return { state: "stopped", ...known };
@@ -214,6 +214,8 @@ export interface MountState {
   readonly retryMs: number;
   /** What the latest failure said; undefined once it has answered again. */
   readonly cause: string | undefined;
+  /** The same as the end of a sentence, without command lines, addresses and words of the server: what its callers are told. */
+  readonly brief: string | undefined;
   /** The word of that failure to branch on, where it has one. */
   readonly code: string | undefined;
 }
@@ -255,6 +257,10 @@ export class UpstreamBreaker {
 
   get cause(): string | undefined {
     return this.#latest instanceof Error ? this.#latest.message : undefined;
+  }
+
+  get brief(): string | undefined {
+    return this.#latest === undefined ? undefined : briefCause(this.#latest);
   }
 
   get code(): string | undefined {

@@ -46,6 +46,8 @@ export interface ChildCommand {
    * Values of `env` whose names speak of keys, tokens, passwords and the like are left out, but for "forward".
    */
   readonly stderr?: "tail" | "forward" | ((line: string) => void) | undefined;
+  /** The command line that errors name, without what looks like a secret: that of the program which this one starts. Default: its own. */
+  readonly shown?: readonly string[] | undefined;
   readonly closeTimeouts?: CloseTimeouts | undefined;
   readonly limits?: Partial<JsonRpcLimits> | undefined;
 }
@@ -84,7 +86,8 @@ class ChildTransport implements Transport {
   constructor(command: ChildCommand) {
     this.#command = command;
     this.#limits = resolveLimits(command.limits, CLIENT_LIMITS);
-    this.#shown = commandText(command.command, command.args ?? []);
+    const [program = command.command, ...args] = command.shown ?? [command.command, ...(command.args ?? [])];
+    this.#shown = commandText(program, args);
     this.#hideSecrets = secretHider(command.env);
     this.#stderr = new StderrTail(this.#hideSecrets, typeof command.stderr === "function" ? command.stderr : undefined);
   }

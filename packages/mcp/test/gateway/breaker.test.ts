@@ -81,8 +81,9 @@ it("counts a server that can be reached and ends before it answers a call, and l
   for (let count = 0; count < 3; count++) expect((await client.call("printer__print")).isError).toBe(true);
   expect({ starts, ...mounted.state }).toMatchObject({ starts: 3, state: "broken", failures: 3 });
   expect(mounted.state.cause).toContain("3");
+  expect(mounted.state.brief).toMatch(/^its process exited with status 3 \(after [\d.]+ m?s\)$/);
   expect(texts(await client.call("sound__play"))).toBe("played");
   expect(gateway.mounts.get("sound")?.state).toMatchObject({ state: "ready", failures: 0 });
   await mounted.restart();
-  expect(mounted.state).toMatchObject({ state: "stopped", failures: 0, cause: undefined });
+  expect(mounted.state).toMatchObject({ state: "stopped", failures: 0, cause: undefined, brief: undefined });
 });

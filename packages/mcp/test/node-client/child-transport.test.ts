@@ -218,3 +218,8 @@ describe("a child that ends unasked", () => {
     expect(error?.message).toContain("closed its standard");
   });
 });
+
+it("names another command line than its own in errors, without its secrets, where one is given", async () => {
+  const child = await openShell("exit 3", { shown: ["weather", "--token", "t1"] });
+  expect((await child.end())?.message).toMatch(/^The server weather --token \*\*\* exited with status 3/);
+});

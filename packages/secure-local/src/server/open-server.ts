@@ -8,6 +8,7 @@ import type { ClientOptions, HttpAuthorizer } from "@secure-local/mcp/client";
 import { type ChildCommand, type Client, connect, LocalError } from "@secure-local/mcp/client/node";
 import type { AuditEvent } from "../audit/audit-event.js";
 import { type DecideEgress, type EgressDecision, parseTarget } from "../capabilities/egress-target.js";
+import { redactLaunch } from "../audit/event-text.js";
 import { FetchError } from "../capabilities/refusals.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
 import { resolveAllowed, resolveBySystem } from "../capabilities/resolve.js";
@@ -108,7 +109,10 @@ export async function upstreamOf(
     [REACH]: serverReach(policy, grant),
     ...(approved === undefined ? {} : { [APPROVED]: launchDigest(approved) }),
   };
-  const command = { command: process.execPath, args, inheritEnv: true, env, stderr: say ?? "tail" } as const;
+  const command: ChildCommand = {
+    ...{ command: process.execPath, args, inheritEnv: true, env, stderr: say ?? "tail" },
+    shown: launch.command.map(redactLaunch),
+  };
   return { kind: "command", command };
 }
 

@@ -14,6 +14,8 @@ export interface ServerHealth {
   readonly tools: number;
   /** Why it is as it is; empty where there is nothing to say. */
   readonly cause: string;
+  /** How it failed, as the end of a sentence; absent where it did not. */
+  readonly brief?: string | undefined;
   /** What to do about it; empty where nothing is to be done. */
   readonly remedy: string;
   /** What is worth knowing and no fault of anybody's. */
@@ -53,14 +55,14 @@ export function mountedHealth(
 ): Omit<ServerHealth, "hasLogin"> {
   const withheld = launchChanged ? locked.approved : held;
   const tools = mounted.offer?.tools.length ?? 0;
-  const { state, cause, code } = mounted.state;
+  const { state, cause, brief, code } = mounted.state;
   if (isStopped)
     return { name, state: "stopped", tools, cause: STOPPED, remedy: `mcp-secure-local servers restart ${name}` };
   if (code === "UNAUTHORIZED" || code?.startsWith("AUTH_") === true) {
     const remedy = login === undefined ? LOGIN : `mcp-secure-local servers login ${name}`;
-    return { name, state: "needs login", tools, cause: cause ?? "", remedy };
+    return { name, state: "needs login", tools, cause: cause ?? "", brief, remedy };
   }
-  if (cause !== undefined) return { name, state, tools, cause, remedy: `mcp-secure-local servers logs ${name}` };
+  if (cause !== undefined) return { name, state, tools, cause, brief, remedy: `mcp-secure-local servers logs ${name}` };
   const others = launchChanged ? [] : [...held].filter(([, reason]) => dependsOnClient(reason)).map(([item]) => item);
   const count = withheld.size - others.length;
   const note = others.length === 0 ? {} : { note: `${others.join(", ")}: only for clients that declare more` };

@@ -342,7 +342,7 @@ describe.skipIf(process.platform === "win32")("the console", () => {
     const { question, done } = await asked("write_file", { path: file, content: "y" });
     await expect
       .poll(async () => JSON.parse((await watched.get(`/api/asked?question=${question.id}`)).text) as unknown)
-      .toMatchObject({ difference: [{ name: "content", before: '"x"', now: '"y"' }] });
+      .toMatchObject({ difference: [{ name: "content", before: "x", now: "y" }] });
     await watched.post("/api/answer", { id: question.id, digest: question.digest, answer: "deny" });
     await done;
     expect(readFileSync(file, "utf8")).toBe("x");

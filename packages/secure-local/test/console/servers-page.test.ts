@@ -64,7 +64,15 @@ inBrowser("the screen Servers", (browser) => {
         remedy: "mcp-secure-local servers logs lame",
       };
       const lazy = { name: "lazy", state: "idle", since: Date.now(), tools: 15, cause: "", remedy: "" };
-      await process(watched.home, 13, { ...client("cursor 2"), servers: [...SERVERS, lame, lazy] });
+      const brief = "its process exited with status 1 (after 0.5 s)";
+      const dead = {
+        ...{ name: "dead", state: "idle", tools: 2, remedy: "" },
+        cause: `${CAUSE}: its whole end`,
+        brief,
+      };
+      await process(watched.home, 13, { ...client("cursor 2"), servers: [...SERVERS, lame, lazy, dead] });
+      const later = { ...dead, brief: brief.replace("0.5 s", "14 ms") };
+      await process(watched.home, 14, { ...client("codex 1"), servers: [later] });
       const { page, conduct } = await opened(
         await contextOf(browser(), { viewport: { width: 1_280, height: 700 } }),
         watched,
@@ -72,7 +80,15 @@ inBrowser("the screen Servers", (browser) => {
       const problem = page.locator(".troubles li", { hasText: "Server lame is broken" });
       // The cause stands behind a long command.
       await problem.getByText("initialize was not answered").waitFor();
+      // One that failed alike in two processes is one trouble; how long it took there, and its words, are on Servers.
+      const ended = page.locator(".troubles li", { hasText: "Server dead: its process exited with status 1." });
+      await ended.waitFor();
+      expect([await ended.count(), await page.getByText("its whole end").count()]).toEqual([1, 0]);
       await problem.getByRole("button", { name: "Mend it" }).click();
+      await page
+        .locator(".plugin", { hasText: `It failed: ${brief}.` })
+        .getByText("its whole end")
+        .waitFor();
       await page.locator("h4:focus", { hasText: "Server lame" }).waitFor();
       const top = (await page.locator("h4:focus").boundingBox())?.y ?? -1;
       expect(top).toBeGreaterThanOrEqual(0);

@@ -112,6 +112,8 @@ it("leaves a server alone that dies in each first call, says why and what to do,
   const state = await stateOf("notes");
   expect(state).toMatchObject({ state: "broken", remedy: "mcp-secure-local servers logs notes" });
   expect(state.cause).toContain("out of ink");
+  // The program of its entry is named, and not ours that starts it.
+  expect(state.cause).not.toMatch(/servers run|mcp-secure-local\.cjs/);
   const shown = await house.run(["servers", "list"]);
   expect(shown.stdout).toMatch(/broken in process \d+: .*out of ink/);
   expect(await said(client, "stubborn__read")).toBe("read");
