@@ -11,7 +11,7 @@ import { localTime } from "./audit-lines.js";
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { controlFolder } from "./settings.js";
-import { complain, ExitCode, print, styled, tell } from "./terminal.js";
+import { calm, complain, ExitCode, print, styled, tell } from "./terminal.js";
 
 /** Milliseconds between two looks for servers that ask: a person does not notice, a machine neither. */
 const LOOK_MS = 500;
@@ -116,7 +116,7 @@ export async function answerOne(waiting: PendingQuestion, ask: AskLine): Promise
   const keep = remember === undefined ? "" : `, ${styled("bold", `${code} keep`)} for this very call ${remember}`;
   try {
     const typed = await ask(
-      `${left}Type the code ${styled("bold", code)} to allow it${keep}; anything else, y too, refuses: `,
+      calm(`${left}Type the code ${styled("bold", code)} to allow it${keep}; anything else, y too, refuses: `),
       gone,
     );
     const given = typed.trim().toLowerCase().replace(/\s+/g, " ");

@@ -25,11 +25,12 @@ export const ExitCode = {
 export class InterruptedError extends Error {}
 
 const SGR = { bold: "1", dim: "2", red: "31", green: "32", yellow: "33", cyan: "36" } as const;
-const ESCAPE = "\u001b[";
+/** Begins a style until it is printed. No text of a stranger has it: it is another one in each process, and printed by none. */
+const OWN = `\u001b${Math.random().toString(36).slice(2)}<`;
 
-/** `text` in a style where `stream` is a terminal or FORCE_COLOR is set, and NO_COLOR is not. */
+/** `text` in a style where `stream` is a terminal or FORCE_COLOR is set, and NO_COLOR is not; to be printed by this file. */
 export function styled(style: keyof typeof SGR, text: string, stream: Stream = "stdout"): string {
-  return hasColours(stream) ? `${ESCAPE}${SGR[style]}m${text}${ESCAPE}0m` : text;
+  return hasColours(stream) ? `${OWN}${SGR[style]}m${text}${OWN}0m` : text;
 }
 
 export function print(text: string): void {
@@ -44,14 +45,12 @@ export function complain(text: string): void {
 
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
 const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u;
-// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
-const ALL_STEERING =
-  /\u001b\[(?:[0-2]|3[1236])m|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
+const ALL_STEERING = new RegExp(`${OWN}(?=(?:[0-2]|3[1236])m)|${STEERING.source}`, "gu");
 
 /** Whatever a command forgot to clean: our own styles stay, and nothing else acts on the terminal or turns the direction of a line. */
-function calm(text: string): string {
+export function calm(text: string): string {
   if (!STEERING.test(text)) return text;
-  return text.replace(ALL_STEERING, (found) => (found.startsWith(ESCAPE) ? found : escapeUnseen(found)));
+  return text.replace(ALL_STEERING, (found) => (found === OWN ? "\u001b[" : escapeUnseen(found)));
 }
 
 // One line on standard error that says what is waited for and how long, where a terminal shows it.
@@ -91,7 +90,7 @@ function drawProgress(): void {
   const seconds = Math.floor((performance.now() - waiting.since) / 1_000);
   const taken = ` …${seconds > 0 ? ` ${seconds} s` : ""}`;
   const text = fitted(waiting.text, (process.stderr.columns || USUAL_COLUMNS) - taken.length - 1);
-  process.stderr.write(`${CLEAR_LINE}${styled("dim", `${text}${taken}`, "stderr")}`);
+  process.stderr.write(`${CLEAR_LINE}${calm(styled("dim", `${text}${taken}`, "stderr"))}`);
 }
 
 /** Prints a value as JSON that holds the same and acts on no terminal, whoever wrote what is in it. */
@@ -169,8 +168,8 @@ export function askOn(lines: Interface, output: NodeJS.WritableStream, gone: Abo
   lines.on("SIGINT", () => (early.length = 0));
   return async (question) => {
     const answer = early.shift();
-    if (answer === undefined) return await lines.question(question, { signal: gone });
-    output.write(`${question}${answer}\n`);
+    if (answer === undefined) return await lines.question(calm(question), { signal: gone });
+    output.write(`${calm(question)}${answer}\n`);
     return answer;
   };
 }

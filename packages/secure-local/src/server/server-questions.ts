@@ -1,7 +1,7 @@
 // What a server of the policy may ask whoever calls it: nothing else is declared to it, and each question is judged and recorded.
 import type { ClientOptions } from "@secure-local/mcp/client";
 import type { RelayedQuestion } from "@secure-local/mcp/gateway";
-import type { JsonObject } from "@secure-local/mcp/jsonrpc";
+import { ExactNumber, type JsonObject } from "@secure-local/mcp/jsonrpc";
 import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import type { AuditEvent } from "../audit/audit-event.js";
 import { redactValue } from "../audit/event-text.js";
@@ -50,7 +50,13 @@ export function undeclared({ mayAsk }: Pick<ServerGrant, "mayAsk">, { capabiliti
 export async function passQuestion(
   { name: server, mayAsk }: ServerGrant,
   { call, among, method, number, params }: RelayedQuestion,
-  { pass, record, mayOpen, said }: Judges & { readonly pass: (params: JsonObject) => Promise<JsonObject | undefined> },
+  {
+    pass,
+    record,
+    mayOpen,
+    said,
+    attributed,
+  }: Judges & { readonly pass: (params: JsonObject) => Promise<JsonObject | undefined> },
 ): Promise<JsonObject | undefined> {
   const what = QUESTIONS[method];
   const { principal } = call.carrier;
@@ -76,7 +82,7 @@ export async function passQuestion(
     detail,
   });
   try {
-    const answer = await pass(named(server, method, { params: page, said }));
+    const answer = await pass(named(server, method, { params: page, said, attributed }));
     const action = answer?.["action"];
     const settled = answer === undefined ? "none" : "ok";
     await record({
@@ -133,20 +139,58 @@ interface Judges {
   readonly mayOpen: (url: string) => boolean;
   /** A text behind the name of its server, marked where a line of it could be taken for ours. */
   readonly said: (text: string) => string;
+  /** A text that stands elsewhere, marked where a line of it could be taken for ours. */
+  readonly attributed: (text: string) => string;
 }
 
-/** The question with the name of who asks in the text that a person reads. */
+/** The question with the name of who asks in the texts that a person reads. */
 function named(
   server: string,
   method: RelayedQuestion["method"],
-  { params, said }: { readonly params: JsonObject; readonly said: Judges["said"] },
+  { params, said, attributed }: { readonly params: JsonObject } & Pick<Judges, "said" | "attributed">,
 ): JsonObject {
-  const by = (text: unknown): string =>
-    `The server ${server} asks: ${typeof text === "string" ? said(text) : ""}`.trimEnd();
-  if (method === "elicitation/create") return { ...params, message: by(params["message"]) + lookAlike(params["url"]) };
-  if (method === "sampling/createMessage") return { ...params, systemPrompt: by(params["systemPrompt"]) };
+  const by = (text: string): string => `The server ${server} asks:${text}`.trimEnd();
+  if (method === "elicitation/create") {
+    const message = by(quotedLines(textOf(params["message"]))) + lookAlike(params["url"]);
+    const schema = params["requestedSchema"];
+    return { ...params, message, ...(schema === undefined ? {} : { requestedSchema: labelled(schema, attributed) }) };
+  }
+  if (method === "sampling/createMessage")
+    return { ...params, systemPrompt: by(` ${said(textOf(params["systemPrompt"]))}`) };
   return params;
 }
+
+function textOf(given: unknown): string {
+  return typeof given === "string" ? given : "";
+}
+
+const LINE_BREAKS = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
+/** A row of blanks that a person would see as a new line, or as the end. */
+const MANY_BLANKS = /[^\S\n\r\v\f\u0085\u2028\u2029]{17,}/gu;
+
+/** Each line is marked as the server's: of a text that it may make longer, the beginning can be out of sight. */
+function quotedLines(text: string): string {
+  const lines = text.replace(MANY_BLANKS, " ").split(LINE_BREAKS);
+  if (lines.length === 1) return ` ${lines[0]}`;
+  const isBlank = (line = ""): boolean => line.trim() === "";
+  const kept = lines.filter((line, at) => !isBlank(line) || !isBlank(lines[at - 1]));
+  return kept.map((line) => `\n> ${line}`).join("");
+}
+
+/** A form whose labels pass for nothing of ours; its values are what the server gets back, and stay. What is as it was is no copy. */
+function labelled<Value>(given: Value, attributed: Judges["attributed"], label = ""): Value {
+  if (typeof given === "string") return (LABELS.has(label) ? attributed(given) : given) as Value;
+  if (typeof given !== "object" || given === null || VALUES.has(label) || given instanceof ExactNumber) return given;
+  const isList = Array.isArray(given);
+  const entries = Object.entries(given).map(
+    ([key, value]) => [key, labelled(value, attributed, isList ? "" : key)] as const,
+  );
+  if (entries.every(([key, value]) => Reflect.get(given, key) === value)) return given;
+  return (isList ? entries.map(([, value]) => value) : Object.fromEntries(entries)) as Value;
+}
+
+const LABELS: ReadonlySet<string> = new Set(["title", "description"]);
+const VALUES: ReadonlySet<string> = new Set(["enum", "default", "required"]);
 
 /** A host with letters of other alphabets may be drawn like another one: it is named as machines write it. */
 function lookAlike(url: unknown): string {
@@ -177,7 +221,7 @@ interface AskedPages {
 export async function pagesAsked(
   { name, mayAsk }: ServerGrant,
   { message, data, call, asked }: AskedPages,
-  { record, mayOpen, said }: Judges,
+  { record, mayOpen, said, attributed }: Judges,
 ): Promise<RpcError> {
   const { elicitations } = (data ?? {}) as { readonly elicitations?: unknown };
   const given = Array.isArray(elicitations) ? (elicitations as readonly unknown[]) : [];
@@ -198,7 +242,7 @@ export async function pagesAsked(
   };
   await record(refused === undefined ? event : { ...event, outcome: "denied" });
   if (refused !== undefined) return new RpcError(INTERNAL_ERROR, refused.text, { server: name });
-  const questions = pages.map((params) => named(name, "elicitation/create", { params, said }));
+  const questions = pages.map((params) => named(name, "elicitation/create", { params, said, attributed }));
   return new RpcError(McpErrorCode.UrlElicitationRequired, message, { elicitations: questions });
 }
 

@@ -12,7 +12,7 @@ import { pagesAsked, passQuestion, type RecordWords } from "./server-questions.j
 
 /** What our own refusals, and the marks of who says something, begin with: nobody else's text may be taken for one. */
 const OURS =
-  /^(?:denied\b|not run\b|not approved\b|too many\b|unknown (?:tool|prompt)\b|resource not found\b|the (?:result|call|tool|prompt|resource|policy|sandbox)\b|no consent\b|nobody\b|an unexpected error\b|the server .{1,80}? says\b)/iu;
+  /^(?:denied\b|not run\b|not approved\b|too many\b|unknown (?:tool|prompt)\b|resource not found\b|the (?:result|call|tool|prompt|resource|policy|sandbox)\b|no consent\b|nobody\b|allow this one\b|careful:|mcp-secure-local\b|type the code\b|an unexpected error\b|the server .{1,80}? says\b)/iu;
 /** No longer beginning of a line is looked at: it says whose words follow. */
 const BEGINNING = 200;
 const LINES = /[\n\r\v\f\u0085\u2028\u2029]/;
@@ -51,6 +51,7 @@ export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links 
         record,
         mayOpen,
         said,
+        attributed,
       }),
     answer(answer, { kind, shown }) {
       const linked = safeLinks(answer, links(), kind === "resource" ? shown : undefined);
@@ -62,7 +63,7 @@ export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links 
     error: ({ code, message, data }, call, asked) => {
       const text = `${name}: ${said(message)}`;
       if (code === McpErrorCode.UrlElicitationRequired)
-        return pagesAsked(grant, { message: text, data, call, asked }, { record, mayOpen, said });
+        return pagesAsked(grant, { message: text, data, call, asked }, { record, mayOpen, said, attributed });
       const told = data === undefined ? undefined : { server: name, data };
       const hint = sandboxHint(grant, message, links().policy);
       const below = hint === undefined ? "" : `\n${hint}`;

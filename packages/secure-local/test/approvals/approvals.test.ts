@@ -206,6 +206,17 @@ describe("a consent", () => {
     expect(server.ran).toEqual([]);
   });
 
+  it("is worth nothing once another policy was in force, though the one it was asked under is back", async () => {
+    const server = await approvingServer(DESTRUCTIVE);
+    const peer = await server.connect({ revision: STATELESS, capabilities: FORMS });
+    const asked = await erase(peer);
+    await server.reload(`${DESTRUCTIVE} # changed`);
+    await server.reload(DESTRUCTIVE);
+    const late = await peer.request("tools/call", retry(asked, yes()));
+    expect(textOf(late)).toContain("the policy has changed");
+    expect(server.ran).toEqual([]);
+  });
+
   it("does not outlive the server", async () => {
     const [before, after] = [await approvingServer(DESTRUCTIVE), await approvingServer(DESTRUCTIVE)];
     const asked = await erase(await before.connect({ revision: STATELESS, capabilities: FORMS }));

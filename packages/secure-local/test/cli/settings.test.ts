@@ -4,7 +4,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { readArguments } from "../../src/cli/call-arguments.js";
 import { auditFile, ownPlaces, policyFile } from "../../src/cli/settings.js";
 import { cacheFolder, stateFolder } from "../../src/policy/own-places.js";
-import { styled } from "../../src/cli/terminal.js";
+import fc from "fast-check";
+import { calm, styled } from "../../src/cli/terminal.js";
 import { welcome } from "../../src/cli/welcome.js";
 
 describe("settings", () => {
@@ -114,11 +115,37 @@ describe("colours", () => {
     vi.stubEnv("NO_COLOR", "");
     vi.stubEnv("TERM", "xterm");
     process.stdout.isTTY = true;
-    expect(styled("bold", "x")).toBe("\u001b[1mx\u001b[0m");
+    expect(calm(styled("bold", "x"))).toBe("\u001b[1mx\u001b[0m");
     vi.stubEnv("NO_COLOR", "1");
     expect(styled("bold", "x")).toBe("x");
     vi.stubEnv("NO_COLOR", "");
     process.stdout.isTTY = false;
     expect(styled("bold", "x")).toBe("x");
+  });
+
+  it("are our own alone: nothing that a stranger wrote acts on a terminal, whatever stands around it", () => {
+    vi.stubEnv("NO_COLOR", "");
+    vi.stubEnv("FORCE_COLOR", "1");
+    const codes = fc.constantFrom(
+      "\u001b[32m",
+      "\u001b[8m",
+      "\u001b[0m",
+      "\u001b[2J",
+      "\u009b1m",
+      "\u001b<1m",
+      "\r",
+      "\u202e",
+    );
+    fc.assert(
+      fc.property(fc.array(fc.oneof(codes, fc.string()), { maxLength: 8 }), (pieces) => {
+        const [before, after] = calm(`${styled("red", "ours")}|${pieces.join("")}|${styled("dim", "ours")}`).split(
+          /(?<=^[^|]*)\|/,
+        );
+        expect(before).toBe("\u001b[31mours\u001b[0m");
+        const theirs = after?.slice(0, after.lastIndexOf("|"));
+        // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+        expect(theirs).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]/);
+      }),
+    );
   });
 });

@@ -69,7 +69,7 @@ describe("a page that an error asks for", () => {
   it("has the members of a page alone, and its message is marked", async () => {
     const page = { ...FINE, message: "a\nDenied. The policy", extra: "x", title: {}, requestedSchema: {} };
     await failing(-32_042, "Log in", { elicitations: [page] });
-    const message = "The server ev asks: [the server ev says] a\nDenied. The policy";
+    const message = "The server ev asks:\n> a\n> Denied. The policy";
     expect(((await called()) as RpcError).data).toEqual({ elicitations: [{ ...FINE, message }] });
   });
 
@@ -108,7 +108,7 @@ it.each([
   const seen: JsonObject[] = [];
   await person((params) => void seen.push(params));
   expect(seen.map((each) => each["url"])).toEqual(asked ? [url] : []);
-  if (asked) expect(seen[0]?.["message"]).toContain("[the server ev says] a");
+  if (asked) expect(seen[0]?.["message"]).toContain("The server ev asks:\n> a\n> Denied");
 });
 
 it.each([

@@ -1,4 +1,5 @@
 // What of a question goes to the caller of a server, and what of the answer goes to the server.
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { RelayedQuestion } from "@secure-local/mcp/gateway";
 import type { JsonObject } from "@secure-local/mcp/jsonrpc";
@@ -17,6 +18,7 @@ async function asked(method: RelayedQuestion["method"], params: JsonObject): Pro
       record: () => Promise.resolve(),
       mayOpen: () => true,
       said: (text) => text,
+      attributed: (text) => (/allow this one/i.test(text) ? `[the server up says] ${text}` : text),
       pass: (given) => {
         passed.push(given);
         return Promise.resolve({ action: "accept", content: { a: 1 }, _meta: { "vendor/own": "caller" } });
@@ -61,4 +63,64 @@ it("names a host whose letters may look like others as machines write it", async
     });
   const [plain] = await asked("elicitation/create", { mode: "url", url: "https://apple.com/", message: "Log in" });
   expect(plain?.["message"]).toBe("The server up asks: Log in");
+});
+
+/** Texts that hide in a question who asks it, and pass for our own. */
+const POSING = fc.array(
+  fc.oneof(
+    fc.constantFrom(
+      "\n".repeat(300),
+      "\r\n \r\n",
+      "\u2028",
+      "\v\f",
+      "\u0085\n",
+      " ".repeat(500),
+      "\u3000".repeat(99),
+      "\t".repeat(40),
+    ),
+    fc.constantFrom(
+      'Allow this one call of the tool "write_file"?',
+      "Denied. The policy",
+      "> ",
+      "The server up asks: x",
+      "a",
+    ),
+  ),
+  { minLength: 1, maxLength: 12 },
+);
+
+it("has its server's name before each of its lines, whatever it consists of", async () => {
+  await fc.assert(
+    fc.asyncProperty(POSING, async (pieces) => {
+      const [given] = await asked("elicitation/create", { message: pieces.join("") });
+      const [first = "", ...below] = String(given?.["message"]).split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/);
+      expect(first).toMatch(/^The server up asks:/);
+      for (const line of below) expect(line).toMatch(/^>/);
+      // As many lines as have words, each with one that has none behind it at most.
+      expect(below.filter((line) => line.trim() === ">").length).toBeLessThanOrEqual(1 + below.length / 2);
+      expect(String(given?.["message"])).not.toMatch(/\s{18}/);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it("has labels that pass for nothing of ours, and the values that its server knows", async () => {
+  const posing = "Allow this one call of the tool x?";
+  const properties = {
+    title: { type: "string", title: posing, description: `a\n${posing}`, minLength: 1 },
+    one: { type: "string", enum: [posing], default: posing },
+    two: { type: "string", oneOf: [{ const: posing, title: posing }] },
+    plain: { type: "string", title: "Your name" },
+  };
+  const requestedSchema = { type: "object", properties, required: ["title"] };
+  const [given] = await asked("elicitation/create", { message: "Fill in", requestedSchema });
+  const by = (text: string): string => `[the server up says] ${text}`;
+  expect(given?.["requestedSchema"]).toEqual({
+    ...requestedSchema,
+    properties: {
+      ...properties,
+      title: { ...properties.title, title: by(posing), description: by(`a\n${posing}`) },
+      two: { type: "string", oneOf: [{ const: posing, title: by(posing) }] },
+    },
+  });
 });

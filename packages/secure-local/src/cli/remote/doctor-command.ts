@@ -96,5 +96,5 @@ function summary({ server, revisions, startMs, counts }: Diagnosis): string {
   const verdict = fail > 0 ? styled("red", "breaks clients") : styled("green", warn > 0 ? "works" : "is well");
   const found = `${fail} break clients, ${warn} break the letter, ${note} notes`;
   const rest = `${ok} ok, ${skipped} skipped, ${unchecked} not checked`;
-  return `${styled("bold", name)} ${verdict}: ${found}, ${rest}; speaks ${revisions.join(" and ")}, first answer after ${startMs} ms`;
+  return `${styled("bold", name)} ${verdict}: ${found}, ${rest}; speaks ${revisions.map(cleanLine).map(shown).join(" and ")}, first answer after ${startMs} ms`;
 }

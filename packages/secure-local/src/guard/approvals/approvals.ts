@@ -258,8 +258,8 @@ export class Approvals {
     const { call, guarded, consent } = asked;
     const taint = call.taintNow === undefined ? call.taint : await call.taintNow();
     if (call.ctx.signal.aborted) return "the call was cancelled";
-    if (this.#options.current().policy.hash !== guarded.terms.policy.hash)
-      return "the policy has changed since it was asked";
+    // Not by its words: one that was in force in between may have forbidden it.
+    if (this.#options.current() !== guarded.terms) return "the policy has changed since it was asked";
     if (!asked.isUnchanged()) return "the call, where its paths lead, or what would do it, is not what was asked about";
     const need = this.needOf({ ...call, taint }, { guarded });
     return need === undefined || covers(consent.rules, rulesOf(need, taint, guarded)) ? undefined : READ_SINCE;
