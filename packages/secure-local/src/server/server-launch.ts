@@ -309,10 +309,28 @@ const NAMED_PARTS: Readonly<Record<string, string>> = {
   unpinned: "what of it is not pinned",
 };
 
-/** The text, its parts, and what stands right behind a short option as in `-r/a.js`. */
+/** The text, its parts, what stands right behind a short option as in `-r/a.js`, and what each is as a URL or a file of arguments. */
 function wordsOf(text: string): string[] {
-  const parts = [text, ...text.split(BETWEEN)].filter((part) => part !== "" && !part.includes("\0"));
-  return parts.flatMap((part) => (/^-\w./.test(part) ? [part, part.slice(2)] : [part]));
+  const parts = [text, ...text.split(BETWEEN), ...text.split(BETWEEN_URLS)];
+  const words = parts.flatMap((part) => (/^(?:-\w|@)./.test(part) ? [part, part.replace(/^(?:-\w|@)/, "")] : [part]));
+  const all = words.flatMap((word) => [word, ...asUrl(word)]);
+  return [...new Set(all)].filter((word) => word !== "" && !word.includes("\0"));
+}
+
+/** What stands between URLs, which have some of the characters of `BETWEEN` in them. */
+const BETWEEN_URLS = /[\s"'`=|<>()]+/;
+
+/** The paths that a word may mean to a program which reads it as a URL: without query and fragment, and with its escapes read. */
+function asUrl(word: string): string[] {
+  if (!/%|[?#]|^file:/i.test(word)) return [];
+  const bare = word.replace(/^file:(?:\/\/[^/]*)?/i, "");
+  const path = bare.replace(/[?#].*$/s, "");
+  return [bare, path].flatMap((each) => [each, unescaped(each)]);
+}
+
+/** Escapes that are none stay as they are. */
+function unescaped(text: string): string {
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => Buffer.from(escapes.replaceAll("%", ""), "hex").toString());
 }
 
 function statOf(path: string): fs.Stats | undefined {

@@ -2,6 +2,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { ServerGrant } from "../../src/policy/policy.js";
@@ -66,6 +67,61 @@ it.each(Object.keys(WAYS))("pins the bytes of a file that is named by %s", async
   expect(launchDigest(serverLaunch(grant))).not.toBe(before);
   expect(readFileSync((copy as { copy: string }).copy, "utf8")).toBe(was);
   expect(launchDigest(takeLaunch(grant, copies).launch)).not.toBe(before);
+});
+
+/** Each character by its escape, one of them, or none. */
+const escaped = (path: string, which: (at: number) => boolean): string =>
+  [...path]
+    .map((each, at) =>
+      each !== "/" && which(at) ? encodeURIComponent(each).replace(each, `%${each.charCodeAt(0).toString(16)}`) : each,
+    )
+    .join("");
+
+/** Ways in which programs that read URLs take the name of a file. */
+const SPELLED = fc.tuple(
+  fc.constantFrom("file://", "FILE://", "file:", "file://localhost", "File://LOCALHOST", "", "@"),
+  fc.constantFrom(
+    () => false,
+    () => true,
+    (at: number) => at % 3 === 0,
+    (at: number) => at === 20,
+  ),
+  fc.constantFrom("", "?x=1", "#part", "?a=/b&c#d"),
+  fc.constantFrom(
+    (word: string) => ({ command: ["node", word, "main.mjs"] }),
+    (word: string) => ({ command: ["node", "--import", word, "main.mjs"] }),
+    (word: string) => ({ command: ["node", `--import=${word}`, "main.mjs"] }),
+    (word: string) => ({ command: ["node", "-e", `import("${word}")`] }),
+    (word: string) => ({ command: ["node", "-"], env: { NODE_OPTIONS: `--no-warnings --import=${word}` } }),
+  ),
+);
+
+it("pins the bytes of a file whose name is spelled as a URL, with a blank in it, too", async () => {
+  const file = join(folder, "my tools.mjs");
+  await fc.assert(
+    fc.asyncProperty(SPELLED, async ([scheme, which, end, entry]) => {
+      // What is no URL has a blank only where it stands alone.
+      const isUrl = scheme.includes(":");
+      const named = isUrl
+        ? file.replace(" ", "%20")
+        : (writeFileSync(join(folder, "plain.mjs"), "1"), join(folder, "plain.mjs"));
+      const real = isUrl ? file : named;
+      writeFileSync(real, "1");
+      const word = `${scheme}${
+        isUrl
+          ? named
+              .split("%20")
+              .map((part) => escaped(part, which))
+              .join("%20")
+          : escaped(named, which)
+      }${end}`;
+      const grant = await grantOf(entry(word));
+      const before = launchDigest(serverLaunch(grant));
+      writeFileSync(real, "2");
+      expect(launchDigest(serverLaunch(grant)), word).not.toBe(before);
+    }),
+    { numRuns: 300 },
+  );
 });
 
 /** Files that hold data, by the variable or argument that names them; each is written anew by a server that is well. */
