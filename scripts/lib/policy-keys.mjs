@@ -366,7 +366,7 @@ export const SECTIONS = {
       servers: ["all of them", "Names from `servers`."],
       tools: [
         "all that the policy allows",
-        "`allowed` and `denied`: as in the section `tools`, of that which it allows.",
+        "`allowed` and `denied`: as in the section `tools`, of that which it allows. What a tool leaves out with it are the resources that it reads: `file:` and `git:` for `read_file`, `db:` for `query_database`.",
         "a mapping",
       ],
     },

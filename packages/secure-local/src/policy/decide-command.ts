@@ -287,14 +287,31 @@ function names({ approve }: ApprovalRule, call: ApprovalCall): boolean {
 
 /** An argument that is absent fits nothing, unless the tool finds one by itself: then it could be any. */
 function holds(condition: ArgumentCondition, call: ApprovalCall): boolean {
-  let value: unknown = call.arguments;
-  for (const key of condition.argument.split(".")) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key))
-      return value === call.arguments && call.open?.has(key) === true;
-    value = (value as Readonly<Record<string, unknown>>)[key];
-  }
-  if (!Array.isArray(value)) return fits(condition, value, call.leads);
-  return value.length > MAX_VALUES || value.some((each: unknown) => fits(condition, each, call.leads));
+  const [first = "", ...rest] = condition.argument.split(".");
+  const args = call.arguments;
+  if (typeof args !== "object" || args === null) return call.open?.has(first) === true;
+  const found = valuesAt(args, [first, ...rest]);
+  if (found === undefined) return true;
+  if (found.length === 0) return !Object.hasOwn(args, first) && call.open?.has(first) === true;
+  return found.some((each) => fits(condition, each, call.leads));
+}
+
+/** What stands under a nested name, in each item of the lists on the way. Undefined where that cannot be told, or is too much. */
+function valuesAt(args: object, names: readonly string[]): unknown[] | undefined {
+  const found: unknown[] = [];
+  let looked = 0;
+  const look = (value: unknown, left: readonly string[]): boolean => {
+    if (++looked > MAX_VALUES) return false;
+    if (Array.isArray(value)) return value.length <= MAX_VALUES && value.every((each) => look(each, left));
+    if (left.length === 0) return found.push(value) > 0;
+    // A text in the place of an object may be one to its tool: as JSON, or as what it is the short form of.
+    if (typeof value !== "object" || value === null) return value === null || value === undefined || value === "";
+    return left.every((_, end) => {
+      const name = left.slice(0, end + 1).join(".");
+      return !Object.hasOwn(value, name) || look(Reflect.get(value, name), left.slice(end + 1));
+    });
+  };
+  return look(args, names) ? found : undefined;
 }
 
 function fits({ pattern, isPath }: ArgumentCondition, value: unknown, leads: LeadsTo | undefined): boolean {
@@ -307,6 +324,9 @@ function fits({ pattern, isPath }: ArgumentCondition, value: unknown, leads: Lea
   if (isPath && !isPlain) return true;
   const names = isPlain ? namesOf(text, isPath ? [literalPart(pattern)] : [], leads) : callSpellings(text);
   if (names === undefined) return true;
+  // A path to the system, and a host to a browser.
+  if (!isPath && text.startsWith("//") && fits({ argument: "", pattern, isPath }, text.replace(/^\/+/, ""), undefined))
+    return true;
   const folded = foldCase(pattern);
   if (isPath) return names.some((name) => matchSegments(segments(folded), segments(foldCase(name))));
   // A slash in the text must not divide it, so both are compared as one segment.
@@ -342,10 +362,15 @@ function literalPart(pattern: string): string {
   return pattern.startsWith("/") || literal === "" ? `/${literal}` : literal;
 }
 
+/** Several paths in one text, as some tools take them. */
+const PATH_LIST = /[\n\r]|[:;,|]\s*[/~]/;
+const ROOT = process.platform === "win32" ? /^(?:\/|[a-z]:\/)/i : /^\//;
+
 /** Whether lexically equal paths are the same path; any other may lead into the pattern. */
 function isPlainPath(path: string): boolean {
   const slashed = path.replaceAll("\\", "/");
-  if (!/^(?:\/|[a-z]:\/)/i.test(slashed) || slashed !== path) return false;
+  if (!ROOT.test(slashed) || slashed !== path || PATH_LIST.test(path.slice(process.platform === "win32" ? 2 : 0)))
+    return false;
   return !segments(path).some((segment) => segment === "." || segment === "..");
 }
 
@@ -360,13 +385,16 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = {
 };
 /** A scheme that has a host behind it. Blanks before it are no part of a URL. */
 const URL_LIKE = /^[\s\0]*(?:https?|wss?|ftp|postgres(?:ql)?|git|ssh):/i;
-const HOST_LIKE = /^\[?[^\s/?#@\\]+\]?$/;
+/** Around a host, wherever it comes from: slashes and what is before a user's name, brackets, and all behind it. */
+const HOST_IN = /^[\s/\\]*(?:[^\s/\\@]*@)?(\[[\da-f:.]+\]|\[?[^\s/\\?#@[\]]+)/i;
 
 /** The text itself first. Undefined when it looks like a URL and cannot be read as one. */
 function callSpellings(text: string): readonly string[] | undefined {
   if (URL_LIKE.test(text)) return urlSpellings(text);
-  if (!HOST_LIKE.test(text) || !/[.:]|[^\x00-\x7f]/.test(text)) return [text];
-  const parsed = URL.canParse(`http://${text}/`) ? new URL(`http://${text}/`) : undefined;
+  const [, found = ""] = HOST_IN.exec(text) ?? [];
+  const host = found.startsWith("[") && !found.includes(":") ? found.slice(1) : found;
+  if (!/[.:]|[^\x00-\x7f]/.test(host) || /\S\s+\S/.test(text)) return [text];
+  const parsed = URL.canParse(`http://${host}/`) ? new URL(`http://${host}/`) : undefined;
   return parsed === undefined
     ? [text]
     : [...new Set([text, ...hostSpellings(parsed.hostname), ...hostSpellings(parsed.host)])];
@@ -380,6 +408,8 @@ function urlSpellings(text: string): readonly string[] | undefined {
   const { protocol, host, hostname, pathname, search, hash } = url;
   const port = DEFAULT_PORTS[protocol];
   const hosts = [hostname, host, ...(url.port === "" && port !== undefined ? [`${hostname}:${port}`] : [])];
+  // A condition may be about the host alone.
+  for (const each of hosts.flatMap(hostSpellings)) spellings.add(each);
   for (const each of hosts.flatMap(hostSpellings))
     for (const path of new Set([pathname, decoded(pathname), pathname === "/" ? "" : pathname.replace(/\/+$/, "")]))
       for (const rest of [search + hash, decoded(search + hash), search, ""])

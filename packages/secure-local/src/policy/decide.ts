@@ -55,11 +55,11 @@ export function decide(policy: Policy, request: PolicyRequest): Decision {
     case "prompt":
       return decideName(policy.prompts, request.name, "prompt");
     case "resource":
-      return decideResource(policy.resources, request.uri, "ours");
+      return decideOwnResource(policy, request.uri);
     case "completion":
       return request.of === "prompt"
         ? decideName(policy.prompts, request.name, "prompt")
-        : decideResource(policy.resources, request.name, "ours");
+        : decideOwnResource(policy, request.name);
     case "network":
       return decideNetwork(policy.network, request);
     case "file":
@@ -76,13 +76,35 @@ export function goneWords({ name }: ProfilePolicy): string {
 /** What the policy allows and its profile leaves out is refused by the profile's own line. */
 function decideTool({ tools, profile, menu }: Policy, name: string): Decision {
   const decision = decideName(tools, name, "tool");
-  if (profile === undefined || !decision.allowed) return decision;
+  const isMenu = menu.mode !== "full" && MENU_TOOLS.includes(name);
+  return (decision.allowed ? leftOut(profile, name, isMenu) : undefined) ?? decision;
+}
+
+/** Why a profile leaves a tool out; undefined where it does not. `isKept`: it has it without naming it. */
+function leftOut(profile: ProfilePolicy | undefined, name: string, isKept = false): Decision | undefined {
+  if (profile === undefined) return undefined;
   const denied = profile.deniedTools.find(name);
   if (denied) return refusal(denied, `The profile ${profile.name} denies the tool "${name}".`);
-  const isMenu = menu.mode !== "full" && MENU_TOOLS.includes(name);
-  if (isMenu || (profile.allowedTools?.find(name) ?? !profile.allowedTools)) return decision;
+  if (isKept || (profile.allowedTools?.find(name) ?? !profile.allowedTools)) return undefined;
   const advice = `add it to profiles.${profile.name}.tools.allowed to allow it`;
   return refusal(profile.rule, `The profile ${profile.name} does not name the tool "${name}"; ${advice}.`);
+}
+
+/** The tools that read what our own schemes stand for, the one first that reads the most. */
+const READERS: ReadonlyMap<string, readonly [string, ...string[]]> = new Map([
+  ["file", ["read_file", "list_directory"]],
+  ["git", ["read_file", "list_directory"]],
+  ["db", ["query_database"]],
+] as const);
+
+/** A profile that leaves out the tool which reads a thing leaves out the thing: a resource is no second door to it. */
+function decideOwnResource({ resources, profile }: Policy, uri: string): Decision {
+  const decision = decideResource(resources, uri, "ours");
+  const readers = READERS.get(uri.slice(0, Math.max(0, uri.indexOf(":"))).toLowerCase());
+  if (profile === undefined || readers === undefined || !decision.allowed) return decision;
+  const [reader, ...others] = readers;
+  const denied = others.find((name) => profile.deniedTools.find(name) !== undefined);
+  return leftOut(profile, denied ?? reader) ?? decision;
 }
 
 function decideName(names: NamesPolicy, name: string, what: "tool" | "prompt" | "resource"): Decision {

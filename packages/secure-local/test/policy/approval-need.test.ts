@@ -58,6 +58,55 @@ describe("a call needs consent", () => {
     for (const force of others) expect(await need(rules, "x", { o: { force } }), JSON.stringify(force)).toBeUndefined();
   });
 
+  /** Shapes in which a tool may take what stands under `files.path`, with a value in it. */
+  const SHAPES: readonly ((value: unknown) => object)[] = [
+    (path) => ({ files: { path } }),
+    (path) => ({ files: { path: [path] } }),
+    (path) => ({ files: [{ path }] }),
+    (path) => ({ files: [{ path: "/work/a" }, [{ path: ["/work/b", path] }]] }),
+    (path) => ({ files: [[path]] }),
+    (path) => ({ files: path }),
+    (path) => ({ files: JSON.stringify({ path }) }),
+    (path) => ({ "files.path": path }),
+    (path) => ({ files: [{ other: 1 }, { path: { deep: path } }] }),
+  ];
+
+  it("by a nested value, whatever lists, texts and names with a dot stand on the way to it", async () => {
+    const rules = '  - { approve: all, when: { "files.path": "/etc/**" } }';
+    for (const shape of SHAPES)
+      expect(await need(rules, "x", shape("/etc/x")), JSON.stringify(shape("/etc/x"))).toBeDefined();
+    for (const shape of SHAPES.slice(0, 4)) expect(await need(rules, "x", shape("/work/x"))).toBeUndefined();
+    for (const other of [{}, { files: null }, { files: [] }, { files: [{}, { other: "/etc/x" }] }, { path: "/etc/x" }])
+      expect(await need(rules, "x", other), JSON.stringify(other)).toBeUndefined();
+    expect(await need(rules, "x", { files: Array(1_001).fill({ path: "/work/x" }) })).toBeDefined();
+    let deep: unknown = { path: "/work/x" };
+    for (let depth = 0; depth < 1_100; depth++) deep = [deep];
+    expect(await need(rules, "x", { files: deep })).toBeDefined();
+  });
+
+  it.each(["/x:/etc/s", "/x,/etc/s", "/x\n/etc/s", "/x; /etc/s", "/x|~/s", "C:/etc/s"])(
+    "where one text may be several paths, or one that leads from where nobody knows: %j",
+    async (path) => {
+      expect(await need(etc, "write_file", { path })).toBeDefined();
+    },
+  );
+
+  it.each([
+    "a.evil.example",
+    "https://a.evil.example/x",
+    "[a.evil.example]",
+    "a.evil.example#",
+    "a.evil.example/..",
+    "\\\\a.evil.example\\s",
+    "//a.evil.example/x",
+    "user@A.EVIL.example:443?x",
+    " http://u:p@a.evil.example.:8080/x",
+  ])("by the host that %j names", async (host) => {
+    const rules = '  - { approve: all, when: { host: "*.evil.example" } }';
+    expect(await need(rules, "x", { host })).toBeDefined();
+    expect(await need(rules, "x", { host: host.replace(/evil\.example/i, "good.example") })).toBeUndefined();
+  });
+
   it("on the strictest terms of all rules that fit", async () => {
     const rules = [
       "  - { approve: all, timeout: 60, remember: session }",

@@ -107,6 +107,36 @@ profiles:
     expect(without?.rule.text).toBe("profiles: work");
   });
 
+  it("leave out with a tool the resources that it reads, under every door to them", async () => {
+    const policy = await parse(`${SERVER}resources: { allowed: ["file:///*", "git:///*", "db://*", "note://a"] }
+tools: { allowed: [calculate, read_file, list_directory, query_database] }
+profiles:
+  low: { tools: { allowed: [calculate] } }
+  files: { tools: { allowed: ["read_*"] } }
+  unlisted: { tools: { denied: [list_directory] } }
+  data: { tools: { allowed: [query_database] } }
+  home: { servers: [notes] }
+`);
+    const uris = ["file:///a", "FILE:///a", "git:///a/.git/x", "db://sales/t", "file:///{+path}", "note://a"];
+    const allowed = (profile: string): string[] => {
+      const own = profiledPolicy(policy, profile);
+      const byDoor = [
+        uris.filter((uri) => decide(own, { kind: "resource", uri }).allowed),
+        uris.filter((name) => decide(own, { kind: "completion", of: "resource", name }).allowed),
+      ];
+      expect(byDoor[0]).toEqual(byDoor[1]);
+      return byDoor[0] ?? [];
+    };
+    expect(allowed("home")).toEqual(uris);
+    expect(allowed("low")).toEqual(["note://a"]);
+    expect(allowed("files")).toEqual(uris.filter((uri) => !uri.startsWith("db")));
+    expect(allowed("unlisted")).toEqual(["db://sales/t", "note://a"]);
+    expect(allowed("data")).toEqual(["db://sales/t", "note://a"]);
+    expect(decide(profiledPolicy(policy, "low"), { kind: "resource", uri: "file:///a" }).reason).toContain(
+      'does not name the tool "read_file"',
+    );
+  });
+
   it("give nobody the tools of a menu that the policy denies, or does not have", async () => {
     const denying = await parse("menu: search\ntools: { denied: [search_tools] }\nprofiles: { work: {} }\n");
     const without = await parse("tools: { allowed: ['*'] }\nprofiles: { work: { tools: { allowed: [calculate] } } }\n");

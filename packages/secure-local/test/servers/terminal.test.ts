@@ -92,7 +92,7 @@ it("prints nothing that steers, whatever a command forgot", () => {
   print("a\u001b[2Jb\rc");
   complain("a\u009bb\u001b[31mc");
   for (const spy of spies) spy.mockRestore();
-  expect(written).toEqual(["a\\u001b[2Jb\\u000dc\n", "a\\u009bb\u001b[31mc\n"]);
+  expect(written).toEqual(["a\\u001b[2Jb\\u000dc\n", "a\\u009bb\\u001b[31mc\n"]);
 });
 
 it.each(COMMANDS)("%s shows its words and obeys none of them", async (words, more, shown) => {
