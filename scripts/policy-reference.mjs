@@ -27,7 +27,7 @@ async function load(folder, name) {
 const folder = mkdtempSync(join(tmpdir(), "policy-reference-"));
 try {
   const { parsePolicy } = await load(folder, "parse-policy");
-  const { PRESETS } = await load(folder, "presets");
+  const { PRESETS } = await load(folder, "policy-text");
   const environment = { HOME: "/home/ada" };
   const text = await policyReference((body) => parsePolicy(body, { file: "policy.yaml", environment }), PRESETS);
   if (!process.argv.includes("--check")) writeFileSync(page, text);

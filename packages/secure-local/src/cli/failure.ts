@@ -60,10 +60,15 @@ export function tellFailure(
   else if (error instanceof PolicyError) complain(escapeUnseen(failure.message));
   else
     complain(
-      `mcp-secure-local: ${cleanText(failure.message)}${error instanceof RpcError ? ` (error ${error.code})` : ""}`,
+      `mcp-secure-local: ${indented(cleanText(failure.message))}${error instanceof RpcError ? ` (error ${error.code})` : ""}`,
     );
   if (debug && error instanceof Error) complain(escapeUnseen(inSources(error.stack ?? "")));
   return failure.exitCode;
+}
+
+/** What a server said may have lines of its own: none of them stands where a line of ours begins. */
+function indented(message: string): string {
+  return message.replace(/\r\n?|[\n\v\f\u0085\u2028\u2029]/g, "\n").replace(/\n(?!  )/g, "\n  ");
 }
 
 function failureOf(error: unknown, by: Changeable): Failure {

@@ -19,7 +19,7 @@ import {
 } from "../audit/audit-event.js";
 import { redactValue } from "../audit/event-text.js";
 import type { Decision } from "../policy/decide.js";
-import type { Rule } from "../policy/faults.js";
+import { inOneLine, type Rule } from "../policy/faults.js";
 import type { RememberedConsent } from "./approvals/remembered.js";
 import { cleanValue } from "./cleaning/clean-result.js";
 import { type CompiledPolicy, seconds, type Subject } from "./compiled-policy.js";
@@ -306,7 +306,7 @@ export interface Refusal {
 
 export function denied(subject: Subject, { rule, reason, withheld }: Decision): Refusal {
   const place = rule.line === undefined ? "" : ` (line ${rule.line} of the policy)`;
-  const text = `Denied. ${reason} Rule: ${rule.text}${place}.`;
+  const text = inOneLine(`Denied. ${reason} Rule: ${rule.text}${place}.`);
   const data = { path: subject.path, constraint: `a ${subject.kind} the policy allows`, rule: rule.text };
   const error = new RpcError(ErrorCode.InvalidParams, text, data);
   return { text, rule: rule.text, line: rule.line, outcome: "denied", error, withheld };
@@ -316,10 +316,10 @@ export function denied(subject: Subject, { rule, reason, withheld }: Decision): 
 export function unknown({ kind, name, path }: Subject): Refusal {
   const rule = `there is no such ${kind}`;
   if (kind === "resource") {
-    const text = `Resource not found: ${name}`;
+    const text = inOneLine(`Resource not found: ${name}`);
     return { text, rule, outcome: "unknown", error: new RpcError(McpErrorCode.ResourceNotFound, text, { uri: name }) };
   }
-  const text = `Unknown ${kind}: ${name}`;
+  const text = inOneLine(`Unknown ${kind}: ${name}`);
   const data = { path, constraint: `the name of a ${kind} in ${kind}s/list` };
   return { text, rule, outcome: "unknown", error: new RpcError(ErrorCode.InvalidParams, text, data) };
 }

@@ -19,10 +19,17 @@ export class PolicyError extends Error {
   readonly errors: readonly PolicyFault[];
 
   constructor(errors: readonly PolicyFault[]) {
-    super(errors.map((fault) => `${placeOf(fault)}: ${fault.message}`).join("\n"));
+    super(errors.map((fault) => inOneLine(`${placeOf(fault)}: ${fault.message}`)).join("\n"));
     this.name = "PolicyError";
     this.errors = errors;
   }
+}
+
+const LINE_BREAKS = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/g;
+
+/** A sentence with a name in it that a stranger may have chosen: no line of it is theirs. */
+export function inOneLine(sentence: string): string {
+  return sentence.replace(LINE_BREAKS, "\\n");
 }
 
 function placeOf({ file, line, column, placeless }: PolicyFault): string {

@@ -320,7 +320,7 @@ describe("a person who is asked", () => {
 
 it("a server that ended is told in lines of their own", async () => {
   const { stderr } = await tried("inspect", "--", process.execPath, "-e", 'console.error("boom");process.exit(1)');
-  expect(stderr).toMatch(/\n {2}boom\nBefore that: .*the program ended when it was asked/);
+  expect(stderr).toMatch(/\n {2}boom\n {2}Before that: .*the program ended when it was asked/);
 });
 
 it("a head that cannot be written leaves nothing beside the log", () => {

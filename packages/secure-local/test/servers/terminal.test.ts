@@ -3,7 +3,12 @@ import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { LocalError, RpcError } from "@secure-local/mcp/client/node";
+import { tellFailure } from "../../src/cli/failure.js";
 import { complain, print } from "../../src/cli/terminal.js";
+import { denied, unknown } from "../../src/guard/audit-recorder.js";
+import { decide } from "../../src/policy/decide.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { run } from "../cli/command.js";
 import { runQuickly } from "../cli/command-in-thread.js";
 import { Household, said } from "./household.js";
@@ -93,6 +98,29 @@ it("prints nothing that steers, whatever a command forgot", () => {
   complain("a\u009bb\u001b[31mc");
   for (const spy of spies) spy.mockRestore();
   expect(written).toEqual(["a\\u001b[2Jb\\u000dc\n", "a\\u009bb\\u001b[31mc\n"]);
+});
+
+/** Line breaks of every kind, and lines that would pass for ours. */
+const BREAKS = ["\n", "\r\n", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029"].map(
+  (each) => `EVIL${each}ok  policy.yaml can be used`,
+);
+
+it.each(BREAKS)("puts no line of a stranger where one of ours begins: %j", async (evil) => {
+  const written: string[] = [];
+  const spy = vi.spyOn(process.stderr, "write").mockImplementation((text) => written.push(String(text)) > 0);
+  const fault = await parsePolicy(JSON.stringify({ version: "1.0", [evil]: 1, tools: { [evil]: {} } }), {
+    file: "p.yaml",
+  }).catch((thrown: unknown) => thrown);
+  for (const error of [fault, new RpcError(-32_000, evil), new LocalError("CLOSED", evil), new Error(evil)])
+    tellFailure(error, { json: false, debug: false });
+  spy.mockRestore();
+  expect(written).toHaveLength(4);
+  const lines = written.flatMap((text) => text.trimEnd().split(/[\n\r\v\f\u0085\u2028\u2029]/));
+  for (const line of lines) expect(line).toMatch(/^(?:p\.yaml:|mcp-secure-local: |  )/);
+  const subject = { kind: "tool", name: evil, path: "/name" } as const;
+  const policy = await parsePolicy('version: "1.0"', { file: "p.yaml" });
+  const refused = [unknown(subject), denied(subject, decide(policy, { kind: "tool", name: evil }))];
+  for (const { text, error } of refused) expect(text + error.message).not.toMatch(/[\n\r\v\f\u0085\u2028\u2029]/);
 });
 
 it.each(COMMANDS)("%s shows its words and obeys none of them", async (words, more, shown) => {
