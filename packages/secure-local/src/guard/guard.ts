@@ -192,6 +192,7 @@ export class Guard {
   /** Puts another policy in force for every request from now on; those under way keep theirs. */
   swap(policy: Policy): void {
     this.#terms = this.#adopt(policy);
+    this.approvals.reloaded();
   }
 
   /** Forgets all that is kept of a principal that is gone: whoever has the name from now on is somebody else. */

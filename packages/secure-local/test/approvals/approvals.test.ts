@@ -206,6 +206,22 @@ describe("a consent", () => {
     expect(server.ran).toEqual([]);
   });
 
+  it("that is remembered ends with the policy it was given under, also where that comes back", async () => {
+    const server = await approvingServer(KEEP);
+    const forms: string[] = [];
+    const keep = { action: "accept", content: { decision: `${APPROVE.replace("one ", "very ")} for 10 minutes` } };
+    const peer = await server.connect(person(() => keep, forms));
+    await erase(peer);
+    await erase(peer);
+    await server.reload(KEEP);
+    await erase(peer);
+    expect(forms).toHaveLength(1);
+    await server.reload(`${KEEP} # changed`);
+    await server.reload(KEEP);
+    await erase(peer);
+    expect(forms).toHaveLength(2);
+  });
+
   it("is worth nothing once another policy was in force, though the one it was asked under is back", async () => {
     const server = await approvingServer(DESTRUCTIVE);
     const peer = await server.connect({ revision: STATELESS, capabilities: FORMS });

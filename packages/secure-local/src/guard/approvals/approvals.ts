@@ -169,6 +169,16 @@ export class Approvals {
     this.#remembered.endOf(principal);
   }
 
+  /** Another policy came into force: what was agreed to under the one before counts no more, also where that comes back. */
+  reloaded(): void {
+    void this.#remembered.outlive(this.#inForce());
+  }
+
+  #inForce(): { readonly hash: string; readonly profile: string } {
+    const { hash, profile } = this.#options.current().policy;
+    return { hash, profile: profile?.name ?? "" };
+  }
+
   /** Which of those it is who had the name of its caller, and what will do it. */
   #boundTo(call: AskedCall, { call: asked, terms: { policy } }: GuardedRequest): BoundCall["bound"] {
     return [this.#callers.of(asked), this.#options.executor?.(policy, call)];
@@ -201,8 +211,7 @@ export class Approvals {
 
   /** The consents that are remembered for the policy in force. Rejects where the other processes cannot be asked. */
   remembered(): Promise<RememberedConsent[]> {
-    const { hash, profile } = this.#options.current().policy;
-    return this.#remembered.all({ hash, profile: profile?.name ?? "" });
+    return this.#remembered.all(this.#inForce());
   }
 
   /**

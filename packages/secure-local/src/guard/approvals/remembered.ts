@@ -24,6 +24,13 @@ export interface RememberedCase {
   readonly sharedKey: string | undefined;
 }
 
+/** The policy that counts now. */
+interface PolicyInForce {
+  readonly hash: string;
+  /** The name of its profile; empty where it has none. */
+  readonly profile: string;
+}
+
 /** No session lives longer. */
 const SESSION_MS: number = 24 * 60 * 60_000;
 /** Consents whose use is counted: of more, the oldest are forgotten. */
@@ -84,6 +91,18 @@ export class RememberedConsents {
     this.#grants.endOf(principal);
   }
 
+  /**
+   * Forgets what was agreed to under another policy than the one that came into force: it would count again where that comes back.
+   * Where the other processes cannot be told, what they remember stays, and counts for nothing meanwhile.
+   */
+  async outlive({ hash, profile }: PolicyInForce): Promise<void> {
+    const isOver = ({ origin }: KeptConsent): boolean => origin?.profile === profile && origin.policy !== hash;
+    for (const grant of this.#grants.all()) if (isOver(grant)) this.#grants.forget(grant);
+    const shared = await this.#sharedOnes().catch(() => new Map<string, KeptConsent>());
+    for (const [name, grant] of shared)
+      if (isOver(grant)) await this.#memory?.drop("consent", name).catch(() => undefined);
+  }
+
   /** It has let a call pass. */
   used({ origin }: KeptConsent): void {
     if (origin === undefined) return;
@@ -94,7 +113,7 @@ export class RememberedConsents {
   }
 
   /** All that hold, those that were given last first. Rejects where the other processes cannot be asked. */
-  async all(inForce: { readonly hash: string; readonly profile: string }): Promise<RememberedConsent[]> {
+  async all(inForce: PolicyInForce): Promise<RememberedConsent[]> {
     const shared = await this.#sharedOnes();
     const found = new Map<string, KeptConsent>();
     for (const grant of [...shared.values(), ...this.#grants.all()])
