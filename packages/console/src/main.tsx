@@ -1,7 +1,7 @@
 // The page: its screens, the way between them, and what it says while the console is away.
 import { signal } from "@preact/signals";
 import { type ComponentType, type JSX, render } from "preact";
-import { watchDraft } from "./draft.js";
+import { draft, watchDraft } from "./draft.js";
 import { follow, link, version, waiting } from "./live.js";
 import { Fault } from "./parts.js";
 import { RequestFault, signIn } from "./request.js";
@@ -41,6 +41,13 @@ function Page(): JSX.Element {
       <main id="main">
         <h1>mcp-secure-local</h1>
         <Fault error={signInFault.value ?? SIGN_IN} />
+        {draft.value !== undefined && (
+          <>
+            <h2>Your change of the policy is not saved</h2>
+            <p>Copy it from here before you open the new address.</p>
+            <textarea class="draft" readOnly value={draft.value.text} aria-label="The policy as you changed it" />
+          </>
+        )}
       </main>
     );
   return (

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
-import type { LogRecordShown, Verification } from "./api.js";
+import type { LogRecordShown, LogState, Verification } from "./api.js";
 import { Chain } from "./charts.js";
 import { logs, verified } from "./live.js";
 import { Action, Brief, Command, Moment, Shown, State } from "./parts.js";
@@ -79,13 +79,7 @@ export function Proof(): JSX.Element {
         What happens to the log after it was verified shows when it is verified again.
       </p>
       <Action label="Verify every record" act={verify} />
-      <ul>
-        {unknown.map(({ file, records, fault: why }) => (
-          <li key={file}>
-            <Shown text={`${file}: ${why ?? `${records} records, not verified yet`}`} />
-          </li>
-        ))}
-      </ul>
+      <Unverified of={unknown} />
     </section>
   );
 }
@@ -100,6 +94,30 @@ function Intact({ of }: { readonly of: readonly Verification[] }): JSX.Element {
     <details>
       <summary>{of.length} logs: none was changed</summary>
       {drawn}
+    </details>
+  );
+}
+
+/** Logs that no check has read yet; of many those that cannot be read stand first, and their number above. */
+function Unverified({ of }: { readonly of: readonly LogState[] }): JSX.Element {
+  const lines = [...of].sort((a, b) => Number(b.fault !== undefined) - Number(a.fault !== undefined));
+  const list = (
+    <ul>
+      {lines.map(({ file, records, fault: why }) => (
+        <li key={file}>
+          <Shown text={`${file}: ${why ?? `${records} records, not verified yet`}`} />
+        </li>
+      ))}
+    </ul>
+  );
+  if (of.length <= MAX_DRAWN) return list;
+  const records = of.reduce((sum, each) => sum + each.records, 0);
+  return (
+    <details>
+      <summary>
+        {of.length} logs with {records} records, not verified yet
+      </summary>
+      {list}
     </details>
   );
 }

@@ -1,6 +1,6 @@
 // Reads audit logs line by line, in the order of time over several, finds the records that are wanted, and joins them
 // into calls.
-import { createReadStream, existsSync } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { basename } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import {
@@ -86,7 +86,10 @@ export class LineCutter {
 /** A log with its full files, in the order of the chain and in bounded memory. Lines that are no records are passed over: `audit verify` names them. */
 export async function* readLog(log: string): AsyncIterable<LogLine> {
   for (const file of [...archivesOf(log), log]) {
-    if (!existsSync(file)) continue;
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (found === undefined) continue;
+    // A pipe would be waited for without end.
+    if (!found.isFile()) throw new UsageError(`${file} is no file, so it is no audit log: name another with --audit`);
     const cutter = new LineCutter();
     for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
       for (const line of cutter.take(chunk)) {

@@ -1,4 +1,5 @@
 // `audit query` and `audit tail`: which records are shown, and that showing them does no harm.
+import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
@@ -48,6 +49,11 @@ describe("records", () => {
     [["outcome=denied", "web"], true],
     [["connection=1"], false],
   ])("fit %j: %s", (words, fits) => expect(recordFilter(words, NOW)(RECORD, LINE)).toBe(fits));
+
+  it("are not waited for where a pipe has the name of the log", async () => {
+    execFileSync("mkfifo", [file]);
+    await expect(readLogs([file])[Symbol.asyncIterator]().next()).rejects.toThrow("is no file, so it is no audit log");
+  });
 
   it("of what an allowed tool was denied are denials too", () => {
     const [intent, result] = [{ decision: { allowed: true } }, { kind: "call.result", outcome: "denied" }];

@@ -334,11 +334,18 @@ inBrowser("the console's page", (browser) => {
       watched.console.kill("SIGSTOP");
       watched.console.kill("SIGCONT");
       await page.getByRole("status").filter({ hasText: "live" }).waitFor();
+      await show(page, "policy");
+      const editor = page.getByRole("textbox", { name: "The policy" });
+      const changed = `# not saved\n${await editor.inputValue()}`;
+      await editor.fill(changed);
       watched.console.kill("SIGKILL");
       await page.getByText("does not answer").waitFor();
       await watched.restart();
       await page.getByText("not signed in").waitFor({ timeout: 20_000 });
       await page.getByText("Press Enter in the terminal").waitFor();
+      // Nothing that was typed is lost by it.
+      expect(await page.getByLabel("The policy as you changed it").inputValue()).toBe(changed);
+      page.removeAllListeners("dialog").on("dialog", (dialog) => void dialog.accept());
       // The address it prints, opened in the very same tab.
       await page.goto(`${watched.origin}/#code=${watched.code}`);
       await page.getByRole("status").filter({ hasText: "live" }).waitFor();
