@@ -12,6 +12,8 @@ import { chromium } from "playwright-core";
 import { approvePlugins, approveServers } from "./lib/approve-servers.mjs";
 import { root } from "./lib/run-command.mjs";
 import { smallPng } from "./lib/small-png.mjs";
+import { plainTool, writeStandInServer } from "./lib/stand-in-server.mjs";
+import { startDriver } from "./lib/stdio-driver.mjs";
 
 const COMMAND = join(root, "packages/secure-local/dist/mcp-secure-local.cjs");
 const PICTURES = process.argv[2] ?? join(root, "docs/images");
@@ -42,23 +44,12 @@ function start(args) {
   return child;
 }
 
-/** A client over stdio: asks, and resolves to the answers by their ids. */
+/** A client over stdio. @returns calls a tool, and resolves to its result */
 async function connect(name) {
-  const { stdin, stdout } = start([]);
-  const waiting = new Map();
-  createInterface(stdout).on("line", (line) => {
-    const { id, result } = JSON.parse(line);
-    waiting.get(id)?.(result);
-  });
-  let ids = 0;
-  const ask = (method, params) => {
-    const id = (ids += 1);
-    stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-    return new Promise((resolve) => waiting.set(id, resolve));
-  };
-  const clientInfo = { name, version: "2.1" };
-  await ask("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo });
-  return (tool, args) => ask("tools/call", { name: tool, arguments: args });
+  const command = [process.execPath, COMMAND, "--policy", place("policy.yaml")];
+  const { child, call } = await startDriver(command, { name, env });
+  children.push(child);
+  return call;
 }
 
 function prepare() {
@@ -68,28 +59,14 @@ function prepare() {
   writeFileSync(place("policy.yaml"), policy.replaceAll("HOME", home), { mode: 0o600 });
 }
 
-/** A server of 2025-06-18 in a few lines, with one tool that does this. */
+/** A server with one tool that does this. */
 function writeServer(name, does) {
-  const info = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name, version: "1.4" } };
-  const tool = { name: "find", description: `Finds in ${name}.`, inputSchema: { type: "object" } };
-  writeFileSync(
-    place(`${name}.mjs`),
-    `import { createInterface } from "node:readline";
-    const answers = {
-      initialize: () => (${JSON.stringify(info)}),
-      "tools/list": () => ({ tools: [${JSON.stringify(tool)}] }),
-      "tools/call": () => { ${does} },
-    };
-    createInterface({ input: process.stdin }).on("line", (line) => {
-      const { id, method, params } = JSON.parse(line);
-      const result = answers[method]?.(params);
-      if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\\n");
-    });`,
-  );
+  const tools = JSON.stringify([plainTool("find", `Finds in ${name}.`)]);
+  writeStandInServer(place(`${name}.mjs`), { name, tools, does });
 }
 
 function addServers() {
-  writeServer("notes", `return { content: [{ type: "text", text: "Plan: write, test, ship" }] };`);
+  writeServer("notes", `return said("Plan: write, test, ship");`);
   writeServer(
     "calendar",
     `console.error("calendar: cannot open calendar.db: no such table: events"); process.exit(3);`,

@@ -1,0 +1,34 @@
+// Writes a server of 2025-06-18 in a few lines: what stands behind the policy in pictures and on the console's stage.
+import { writeFileSync } from "node:fs";
+
+/** A tool without arguments worth a description. */
+export function plainTool(name, description) {
+  return { name, description, inputSchema: { type: "object" } };
+}
+
+/**
+ * Sources, since what a server does is what differs: `tools` an expression for the list, `begins` statements before the first
+ * line is read, `does` the body that answers `tools/call` by `params`; it may wait.
+ */
+export function writeStandInServer(file, { name, tools, does, begins = "" }) {
+  const info = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name, version: "1.4" } };
+  writeFileSync(
+    file,
+    `import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+const said = (text) => ({ content: [{ type: "text", text }] });
+${begins}
+const tools = ${tools};
+const answers = {
+  initialize: () => (${JSON.stringify(info)}),
+  "tools/list": () => ({ tools }),
+  "tools/call": async (params) => { ${does} },
+};
+createInterface({ input: process.stdin }).on("line", async (line) => {
+  const { id, method, params } = JSON.parse(line);
+  const result = await answers[method]?.(params);
+  if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\\n");
+});
+`,
+  );
+}
