@@ -78,7 +78,7 @@ describe("a call needs consent", () => {
     for (const shape of SHAPES.slice(0, 4)) expect(await need(rules, "x", shape("/work/x"))).toBeUndefined();
     for (const other of [{}, { files: null }, { files: [] }, { files: [{}, { other: "/etc/x" }] }, { path: "/etc/x" }])
       expect(await need(rules, "x", other), JSON.stringify(other)).toBeUndefined();
-    expect(await need(rules, "x", { files: Array(1_001).fill({ path: "/work/x" }) })).toBeDefined();
+    expect(await need(rules, "x", { files: Array.from({ length: 1_001 }, () => ({ path: "/work/x" })) })).toBeDefined();
     let deep: unknown = { path: "/work/x" };
     for (let depth = 0; depth < 1_100; depth++) deep = [deep];
     expect(await need(rules, "x", { files: deep })).toBeDefined();
