@@ -212,7 +212,7 @@ export const SECTIONS = {
       ],
       when: [
         "every call",
-        "All must match; `a.b` is a nested field. A value that begins with `/`, `~` or `**/` is a path pattern. Ambiguous paths match it, so you are asked, and so do missing arguments that a tool of ours or of a plugin finds when it runs. Other missing arguments never match. Redirects count as calls of where they lead.",
+        "All must match; `a.b` is a nested field, in each item of a list on the way as well. A value that begins with `/`, `~` or `**/` is a path pattern. Ambiguous paths match it, so you are asked, several in one text and texts in the place of an object among them, and so do missing arguments that a tool of ours or of a plugin finds when it runs. Other missing arguments never match. Redirects count as calls of where they lead.",
         "a mapping of arguments to texts with * and ?, numbers, true or false",
       ],
       timeout: ["120", "Seconds until no answer is a refusal."],
