@@ -117,7 +117,8 @@ if (!Object.hasOwn(commands, name) || dir === undefined) {
     if (name !== "up") mustBeStage(stage);
     await commands[name](stage, dir, ...words);
   } catch (error) {
-    console.error(error.message);
+    // A browser's error says below its first line how it was tried.
+    console.error(name === "browse" ? error.message.split("\n")[0] : error.message);
     // At once: a connection to the browser would keep this process.
     process.exit(2);
   }

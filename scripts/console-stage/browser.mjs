@@ -23,6 +23,7 @@ const ACTIONS = {
   },
   async click({ page }, number) {
     const thing = await thingAt(page, number);
+    if (await thing.isDisabled()) throw new Error(`${number} is disabled`);
     await thing.click({ timeout: ACTION_MS });
   },
   async type({ page }, number, ...words) {

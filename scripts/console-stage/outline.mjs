@@ -9,7 +9,7 @@ const THINGS =
  * in `stageThings` for the action that names it
  */
 function outline() {
-  const out = { lines: [], line: "", things: (globalThis.stageThings = []) };
+  const out = { lines: [], line: "", isKept: false, things: (globalThis.stageThings = []) };
   const { innerHeight: bottom, innerWidth: right, scrollY } = globalThis;
   walk(document.body, { top: 0, left: 0, bottom, right }, out);
   endLine(out);
@@ -20,8 +20,10 @@ function outline() {
 
 function endLine(out) {
   // A table or a heading out of view leaves nothing but its marks.
-  if (/[^\s|#]/.test(out.line)) out.lines.push(out.line.trim().replace(/ {2,}/g, " "));
+  if (/[^\s|#]/.test(out.line))
+    out.lines.push(out.isKept ? out.line.trimEnd() : out.line.trim().replace(/ {2,}/g, " "));
   out.line = "";
+  out.isKept = false;
 }
 
 /** `clip`: the part of the screen in which it can be seen. */
@@ -33,8 +35,9 @@ function walk(node, clip, out) {
   if (parent.tagName === "DETAILS" && !parent.open && node.tagName !== "SUMMARY") return;
   const style = getComputedStyle(node);
   if (style.display === "none" || style.visibility === "hidden") return;
-  const isCell = style.display === "table-cell";
-  const isBlock = !isCell && !style.display.startsWith("inline") && style.display !== "contents";
+  const isCell = node.matches("td, th, [role=cell], [role=columnheader]");
+  // A row is one line, whatever it is made of.
+  const isBlock = !isCell && !style.display.startsWith("inline") && parent.closest("tr, [role=row]") === null;
   if (isBlock) endLine(out);
   else if (isCell && out.line !== "") out.line += " | ";
   else out.line += " ";
@@ -85,7 +88,10 @@ function text(node, clip, out) {
     if (index > 0) endLine(out);
     range.setStart(node, at);
     range.setEnd(node, at + part.length);
-    if (isSeen(range, clip)) out.line += part;
+    if (isSeen(range, clip)) {
+      out.isKept ||= out.line.trim() === "";
+      out.line += part;
+    }
     at += part.length + 1;
   }
 }
@@ -98,7 +104,8 @@ function scrolled(node, out) {
 }
 
 function thing(node, clip, out) {
-  if (!isSeen(node, clip)) return;
+  // A bar of a chart that stands for nothing is nothing to the eye.
+  if (!isSeen(node, clip) || /\b0 well, 0 failed, 0 denied$/.test(nameOf(node))) return;
   out.things.push(node);
   out.line += ` [${out.things.length} ${kindOf(node)}: ${nameOf(node)}${stateOf(node)}] `;
   if (node.tagName !== "TEXTAREA") return;
@@ -107,7 +114,10 @@ function thing(node, clip, out) {
 }
 
 function nameOf(node) {
-  const name = node.getAttribute("aria-label") ?? node.labels?.[0]?.innerText ?? node.innerText ?? "";
+  const [label] = node.labels ?? [];
+  // The label around a choice has all its options for a text as well.
+  const own = label && [...label.childNodes].filter((each) => !each.contains(node)).map((each) => each.textContent);
+  const name = node.getAttribute("aria-label") ?? own?.join(" ") ?? node.innerText ?? "";
   return name.trim().replace(/\s+/g, " ");
 }
 

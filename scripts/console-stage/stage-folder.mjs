@@ -23,7 +23,7 @@ export function stageIn(dir) {
     /** The policy of most clients, that of the team's, and the broken file of a server. */
     policy: join(home, "policy.yaml"),
     teamPolicy: join(home, "team/policy.yaml"),
-    teamLog: join(home, "team/audit.log"),
+    teamLog: join(home, "team/team.log"),
     broken: join(home, "calendar/events.json"),
     logs: join(state, "mcp-secure-local"),
     /** Nothing of the caller's but where programs are: no folder and no setting of theirs is touched. */

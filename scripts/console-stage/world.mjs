@@ -87,3 +87,7 @@ export function spoilServers({ at, broken }) {
 export function mendFile({ broken }) {
   writeFileSync(broken, EVENTS);
 }
+
+export function isMended({ broken }) {
+  return readFileSync(broken, "utf8") === EVENTS;
+}

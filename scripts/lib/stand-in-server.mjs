@@ -19,15 +19,25 @@ import { createInterface } from "node:readline";
 const said = (text) => ({ content: [{ type: "text", text }] });
 ${begins}
 const tools = ${tools};
+const fault = (code, message) => Object.assign(new Error(message), { code });
 const answers = {
   initialize: () => (${JSON.stringify(info)}),
+  ping: () => ({}),
   "tools/list": () => ({ tools }),
-  "tools/call": async (params) => { ${does} },
+  "tools/call": async (params) => {
+    if (!tools.some(({ name }) => name === params.name)) throw fault(-32602, "Unknown tool");
+    ${does}
+  },
+};
+const answer = async ({ method, params }) => {
+  if (!Object.hasOwn(answers, method)) throw fault(-32601, "Method not found");
+  return { result: await answers[method](params) };
 };
 createInterface({ input: process.stdin }).on("line", async (line) => {
-  const { id, method, params } = JSON.parse(line);
-  const result = await answers[method]?.(params);
-  if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\\n");
+  const message = JSON.parse(line);
+  const said = await answer(message).catch(({ code = -32603, message }) => ({ error: { code, message } }));
+  const { id } = message;
+  if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, ...said }) + "\\n");
 });
 `,
   );
