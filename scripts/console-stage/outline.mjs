@@ -47,6 +47,7 @@ function walk(node, clip, out) {
   if (node.matches(THINGS)) thing(node, clip, out);
   else {
     if (isScrolled && node !== document.body && isSeen(node, clip)) scrolled(node, out);
+    if (node.tagName === "svg" && isSeen(node, clip)) picture(node, out);
     children(node, inside, out);
   }
   if (isBlock) endLine(out);
@@ -101,6 +102,15 @@ function scrolled(node, out) {
   out.things.push(node);
   const to = Math.min(node.scrollHeight, Math.round(node.scrollTop + node.clientHeight));
   out.line += ` [${out.things.length} scrolls: ${Math.round(node.scrollTop)} to ${to} of ${node.scrollHeight}] `;
+}
+
+/** What a picture is said to be, and what a pointer is told that rests on its marks: of many only on the last. */
+function picture(node, out) {
+  const marks = [...node.querySelectorAll("title")].filter((each) => each.closest(THINGS) === null);
+  const last = marks.at(-1)?.textContent;
+  const told = last === undefined ? "" : ` (${marks.length} marks, the last: ${last})`;
+  const about = node.getAttribute("aria-label") ?? "";
+  if (about !== "" || told !== "") out.line += ` [picture: ${about}${told}] `;
 }
 
 function thing(node, clip, out) {
@@ -166,6 +176,7 @@ const FUNCTIONS = [
   isSeen,
   text,
   scrolled,
+  picture,
   thing,
   nameOf,
   stateOf,
