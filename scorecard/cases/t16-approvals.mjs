@@ -28,7 +28,7 @@ import {
 } from "../support/approval-fatigue.mjs";
 
 /** A program that is exchanged is read anew first, and a plugin started: that is no part of a refusal. */
-export const goal = { id: "T16", title: "Approval integrity", atLeast: 640, refusalMs: 2_000 };
+export const goal = { id: "T16", title: "Approval integrity", atLeast: 650, refusalMs: 2_000 };
 
 export const defences = [
   {
@@ -36,6 +36,18 @@ export const defences = [
     file: "secure-local/src/guard/approvals/shown-call.ts",
     find: "asking.every((rule) => given.includes(rule))",
     replace: "(asking.every((rule) => given.includes(rule)), true)",
+  },
+  {
+    name: "a reload ends what was asked, also where its policy comes back",
+    file: "secure-local/src/guard/approvals/approvals.ts",
+    find: "if (this.#options.current() !== guarded.terms)",
+    replace: "if (this.#options.current().policy.hash !== guarded.terms.policy.hash)",
+  },
+  {
+    name: "a reload ends what is remembered, also where its policy comes back",
+    file: "secure-local/src/guard/guard.ts",
+    find: "this.approvals.reloaded();",
+    replace: "",
   },
   {
     name: "what is read while a question waits is looked at",

@@ -12,10 +12,11 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { clothesOf } from "../support/clothes.mjs";
+import { otherDoors, shapes } from "../support/shapes-of-arguments.mjs";
 import { leftWhileAsked } from "../support/servers-over-time.mjs";
 import { session, wasDenied, wasRefused, wasServed } from "../support/session.mjs";
 
-export const goal = { id: "T39", title: "Consent and denials about things", atLeast: 1_220 };
+export const goal = { id: "T39", title: "Consent and denials about things", atLeast: 1_340 };
 
 export const defences = [
   {
@@ -74,6 +75,20 @@ export const defences = [
     replace: 'return call.cancellation === undefined || call.method !== "" ? handler(call) : {};',
   },
   {
+    name: "what a condition is about is looked for in every item of a list",
+    steps: ["shapes"],
+    file: "secure-local/src/policy/decide-command.ts",
+    find: "for (const each of value) waiting.push({ value: each, left });",
+    replace: "for (const each of left.length > 0 ? [] : value) waiting.push({ value: each, left });",
+  },
+  {
+    name: "a profile leaves out with a tool what it reads",
+    steps: ["otherDoors"],
+    file: "secure-local/src/policy/decide.ts",
+    find: "return leftOut(profile, denied ?? reader) ?? decision;",
+    replace: 'return leftOut(profile, denied ?? reader) && reader === "" ? decision : decision;',
+  },
+  {
     name: "denied addresses are looked for inside of others",
     file: "secure-local/src/policy/host-matcher.ts",
     find: "for (const form of addressForms(address)) {",
@@ -97,6 +112,7 @@ export async function run(report, parts) {
   await urls(report, parts);
   await members(report, parts);
   await addresses(report, parts);
+  await report.take({ shapes, otherDoors }, parts);
   await leftWhileAsked(report, parts);
 }
 

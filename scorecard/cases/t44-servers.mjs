@@ -2,10 +2,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { CHANGES, honestUpdates, OFFER } from "../support/server-changes.mjs";
 import { readers, texts } from "../support/parser-gaps.mjs";
+import { notations as otherNotations, posing as posingQuestions } from "../support/posing-servers.mjs";
 import { turningLists, twinServers, unfitThings } from "../support/servers-over-time.mjs";
 import { takenFromServers, takenFromSubscribers, unrecorded } from "../support/taken-back.mjs";
 
-export const goal = { id: "T44", title: "Servers behind the gateway", atLeast: 715, refusalMs: 2_000 };
+export const goal = { id: "T44", title: "Servers behind the gateway", atLeast: 870, refusalMs: 2_000 };
 
 export const defences = [
   {
@@ -86,6 +87,20 @@ export const defences = [
     replace: "if (begun.length >= 0) return next();",
   },
   {
+    name: "each line of a question is its server's",
+    steps: ["posing"],
+    file: "secure-local/src/server/server-questions.ts",
+    find: "kept.map((line) => `\\n> ${line}`)",
+    replace: "kept.map((line) => `\\n${line}`)",
+  },
+  {
+    name: "files of a launch are found in other notations",
+    steps: ["notations"],
+    file: "secure-local/src/server/server-launch.ts",
+    find: "if (!/%|[?#]|^file:/i.test(word)) return [];",
+    replace: 'if (word !== "") return [];',
+  },
+  {
     name: "duplicate keys are refused",
     steps: ["parserGaps"],
     file: "mcp/src/jsonrpc/parse.ts",
@@ -116,13 +131,30 @@ export async function run(report, given) {
   const text = 'version: "1.0"\nservers: { up: { command: [node, up.mjs] } }\n';
   const policy = await parts.parsePolicy(text, { file: "/tmp/policy.yaml", environment: {} });
   await report.take(
-    { rugPulls, unseen, renames, unfit, twins, turning, takenBack, news, withoutLog, shadows, parserGaps, hops },
+    {
+      rugPulls,
+      unseen,
+      renames,
+      unfit,
+      twins,
+      turning,
+      takenBack,
+      news,
+      withoutLog,
+      shadows,
+      parserGaps,
+      hops,
+      posing,
+      notations,
+    },
     policy.servers.get("up"),
   );
 }
 
 const takenBack = (report) => takenFromServers(report, parts);
 const news = (report) => takenFromSubscribers(report, parts);
+const posing = (report) => posingQuestions(report, parts);
+const notations = (report) => otherNotations(report, parts);
 const withoutLog = (report) => unrecorded(report, parts);
 
 const LAUNCH = { kind: "command", command: ["node", "up.mjs"], sha256: "0".repeat(64) };

@@ -95,6 +95,27 @@ export async function otherPolicies(report, parts) {
       return nothingRan(server, await outcome(parts.erase(peer, ASKED)));
     });
   }
+  report.kind("a consent after its policy came back", { found: "attack" });
+  for (const [what, rules] of Object.entries(others)) {
+    await report.attack(`approved before and after ${what}`, async () => {
+      const server = await approving(parts, ASK);
+      const { peer, asked } = await askedOf(parts, server);
+      await server.reload(rules);
+      await server.reload(ASK);
+      return nothingRan(server, await outcome(peer.request("tools/call", parts.retry(asked, parts.yes(), ASKED))));
+    });
+    await report.attack(`remembered before and after ${what}`, async () => {
+      const server = await approving(parts, KEEP);
+      let answer = keep("for 10 minutes");
+      const peer = await server.connect(parts.person(() => answer));
+      await parts.erase(peer, ASKED);
+      await server.reload(rules);
+      await server.reload(KEEP);
+      answer = NO;
+      return nothingRan(server, await outcome(parts.erase(peer, ASKED)), 1);
+    });
+  }
+  report.kind("a consent from before another policy");
   for (const rules of [`${KEEP} # changed`, ASK, SESSION])
     await report.attack(`remembered before the policy was ${rules}`, async () => {
       const server = await approving(parts, KEEP);
@@ -122,14 +143,14 @@ export async function rememberedNarrowly(report, parts) {
       const grants = new parts.Grants(() => now);
       grants.add({ digest: "digest", rules: ["a rule"] }, caller, minutes);
       now += minute * 60_000;
-      return !grants.has({ digest: "digest", rules: ["a rule"] }, caller, minutes);
+      return grants.find({ digest: "digest", rules: ["a rule"] }, caller, minutes) === undefined;
     });
   const kinds = { none: { kind: "none" }, session: { kind: "session" } };
   for (const [name, remember] of Object.entries(kinds))
     await report.attack(`kept for 10 minutes, used where ${name} is kept`, () => {
       const grants = new parts.Grants(() => 0);
       grants.add({ digest: "digest", rules: ["a rule"] }, caller, minutes);
-      return !grants.has({ digest: "digest", rules: ["a rule"] }, caller, remember);
+      return grants.find({ digest: "digest", rules: ["a rule"] }, caller, remember) === undefined;
     });
   await report.attack("kept for one session, used in another", async () => {
     const server = await approving(parts, SESSION);
@@ -140,7 +161,7 @@ export async function rememberedNarrowly(report, parts) {
   await report.attack("kept by one connection, looked up by another", () => {
     const grants = new parts.Grants(() => 0);
     grants.add({ digest: "digest", rules: ["a rule"] }, caller, kinds.session);
-    return !grants.has({ digest: "digest", rules: ["a rule"] }, other, kinds.session);
+    return grants.find({ digest: "digest", rules: ["a rule"] }, other, kinds.session) === undefined;
   });
   await report.attack("kept although nothing is kept", async () => {
     const server = await approving(parts, ASK);

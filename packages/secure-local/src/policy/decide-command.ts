@@ -299,19 +299,28 @@ function holds(condition: ArgumentCondition, call: ApprovalCall): boolean {
 /** What stands under a nested name, in each item of the lists on the way. Undefined where that cannot be told, or is too much. */
 function valuesAt(args: object, names: readonly string[]): unknown[] | undefined {
   const found: unknown[] = [];
-  let looked = 0;
-  const look = (value: unknown, left: readonly string[]): boolean => {
-    if (++looked > MAX_VALUES) return false;
-    if (Array.isArray(value)) return value.length <= MAX_VALUES && value.every((each) => look(each, left));
-    if (left.length === 0) return found.push(value) > 0;
+  const waiting: { readonly value: unknown; readonly left: readonly string[] }[] = [{ value: args, left: names }];
+  for (let looked = 0; ; looked += 1) {
+    const next = waiting.pop();
+    if (next === undefined) return found;
+    if (looked > 4 * MAX_VALUES || found.length > MAX_VALUES) return undefined;
+    const { value, left } = next;
+    if (Array.isArray(value)) {
+      if (value.length > MAX_VALUES) return undefined;
+      for (const each of value) waiting.push({ value: each, left });
+    } else if (left.length === 0) found.push(value);
+    else if (typeof value === "object" && value !== null) waiting.push(...membersAt(value, left));
     // A text in the place of an object may be one to its tool: as JSON, or as what it is the short form of.
-    if (typeof value !== "object" || value === null) return value === null || value === undefined || value === "";
-    return left.every((_, end) => {
-      const name = left.slice(0, end + 1).join(".");
-      return !Object.hasOwn(value, name) || look(Reflect.get(value, name), left.slice(end + 1));
-    });
-  };
-  return look(args, names) ? found : undefined;
+    else if (value !== null && value !== undefined && value !== "") return undefined;
+  }
+}
+
+/** The member that a name leads to, also where its own name has dots. */
+function membersAt(value: object, names: readonly string[]): { readonly value: unknown; readonly left: string[] }[] {
+  return names.flatMap((_, end) => {
+    const name = names.slice(0, end + 1).join(".");
+    return Object.hasOwn(value, name) ? [{ value: Reflect.get(value, name), left: names.slice(end + 1) }] : [];
+  });
 }
 
 function fits({ pattern, isPath }: ArgumentCondition, value: unknown, leads: LeadsTo | undefined): boolean {
