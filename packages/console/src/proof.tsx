@@ -135,7 +135,8 @@ function Notes({ of }: { readonly of: readonly string[] }): JSX.Element {
 }
 
 function Verified({ of }: { readonly of: Verification }): JSX.Element {
-  const { file, records, files, checkpoints, reason, notes } = of;
+  const { file, records, files, checkpoints, signed = [], reason, notes } = of;
+  const last = signed.at(-1);
   return (
     <article class="verified">
       <h3>
@@ -146,6 +147,10 @@ function Verified({ of }: { readonly of: Verification }): JSX.Element {
         {reason ??
           `${records === 1 ? "One record" : `${records} records`} in ${files === 1 ? "one file" : `${files} files`}: none changed, missing or added up to the last one.`}
         {checkpoints !== undefined && checkpoints > 0 && ` ${checkpoints} signed checkpoints agree.`}
+        {last !== undefined &&
+          (last >= records
+            ? " It is signed up to its last record."
+            : ` It is signed up to record ${last}: whether any was cut from its end after that, no signature tells.`)}
       </p>
       <Notes of={notes} />
     </article>

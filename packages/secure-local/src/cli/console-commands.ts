@@ -14,6 +14,7 @@ import { membersOf, recordOf, textOf } from "../audit/call-records.js";
 import { verifyAudit } from "../audit/verify-audit.js";
 import type { ConsoleCommands, NamedOffer } from "../console/console-api.js";
 import { ConsoleFault } from "../console/console-listener.js";
+import type { LogOf } from "../console/console-state.js";
 import { cleanText } from "../guard/cleaning/clean-text.js";
 import { describePolicy, ruleLines } from "../policy/describe-policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
@@ -50,9 +51,12 @@ export function consoleCommands(line: CommandLine): ConsoleCommands {
       }
     },
     save: (text, digest) => save(file, { text, digest }),
-    async verify(files) {
-      const options = await verifyOptions(line);
-      return Promise.all(files.map((each) => verification(each, options)));
+    async verify(logs) {
+      // Another policy has checkpoints of its own, of logs that may have the same names.
+      const policies = new Map(
+        [...new Set(logs.map(({ policy }) => policy))].map((each) => [each, optionsOf(line, each)]),
+      );
+      return Promise.all(logs.map(async (each) => verification(each, (await policies.get(each.policy)) ?? {})));
     },
     policyFile: file === undefined ? undefined : resolve(file),
     definitions,
@@ -175,8 +179,16 @@ async function save(
 const NO_CHECKPOINT =
   "not covered: records cut from its end. No signed checkpoint of it has been written yet; audit.checkpoints in the policy has them written";
 
-async function verification(file: string, options: Awaited<ReturnType<typeof verifyOptions>>): Promise<Verification> {
-  const command = `mcp-secure-local audit verify ${file}`;
+/** `policy`: undefined for the console's own. */
+function optionsOf(line: CommandLine, policy: string | undefined): ReturnType<typeof verifyOptions> {
+  return verifyOptions(policy === undefined ? line : { ...line, policy });
+}
+
+async function verification(
+  { file, policy }: LogOf,
+  options: Awaited<ReturnType<typeof verifyOptions>>,
+): Promise<Verification> {
+  const command = `mcp-secure-local audit verify ${file}${policy === undefined ? "" : ` --policy ${policy}`}`;
   try {
     const looked = await verifyAudit(file, { ...options, signed: true });
     const { files = 1, tornTail, inJournal, continues, ...report } = looked;

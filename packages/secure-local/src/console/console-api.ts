@@ -21,7 +21,7 @@ import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { isAnswer } from "../control/control-client.js";
 import { callDetail } from "./call-detail.js";
 import { type Api, type ApiAnswer, type ApiRequest, ConsoleFault } from "./console-listener.js";
-import { becameText, type ConsoleState, usedResources } from "./console-state.js";
+import { becameText, type ConsoleState, type LogOf, usedResources } from "./console-state.js";
 import { recordsOf } from "./log-reader.js";
 
 /** What the console asks of the policy's commands. */
@@ -36,7 +36,7 @@ export interface ConsoleCommands {
   lines(): Promise<{ readonly hash: string; readonly lineOf: (of: CallRow) => number | undefined } | undefined>;
   /** Writes the policy, if what is there still has `digest`. @returns the digest of the text. @throws ConsoleFault */
   save(text: string, digest: string): Promise<string>;
-  verify(files: readonly string[]): Promise<readonly Verification[]>;
+  verify(logs: readonly LogOf[]): Promise<readonly Verification[]>;
   /** The policy that the console was started with; undefined for the built-in one. */
   readonly policyFile: string | undefined;
   /** What the plugins and servers of these policies offer now beside what was approved. */
@@ -179,7 +179,7 @@ function logRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<Rec
     "GET /api/record": async ({ query }) => ({
       json: await recordAt(state, query.get("file") ?? "", numberIn(query, "line") ?? 0),
     }),
-    "POST /api/verify": async () => ({ json: await state.verify((files) => commands.verify(files)) }),
+    "POST /api/verify": async () => ({ json: await state.verify((logs) => commands.verify(logs)) }),
   };
 }
 

@@ -1,7 +1,7 @@
 // What the console knows of all servers of this person: their calls, the questions that wait, how each process is and
 // what it uses.
 import { readdirSync, readFileSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
 import type {
   CallRow,
   ComparedDefinitions,
@@ -208,6 +208,12 @@ function allRefused(items: OfferedDefinitions["items"]): boolean {
   return items.every(({ kind, refused }) => kind === "same" || refused !== undefined);
 }
 
+/** A log, and the policy that it is kept by; undefined for the console's own. */
+export interface LogOf {
+  readonly file: string;
+  readonly policy: string | undefined;
+}
+
 /** Milliseconds between two looks for servers that have questions: nobody notices less. */
 const QUESTIONS_MS = 100;
 /**
@@ -339,11 +345,9 @@ export class ConsoleState {
   }
 
   /** Checks the logs, and compares them with what was read of them before: records cut from the end leave no trace in them. */
-  async verify(
-    check: (files: readonly string[]) => Promise<readonly Verification[]>,
-  ): Promise<readonly Verification[]> {
+  async verify(check: (logs: readonly LogOf[]) => Promise<readonly Verification[]>): Promise<readonly Verification[]> {
     await this.#lookAtLogs();
-    const found = await check([...this.#readers.keys()]);
+    const found = await check([...this.#readers.keys()].map((file) => ({ file, policy: this.#policyOf(file) })));
     const compared = found.map((each): Verification => {
       const reader = this.#readers.get(each.file);
       if (reader === undefined) return each;
@@ -359,6 +363,13 @@ export class ConsoleState {
     this.#version += 1;
     this.#wake();
     return compared;
+  }
+
+  /** Logs beside each other are of one policy: its servers that run at the same time write one each. */
+  #policyOf(file: string): string | undefined {
+    const isBeside = (other: string): boolean => dirname(other) === dirname(file);
+    if (isBeside(this.#options.auditFile)) return undefined;
+    return this.#servers.find(({ auditFile }) => isBeside(auditFile))?.policy.file;
   }
 
   /** Has the processes of a policy start one of its servers anew, or end it. */
