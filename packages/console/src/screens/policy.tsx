@@ -3,7 +3,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Explanation, PolicyState, ReachedKind, Trial } from "../api.js";
-import { draft } from "../draft.js";
+import { draft, tried } from "../draft.js";
 import { Action, Brief, Empty, Fault, Moment, Shown, State } from "../parts.js";
 import { asksFor, ForWhom, profileAsked } from "../for-whom.js";
 import { Reach } from "../reach.js";
@@ -226,14 +226,7 @@ interface ChangeProps {
   readonly load: () => Promise<void>;
 }
 
-/** A text that was tried: only that one may be saved. */
-interface TriedText {
-  readonly text: string;
-  readonly trial: Trial;
-}
-
 function Change({ policy, load }: ChangeProps): JSX.Element {
-  const tried = useSignal<TriedText | undefined>(undefined);
   /** When a change was undone here, in milliseconds since 1970. */
   const undone = useSignal<number | undefined>(undefined);
   const text = draft.value?.text ?? policy.text;

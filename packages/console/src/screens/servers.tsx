@@ -197,6 +197,7 @@ function Mounted({
   };
   const runs = !["disabled", "withheld", "needs login"].includes(state);
   const stopped = state === "stopped" && cause !== "";
+  const isTried = typeof test.value === "object";
   const idle = state === "idle" || (state === "stopped" && cause === "");
   return (
     <article class="plugin">
@@ -214,7 +215,7 @@ function Mounted({
           {idle ? "Idle since " : "Stopped since "}
           <Moment at={since} />
           {idle
-            ? ": nothing of it runs, and it was not tried since. One that nobody calls for 15 minutes is ended; its next call starts it."
+            ? `: nothing of it runs${isTried ? "; it was tried just now, see below" : ", and it was not tried since"}. One that nobody calls for 15 minutes is ended; its next call starts it.`
             : ", by a person: with the button here, or by mcp-secure-local servers stop. Its calls are refused until it is started."}
         </p>
       )}

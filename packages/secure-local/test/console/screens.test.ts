@@ -112,9 +112,14 @@ inBrowser("the screens of the console", (browser) => {
       expect(await page.getByRole("button", { name: "Undo" }).count()).toBe(0);
       await editor(page).click();
       await page.keyboard.type("# mine");
+      await page.getByRole("button", { name: "Try it on the last 1,000 calls" }).click();
+      await page.getByText(/it would have decided none otherwise/).waitFor();
       await show(page, "audit");
       await show(page, "policy");
       await expect.poll(() => editor(page).inputValue()).toContain("# mine");
+      // What was tried is tried, and may be saved.
+      await page.getByText(/it would have decided none otherwise/).waitFor();
+      expect(await page.getByRole("button", { name: "Save" }).isEnabled()).toBe(true);
       expect(conduct.faults).toEqual([]);
       await page.close({ runBeforeUnload: true });
       await expect.poll(() => conduct.faults).toEqual(["dialog "]);
