@@ -1,6 +1,6 @@
 // What a person can point at, a command to start or a URL, the way there, who authorizes it, and a client opened on it.
 import { existsSync } from "node:fs";
-import type { UserAuthorizationOptions } from "@secure-local/mcp/auth/client/node";
+import type { CredentialStore, UserAuthorizationOptions } from "@secure-local/mcp/auth/client/node";
 import type { HttpAuthorizer, HttpRequester, Transport } from "@secure-local/mcp/client";
 import {
   type ChildCommand,
@@ -201,6 +201,8 @@ export interface Person {
   readonly browse?: (url: string) => Promise<void>;
   /** By which every request of the authorization goes. Default: one that keeps off addresses which are not on the internet. */
   readonly fetch?: UserFetch | undefined;
+  /** Told of each token, secret and key of the client, before it is used. */
+  readonly secret?: ((kind: string, value: string) => void) | undefined;
 }
 
 type UserFetch = NonNullable<UserAuthorizationOptions["fetch"]>;
@@ -223,8 +225,9 @@ function takesTokens({ protocol, hostname }: URL): boolean {
   return protocol === "http:" && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
-async function authorizerOf(serverUrl: string, { tokensFile, show, browse, fetch }: Person): Promise<HttpAuthorizer> {
-  const { browserRedirect, userAuthorization } = await import("@secure-local/mcp/auth/client/node");
+async function authorizerOf(serverUrl: string, person: Person): Promise<HttpAuthorizer> {
+  const { tokensFile, show, browse, fetch, secret } = person;
+  const { browserRedirect, tokenFile, userAuthorization } = await import("@secure-local/mcp/auth/client/node");
   const open = (): Promise<never> => {
     const text = `${new URL(serverUrl).origin} needs a person to authorize it: run this in a terminal, or give --token`;
     return Promise.reject(new LocalError("UNAUTHORIZED", text));
@@ -232,7 +235,7 @@ async function authorizerOf(serverUrl: string, { tokensFile, show, browse, fetch
   return userAuthorization({
     serverUrl,
     clientName: "mcp-secure-local",
-    file: tokensFile,
+    store: secret === undefined ? tokenFile(tokensFile) : telling(tokenFile(tokensFile), secret),
     redirect:
       show === undefined
         ? { open }
@@ -240,4 +243,31 @@ async function authorizerOf(serverUrl: string, { tokensFile, show, browse, fetch
     ...(show === undefined ? {} : { onAuthorize: show }),
     ...(fetch === undefined ? {} : { fetch }),
   });
+}
+
+type Credentials = Awaited<ReturnType<CredentialStore["read"]>>;
+
+/** A store that tells of what is secret in it, whoever reads or writes it. */
+function telling(store: CredentialStore, secret: NonNullable<Person["secret"]>): CredentialStore {
+  const told = (credentials: Credentials): Credentials => {
+    const { client, tokens, dpopKey } = credentials ?? {};
+    const secrets = {
+      token: tokens?.accessToken,
+      refresh: tokens?.refreshToken,
+      client: client?.clientSecret,
+      key: dpopKey?.["d"],
+    };
+    for (const [kind, value] of Object.entries(secrets)) if (value !== undefined) secret(kind, value);
+    return credentials;
+  };
+  return {
+    read: async (key) => told(await store.read(key)),
+    exclusively: (key, work) =>
+      store.exclusively(key, (held) =>
+        work({
+          read: async () => told(await held.read()),
+          write: (credentials) => held.write(told(credentials)),
+        }),
+      ),
+  };
 }

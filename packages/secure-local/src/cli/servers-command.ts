@@ -424,8 +424,8 @@ async function logIn(line: CommandLine): Promise<number> {
   const grant = await loginOf(policy, line, "login");
   const show = (url: string): void => complain(`Open this page to log in, if your browser has not: ${cleanLine(url)}`);
   const { personAuthorizer } = await import("@secure-local/mcp-tools/target");
-  const logins: Logins = (url, fetch) =>
-    Promise.resolve(personAuthorizer(url, { tokensFile: clientTokensFile(), show, fetch }));
+  const logins: Logins = (url, fetch, secret) =>
+    Promise.resolve(personAuthorizer(url, { tokensFile: clientTokensFile(), show, fetch, secret }));
   const options = { clientInfo: { name: "mcp-secure-local", version: programVersion() } };
   const { record, close } = lateAudit(line, policy, complain);
   try {

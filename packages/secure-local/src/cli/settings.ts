@@ -80,9 +80,9 @@ export function pluginFolders(environment: Environment = process.env): {
     logs: join(state, "servers"),
     findings: join(state, "findings"),
     programs: join(state, "programs"),
-    logins: async (url, fetch) => {
+    logins: async (url, fetch, secret) => {
       const { personAuthorizer } = await import("@secure-local/mcp-tools/target");
-      return personAuthorizer(url, { tokensFile: clientTokensFile(environment), show: undefined, fetch });
+      return personAuthorizer(url, { tokensFile: clientTokensFile(environment), show: undefined, fetch, secret });
     },
   };
 }

@@ -39,8 +39,15 @@ type Fetch = ReturnType<typeof guardedFetch>;
 
 type Recorder = (event: AuditEvent) => Promise<void>;
 
-/** Every request of a login goes by the fetch that is given. Undefined for a URL that tokens must not go to. */
-export type Logins = (url: string, fetch: Fetch) => Promise<HttpAuthorizer | undefined>;
+/**
+ * Every request of a login goes by the fetch that is given, and each of its secrets is told before it is used. Undefined for a URL
+ * that tokens must not go to.
+ */
+export type Logins = (
+  url: string,
+  fetch: Fetch,
+  secret: (kind: string, value: string) => void,
+) => Promise<HttpAuthorizer | undefined>;
 
 /** A package that has to be fetched first takes its time. */
 const CONNECT_MS = 60_000;
@@ -96,7 +103,10 @@ export async function upstreamOf(
     const authorizer =
       grant.login === undefined || record === undefined
         ? undefined
-        : await logins?.(url, loginFetch(grant, { current, record }));
+        : await logins?.(url, loginFetch(grant, { current, record }), (kind, value) =>
+            // By names of their own: a token that is renewed often pushes no other one out of what is known.
+            learnSecret(`login of ${name}${kind === "token" ? "" : `, ${kind}`}`, value),
+          );
     return { kind: "url", url, http: { headers, fetch, ...(authorizer && { authorizer }) } };
   }
   const { file } = policy;

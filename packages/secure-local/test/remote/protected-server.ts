@@ -17,6 +17,14 @@ export async function protectedServer(mock: Mock): Promise<string> {
   };
   const server = new Server({ name: "guarded", version: "1.0.0" });
   server.tool("who", { description: "Says who calls", run: (_, ctx) => ctx.principal ?? "nobody" });
+  server.tool("echo", {
+    description: "Says what it was sent, in several spellings",
+    run: (_, ctx) => {
+      const token = (ctx.header("authorization") ?? "").replace(/^Bearer /i, "");
+      const bytes = Buffer.from(token);
+      return ["its token", token, bytes.toString("base64"), bytes.toString("hex")].join(" ");
+    },
+  });
   const { url, close } = await serveHttp(server, {
     signals: false,
     pages: { [path]: page },

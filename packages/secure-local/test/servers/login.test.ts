@@ -20,7 +20,7 @@ it("is authorized in the browser once, called with the kept tokens, and refused 
   const data = join(house.folder, "data");
   house.env = { PATH: `${bin}:${process.env["PATH"] ?? ""}`, XDG_DATA_HOME: data, DISPLAY: ":0" };
   const named = `network: { allowed_endpoints: [{ host: 127.0.0.1, ports: [${new URL(mock.issuer).port}] }] }`;
-  const rest = `tools: { allowed: ["far__*"] }\nservers:\n  far: { url: ${url}, login: oauth }\n`;
+  const rest = `audit: { results: true }\ntools: { allowed: ["far__*"] }\nservers:\n  far: { url: ${url}, login: oauth }\n`;
   house.write(`version: "1.0"\n${rest}`);
   const elsewhere = await house.run(["servers", "login", "far"]);
   expect(elsewhere).toMatchObject({ code: 4, stderr: expect.stringContaining("network.allowed_endpoints") as string });
@@ -34,6 +34,14 @@ it("is authorized in the browser once, called with the kept tokens, and refused 
   const client = await house.client();
   onTestFinished(() => house.closeClients());
   expect(await said(client, "far__who")).toBe("ada");
+  // What logs in to it is nobody else's, whatever it sends back.
+  const echoed = await said(client, "far__echo");
+  expect(echoed).toMatch(/^its token (?:\[secret login of far[^\]]*\]=* ?){3}$/);
+  const known = [...mock.tokens.keys()];
+  expect(known.length).toBeGreaterThan(0);
+  const logs = readFileSync(join(house.folder, "state/mcp-secure-local/audit.log"), "utf8");
+  expect(logs).toContain("[secret login of far");
+  for (const token of known) expect(echoed + logs).not.toContain(token);
   const tokens = join(data, "mcp-secure-local/tokens.json");
   expect(existsSync(tokens)).toBe(true);
   expect(readFileSync(tokens, "utf8")).toContain(url);
