@@ -240,7 +240,7 @@ export async function policyImport(line: CommandLine): Promise<number> {
     throw new UsageError("policy import needs what and which, as in policy import vscode .vscode/mcp.json [SERVER]");
   const folder = dirname(resolve(file));
   const workspace = (basename(folder) === ".vscode" ? dirname(folder) : folder).replaceAll("\\", "/");
-  const { policy, notes } = fromVscode(sandboxOf(readConfiguration(file), file, server), workspace);
+  const { policy, notes } = fromVscode(sandboxOf(readConfiguration(file), { file, server, workspace }), workspace);
   const { stringify } = await import("yaml");
   const text = `${notes.map((note) => `# ${note}\n`).join("")}${stringify(policy, { lineWidth: 120 })}`;
   await parsePolicy(text, { file });
@@ -276,7 +276,14 @@ function readConfiguration(file: string): unknown {
   }
 }
 
-function sandboxOf(configuration: unknown, file: string, wanted: string | undefined): VscodeSandbox {
+interface WantedBlock {
+  readonly file: string;
+  /** The only one that has such a block where it is undefined. */
+  readonly server: string | undefined;
+  readonly workspace: string;
+}
+
+function sandboxOf(configuration: unknown, { file, server: wanted, workspace }: WantedBlock): VscodeSandbox {
   const servers = member(configuration, "servers");
   const names = isObject(servers)
     ? Object.keys(servers).filter((name) => isObject(member(member(servers, name), "sandbox")))
@@ -287,7 +294,7 @@ function sandboxOf(configuration: unknown, file: string, wanted: string | undefi
     throw new UsageError(`${file} has ${which}${names.length > 1 ? "; name one" : ""}`);
   }
   const sandbox = member(member(servers, name), "sandbox");
-  const fault = vscodeSandboxFault(sandbox, name);
+  const fault = vscodeSandboxFault(sandbox, name, workspace);
   if (fault !== undefined) throw new UsageError(`${file}: ${fault}`);
   return sandbox as VscodeSandbox;
 }

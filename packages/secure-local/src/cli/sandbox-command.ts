@@ -40,6 +40,8 @@ export interface Errand {
   readonly parent?: number | undefined;
   /** What of a server's a person reads here: what steers a terminal is escaped in it. Default: all passes as it is. */
   readonly shown?: readonly ("stdout" | "stderr")[];
+  /** Whose home it is, where homes are kept. Default: that of every start by this command line. */
+  readonly owner?: readonly string[];
   /** The server of the policy that it is, and the rule that has it started; absent: a person gave the command. */
   readonly server?: { readonly name: string; readonly rule: string; readonly line?: number | undefined };
 }
@@ -56,7 +58,7 @@ export async function runErrand(line: Pick<CommandLine, "audit">, errand: Errand
   if (wall.name === "none")
     complain("mcp-secure-local: the policy says sandbox: none, so there is no wall around this");
   const own = ownFiles(policy, ownPlaces(line));
-  const owner = [basename(executable), ...args];
+  const owner = errand.owner ?? [basename(executable), ...args];
   const audit = await openAudit(line, errand.auditBy, complain);
   try {
     const refused = (endpoint: string, rule: string): void => {
@@ -260,7 +262,7 @@ export async function vscodeServer(name: string, file: string, denied: Policy | 
   if (target.kind === "url" || target.sandboxed === undefined)
     throw new UsageError(`"${name}" of ${file} has no sandboxEnabled; give a command after --, and --policy FILE`);
   const { sandbox, workspace } = target.sandboxed;
-  const fault = vscodeSandboxFault(sandbox, name);
+  const fault = vscodeSandboxFault(sandbox, name, workspace);
   if (fault !== undefined) throw new UsageError(`${file}: ${fault}`);
   const { policy, notes } = fromVscode(sandbox ?? {}, workspace);
   const env = Object.fromEntries(passed.map((each) => [each, process.env[each] ?? ""]));

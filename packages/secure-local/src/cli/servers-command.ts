@@ -484,6 +484,8 @@ async function runServer(line: CommandLine): Promise<number> {
     args: filledArguments(policy, grant, args),
     env: filled(policy, grant, grant.env),
     folder: grant.workingDirectory ?? "/",
+    // Two entries with one command line are two servers, with grants and secrets of their own.
+    owner: ["server", grant.name, ...launch.command],
     policy: grantedPolicy(policy, { network, filesystem }),
     auditBy: policy,
     parent: Number(process.env[PARENT] ?? process.ppid),

@@ -112,18 +112,24 @@ export class ConsoleAccess {
 
   /** Why a request may not see or do anything; undefined for a browser that is signed in. */
   refusal({ headers }: IncomingMessage): Refused | undefined {
-    const cookie = cookieOf(headers.cookie ?? "", this.#cookie);
-    const session = cookie === undefined ? undefined : this.#sessions.get(digest(cookie).toString("hex"));
     const key = headers[KEY_HEADER];
-    if (session === undefined || session.ends < this.#now() || typeof key !== "string") return SIGN_IN;
-    return timingSafeEqual(session.key, digest(key)) ? undefined : SIGN_IN;
+    if (typeof key !== "string") return SIGN_IN;
+    const given = digest(key);
+    // Who else sets a cookie of this name, as a page of another port may, must not lock the person out.
+    const isSignedIn = cookiesOf(headers.cookie ?? "", this.#cookie).some((cookie) => {
+      const session = this.#sessions.get(digest(cookie).toString("hex"));
+      return session !== undefined && session.ends >= this.#now() && timingSafeEqual(session.key, given);
+    });
+    return isSignedIn ? undefined : SIGN_IN;
   }
 }
 
-/** Of several cookies of the name none counts: somebody else has set one. */
-function cookieOf(header: string, name: string): string | undefined {
+/** Cookies of the name that are tried: more than other programs of this machine set by accident. */
+const MAX_COOKIES = 32;
+
+function cookiesOf(header: string, name: string): string[] {
   const found = header.split(/; */).filter((pair) => pair.startsWith(`${name}=`));
-  return found.length === 1 ? found[0]?.slice(name.length + 1) : undefined;
+  return found.slice(0, MAX_COOKIES).map((pair) => pair.slice(name.length + 1));
 }
 
 function digest(text: string): Buffer {

@@ -18,13 +18,23 @@ const LISTS = [
   ["network", "deniedDomains"],
 ] as const;
 
-/** What is wrong with the block of a server; undefined for a good one. One that is absent is good: nothing is allowed then. */
-export function vscodeSandboxFault(block: unknown, server: string): string | undefined {
+/** In a path of a policy it stands for a variable; here only those of VS Code do, which are replaced. */
+const VARIABLE = /\$(?!\{(?:workspaceFolder|userHome)\})/;
+
+/**
+ * What is wrong with the block of a server; undefined for a good one. One that is absent is good: nothing is allowed then. A path with
+ * a variable of ours would lead where nobody was shown.
+ */
+export function vscodeSandboxFault(block: unknown, server: string, workspace: string): string | undefined {
+  if (workspace.includes("$")) return `the folder ${workspace} has a $ in its name: no policy can name it`;
   if (block !== undefined && !isObject(block)) return `sandbox of "${server}" must be a mapping`;
   for (const [part, list] of LISTS) {
     const value = member(member(block, part), list);
     const good = value === undefined || (Array.isArray(value) && value.every((each) => typeof each === "string"));
     if (!good) return `${part}.${list} of "${server}" must be a list of texts`;
+    const odd = ((value ?? []) as readonly string[]).find((each) => VARIABLE.test(each));
+    if (odd !== undefined)
+      return `${part}.${list} of "${server}" has "${odd}": of variables only \${workspaceFolder} and \${userHome} are taken`;
   }
   return undefined;
 }

@@ -71,6 +71,19 @@ describe("access to the console", () => {
     expect(access.refusal(requestOf({ cookie: a?.cookie ?? "", key: b?.key ?? "" }))?.status).toBe(401);
   });
 
+  it("is not taken away by a cookie of its name that somebody else has set", () => {
+    const { access } = clocked();
+    const signed = access.signIn(access.newCode())!;
+    const own = signed.cookie.split(";")[0] ?? "";
+    const [name] = own.split("=");
+    const asking = (cookie: string, key: string): IncomingMessage =>
+      ({ headers: { cookie, [KEY_HEADER]: key } }) as unknown as IncomingMessage;
+    for (const cookie of [`${name}=x; ${own}`, `${own}; ${name}=x`, `${own}; ${own}`, `${name}=; ${name}=y; ${own}`])
+      expect(access.refusal(asking(cookie, signed.key)), cookie).toBeUndefined();
+    for (const cookie of [`${name}=x`, `${name}=${own}`, `${name}=x; `.repeat(40) + own])
+      expect(access.refusal(asking(cookie, signed.key))?.status, cookie).toBe(401);
+  });
+
   it("has a cookie of its own beside the console of another port", () => {
     const names = ["127.0.0.1:1", "127.0.0.1:22"].map((host) => {
       const access = new ConsoleAccess(host);

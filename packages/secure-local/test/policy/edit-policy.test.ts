@@ -139,14 +139,14 @@ audit: { log_level: INFO }
 
 describe("the sandbox that .vscode/mcp.json asks for", () => {
   it.each([["text"], [5], [true], [["a"]], [null]])("is a mapping, and not %j", (block) => {
-    expect(vscodeSandboxFault(block, "notes")).toBe('sandbox of "notes" must be a mapping');
+    expect(vscodeSandboxFault(block, "notes", "/work")).toBe('sandbox of "notes" must be a mapping');
   });
 
   it.each([
     ["nothing", undefined],
     ["an empty one", {}],
     ["lists of texts", { filesystem: { allowWrite: ["/a"] }, network: { allowedDomains: [] } }],
-  ])("may be %s", (_what, block) => expect(vscodeSandboxFault(block, "notes")).toBeUndefined());
+  ])("may be %s", (_what, block) => expect(vscodeSandboxFault(block, "notes", "/work")).toBeUndefined());
 
   it.each([
     ["filesystem", "allowWrite"],
@@ -156,8 +156,23 @@ describe("the sandbox that .vscode/mcp.json asks for", () => {
     ["network", "deniedDomains"],
   ])("names texts in %s.%s", (part, list) => {
     for (const value of ["/a", [5], {}, [["/a"]]])
-      expect(vscodeSandboxFault({ [part]: { [list]: value } }, "notes")).toBe(
+      expect(vscodeSandboxFault({ [part]: { [list]: value } }, "notes", "/work")).toBe(
         `${part}.${list} of "notes" must be a list of texts`,
       );
+  });
+
+  it.each(["/${SUBD}", "${HOME}", "$HOME/x", "a/${workspaceFolder}/${env:X}", "${input:folder}"])(
+    "leads by no variable but those of VS Code: %s",
+    (path) => {
+      expect(vscodeSandboxFault({ filesystem: { allowWrite: ["/a", path] } }, "notes", "/work")).toBe(
+        `filesystem.allowWrite of "notes" has "${path}": of variables only \${workspaceFolder} and \${userHome} are taken`,
+      );
+      expect(vscodeSandboxFault({}, "notes", `/work/${path}`)).toContain("has a $ in its name");
+    },
+  );
+
+  it("takes those of VS Code", () => {
+    const paths = ["${workspaceFolder}/a", "${userHome}/b"];
+    expect(vscodeSandboxFault({ filesystem: { allowWrite: paths } }, "notes", "/work")).toBeUndefined();
   });
 });

@@ -45,10 +45,17 @@ ln -s /usr/bin/python3 "$venv/bin/python"
 exec "$venv/bin/python" "$venv/bin/tool.py" "$@"
 `;
 
-async function sandboxed(policy: string, args: readonly string[]): Promise<Record<"stdout" | "stderr", string>> {
+function sandboxed(policy: string, args: readonly string[]): Promise<Record<"stdout" | "stderr", string>> {
+  return ran(policy, (file) => ["sandbox", "--policy", file, "--", ...args]);
+}
+
+async function ran(
+  policy: string,
+  words: (file: string) => readonly string[],
+): Promise<Record<"stdout" | "stderr", string>> {
   const file = join(folder, "policy.yaml");
   writeFileSync(file, policy, { mode: 0o600 });
-  const child = spawn(process.execPath, [BUNDLE, "sandbox", "--policy", file, "--", ...args], {
+  const child = spawn(process.execPath, [BUNDLE, ...words(file)], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, XDG_CACHE_HOME: CACHE, PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}` },
   });
@@ -87,6 +94,17 @@ describe.skipIf(!ready())("a launcher of packages", () => {
     expect((await sandboxed(keeping, ["uvx", "tool", "b"])).stderr).toBe("installed\n");
     expect(readdirSync(homes)).toHaveLength(2);
     expect((await sandboxed(keeping, ["ls", "-A", homes])).stderr).toContain("No such file");
+  });
+
+  test("is another one for another entry of the policy, though both are started by one command line", async () => {
+    const entry = "{ command: [sh, -c, 'echo start >> $HOME/starts; cat $HOME/starts'] }";
+    const two = `version: "1.0"\nsandbox: { homes: "${homes}" }\nservers: { one: ${entry}, two: ${entry} }\n`;
+    const starts = async (name: string): Promise<string> =>
+      (await ran(two, (file) => ["servers", "run", name, "--policy", file])).stdout;
+    expect(await starts("one")).toBe("start\n");
+    expect(await starts("one")).toBe("start\nstart\n");
+    expect(await starts("two")).toBe("start\n");
+    expect((await sandboxed(two, ["sh", "-c", "echo start >> $HOME/starts; cat $HOME/starts"])).stdout).toBe("start\n");
   });
 });
 

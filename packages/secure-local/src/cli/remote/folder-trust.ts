@@ -180,7 +180,7 @@ interface Grants {
 function sandboxGrants({ server, format, workspace }: ConfiguredServer): Grants | undefined {
   const { sandboxEnabled, sandbox } = server.raw;
   if (format !== "servers" || sandboxEnabled !== true) return undefined;
-  if (vscodeSandboxFault(sandbox, server.name) !== undefined)
+  if (vscodeSandboxFault(sandbox, server.name, workspace) !== undefined)
     return { lines: ["its block makes no sense"], outside: [] };
   const { policy } = fromVscode(sandbox ?? {}, workspace);
   const { filesystem, network } = policy as {
