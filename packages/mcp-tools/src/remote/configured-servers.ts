@@ -1,5 +1,5 @@
 // Finds servers by their names in the files where AI clients are told of them; what a folder's file says counts after consent only.
-import { constants } from "node:fs";
+import { constants, lstatSync } from "node:fs";
 import { open, realpath, stat } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
 import { parseEnv } from "node:util";
@@ -76,6 +76,7 @@ export async function targetFor(found: ConfiguredServer, wanted: TargetRequest):
 
 /** A server of a file, or what is wrong with it there. */
 export interface Listed {
+  /** Empty where it is the whole file that cannot be read. */
   readonly name: string;
   readonly place: ConfigLocation;
   readonly found?: ConfiguredServer;
@@ -87,7 +88,8 @@ export async function everyServer({ file, around = clientEnvironment() }: Target
   const places = file === undefined ? usualLocations(around) : [namedLocation(file, around)];
   const all: Listed[] = [];
   for (const place of places) {
-    for (const config of await configsIn(place, around, file !== undefined)) {
+    const broken = (problem: string): void => void all.push({ name: "", place, problem });
+    for (const config of await configsIn(place, around, file === undefined ? broken : undefined)) {
       for (const { name, line, column, message } of config.problems)
         all.push({ name, place, problem: `${line}:${column}: ${message}` });
       for (const server of config.servers) {
@@ -107,8 +109,10 @@ export async function findServer(
 ): Promise<ConfiguredServer> {
   const places = file === undefined ? usualLocations(around) : [namedLocation(file, around)];
   const known: string[] = [];
+  const broken: string[] = [];
+  const note = (problem: string): void => void broken.push(problem);
   for (const place of places) {
-    for (const config of await configsIn(place, around, file !== undefined)) {
+    for (const config of await configsIn(place, around, file === undefined ? note : undefined)) {
       const server = config.servers.find((each) => each.name === name);
       if (server !== undefined) return await configured(server, { place, config, around });
       const problem = config.problems.find((each) => each.name === name);
@@ -116,31 +120,38 @@ export async function findServer(
       known.push(...config.servers.map((each) => each.name));
     }
   }
+  const unread = broken.length === 0 ? "" : `. Not looked at: ${broken.join("; ")}`;
   const there = known.length === 0 ? "none is configured" : `there are ${[...new Set(known)].join(", ")}`;
   const where = file === undefined ? "in the usual configuration files" : `in ${file}`;
   throw usage(
-    `there is no server "${name}" ${where} (${there}); give a URL, a command after --, or another file with --config FILE`,
+    `there is no server "${name}" ${where} (${there}); give a URL, a command after --, or another file with --config FILE${unread}`,
   );
 }
 
-/** What a file says: of the folder first, where it has servers for many. A broken file nobody named stands in nobody's way. */
+/**
+ * What a file says: of the folder first, where it has servers for many. One that cannot be read and that nobody named stands in nobody's
+ * way: `broken` is told of it. @throws LocalError USAGE without it
+ */
 async function configsIn(
   place: ConfigLocation,
   { folder }: ClientEnvironment,
-  named: boolean,
+  broken: ((problem: string) => void) | undefined,
 ): Promise<ServersConfig[]> {
   const { parseServersConfig } = await import("@secure-local/mcp/host");
   const { path } = place;
   try {
     const { text } = await readText(path, MOST_BYTES);
+    if (broken !== undefined && text.trim() === "") return [];
     if (/\.(?:toml|ya?ml)$/i.test(path)) return [parseServersConfig(await asJson(text, path), path)];
     const own = serversOfFolder(text, folder);
     if (own === undefined) return [parseServersConfig(text, path)];
     const config = parseServersConfig(JSON.stringify({ mcpServers: own }), path);
     return claudeFile(text)?.mcpServers === undefined ? [config] : [config, parseServersConfig(text, path)];
   } catch (error) {
-    if (!named) return [];
-    throw usage((error as Error).message);
+    const { message } = error as Error;
+    if (broken === undefined) throw usage(message);
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) broken(message);
+    return [];
   }
 }
 

@@ -81,3 +81,28 @@ it("is a table for people", async () => {
     stdout: `a file ${file}\n  disabled      a\n`.replace("a file", "Cursor"),
   });
 });
+
+it.each([
+  ["a name that is there twice", '{"mcpServers":{"x":{"command":"a"},"x":{"command":"b"}}}'],
+  ["text behind its end", '{"mcpServers":{}} x'],
+  ["no JSON at all", "mcpServers"],
+  ["deep nesting", "[".repeat(5_000)],
+  ["a list", "[1]"],
+])("names a file of a client that it cannot read, for %s, and fails", async (_why, text) => {
+  const home = temporaryFolder();
+  mkdirSync(join(home, ".cursor"));
+  const file = join(home, ".cursor/mcp.json");
+  writeFileSync(file, text);
+  const { code, stdout } = await runQuickly(["list"], { home, cwd: home });
+  expect([code, stdout]).toEqual([1, expect.stringContaining(file) as string]);
+  expect(stdout).toMatch(/broken +the whole file +\S/);
+  const { stderr } = await runQuickly(["tools", "x"], { home, cwd: home });
+  expect(stderr).toContain(`Not looked at: ${file}`);
+});
+
+it("takes an empty file of a client for one without servers", async () => {
+  const home = temporaryFolder();
+  mkdirSync(join(home, ".cursor"));
+  writeFileSync(join(home, ".cursor/mcp.json"), "\n");
+  expect(await runQuickly(["list"], { home, cwd: home })).toMatchObject({ code: 0 });
+});

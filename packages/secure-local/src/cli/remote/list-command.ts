@@ -147,5 +147,5 @@ function rowText({ name, health, reason, server, revision, tools, ms }: Row): st
   const [first = ""] = (reason ?? "").split("\n");
   const told = first.length > LONGEST_REASON ? `${first.slice(0, LONGEST_REASON)}…` : first;
   const words = cleanLine([...facts, told].filter((each) => each !== "").join("  "));
-  return `  ${styled(COLOURS[health], health.padEnd(12))}  ${cleanLine(name)}  ${words}`.trimEnd();
+  return `  ${styled(COLOURS[health], health.padEnd(12))}  ${name === "" ? "the whole file" : cleanLine(name)}  ${words}`.trimEnd();
 }
