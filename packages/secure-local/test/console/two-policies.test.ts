@@ -33,7 +33,7 @@ audit: { checkpoints: { file: NOTES/../checkpoints.jsonl, every_records: 1 } }
     JSON.parse((await watched.post("/api/verify", {})).text) as Verification[];
   await expect.poll(async () => (await verified()).find(({ file }) => file !== log)?.checkpoints).toBeGreaterThan(0);
   const found = await verified();
-  expect(found.map(({ ok, reason }) => ({ ok, reason }))).toEqual(Array(2).fill({ ok: true, reason: undefined }));
+  expect(found.map(({ ok, reason }) => ({ ok, reason }))).toEqual([0, 1].map(() => ({ ok: true, reason: undefined })));
   expect(found.find(({ file }) => file === log)).toMatchObject({
     command: `mcp-secure-local audit verify ${log} --policy ${policy}`,
     notes: expect.arrayContaining([expect.stringContaining("No signed checkpoint")]) as string[],
