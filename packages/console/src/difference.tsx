@@ -96,13 +96,26 @@ export function Folded({ of, Tag }: FoldedProps): JSX.Element {
     <>
       {of.map(({ text, differs }, index) =>
         differs ? (
-          <Tag key={index}>
-            <Shown text={text} />
-          </Tag>
+          <Differing key={index} text={text} Tag={Tag} />
         ) : (
           <Same key={index} text={text} isFirst={index === 0} isLast={index === of.length - 1} />
         ),
       )}
+    </>
+  );
+}
+
+/** Words without the blanks around them: those belong to the next line. Blanks alone are what differs. */
+export function Differing({ text, Tag }: { readonly text: string; readonly Tag: FoldedProps["Tag"] }): JSX.Element {
+  const words = text.trim() === "" ? text : text.trim();
+  const at = text.indexOf(words);
+  return (
+    <>
+      {text.slice(0, at)}
+      <Tag>
+        <Shown text={words} />
+      </Tag>
+      {text.slice(at + words.length)}
     </>
   );
 }

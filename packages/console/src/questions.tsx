@@ -3,7 +3,7 @@ import { type ReadonlySignal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { JSX, RefObject } from "preact";
 import type { Answer, CallDetail, SettledCall, WaitingCall } from "./api.js";
-import { Difference, Folded, MAX_COMPARED } from "./difference.js";
+import { Difference, Differing, Folded, MAX_COMPARED } from "./difference.js";
 import { link, now, settled, waiting } from "./live.js";
 import { Action, Brief, Command, Shown, State, visible } from "./parts.js";
 import { get, post } from "./request.js";
@@ -267,7 +267,7 @@ function QuestionText({ text }: { readonly text: string }): JSX.Element {
       <pre class="shown" dir="ltr" tabIndex={0}>
         <Shown text={own.head} />
         {pieces.map(({ text: words, differs }, index) =>
-          differs ? <Marked key={index} text={words} /> : <Shown key={index} text={words} />,
+          differs ? <Differing key={index} text={words} Tag="mark" /> : <Shown key={index} text={words} />,
         )}
         <Shown text={own.rest} />
       </pre>
@@ -279,21 +279,6 @@ function QuestionText({ text }: { readonly text: string }): JSX.Element {
           <Folded of={pieces} Tag="mark" />
         </pre>
       )}
-    </>
-  );
-}
-
-/** Words without the blanks around them: those belong to the next line. */
-function Marked({ text }: { readonly text: string }): JSX.Element {
-  const words = text.trim();
-  const at = text.indexOf(words);
-  return (
-    <>
-      {text.slice(0, at)}
-      <mark>
-        <Shown text={words} />
-      </mark>
-      {text.slice(at + words.length)}
     </>
   );
 }

@@ -185,7 +185,7 @@ inBrowser("what a person decides on the page", (browser) => {
     const answers = [ask("1000"), ask("9000")];
     const question = page.locator(".question", { hasText: "pay 9000 to them" });
     const alone = question.getByLabel("What this call has otherwise");
-    await expect.poll(() => alone.locator("mark").allInnerTexts()).toEqual(["9000 "]);
+    await expect.poll(() => alone.locator("mark").allInnerTexts()).toEqual(["9000"]);
     await expect.poll(() => alone.innerText()).toMatch(/\[\d+ characters are the same\][^]*pay 9000 to them/);
     const allowed = question.getByRole("button", { name: "Allow this one call" });
     await allowed.scrollIntoViewIfNeeded();
