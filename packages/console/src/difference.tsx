@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { CallDetail, DifferentArgument } from "./api.js";
-import { Shown } from "./parts.js";
+import { Shown, visible } from "./parts.js";
 import { type Piece, wordDiff } from "./word-diff.js";
 
 interface DifferenceProps {
@@ -21,33 +21,44 @@ export function Difference({ of, isPartly }: DifferenceProps): JSX.Element {
         {isPartly && partly}
       </p>
     );
+  const rows = (
+    <table class="difference">
+      <thead>
+        <tr>
+          <th scope="col">Argument</th>
+          <th scope="col">Then</th>
+          <th scope="col">Now</th>
+        </tr>
+      </thead>
+      <tbody>
+        {of.map(({ name, before, now }) => (
+          <tr key={name}>
+            <th scope="row">
+              <Shown text={name} />
+            </th>
+            <Both before={before} now={now} />
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+  const length = of.reduce((sum, { before = "", now = "" }) => sum + before.length + now.length, 0);
   return (
     <>
-      <table class="difference">
-        <caption>Different from the call of this tool that was approved last</caption>
-        <thead>
-          <tr>
-            <th scope="col">Argument</th>
-            <th scope="col">Then</th>
-            <th scope="col">Now</th>
-          </tr>
-        </thead>
-        <tbody>
-          {of.map(({ name, before, now }) => (
-            <tr key={name}>
-              <th scope="row">
-                <Shown text={name} />
-              </th>
-              <Both before={before} now={now} />
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      {/* A long one would push the answers away from the question. */}
+      <details open={length <= MAX_OPEN}>
+        <summary>
+          Different from the call of this tool that was approved last: {of.map(({ name }) => visible(name)).join(", ")}
+        </summary>
+        {rows}
+      </details>
       {isPartly && <p class="note">{partly}</p>}
     </>
   );
 }
 
+/** Characters of a difference that is shown without being asked for. */
+const MAX_OPEN = 600;
 /** Characters of a text whose words are compared: what a person is asked about is no longer. */
 export const MAX_COMPARED: number = 65_536;
 /** Characters that stand beside a difference on each side; more of what is the same is left out. */

@@ -81,7 +81,7 @@ function seen(text: string): ComponentChildren[] {
 // Made once: a format is dear to make, and a screen shows hundreds of moments.
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const SHORT_DAY_AND_TIME = new Intl.DateTimeFormat(undefined, {
-  ...{ month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" },
+  ...{ month: "short", day: "numeric", hour: "numeric", minute: "2-digit" },
 });
 const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "medium" });
 

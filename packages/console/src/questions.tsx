@@ -84,7 +84,12 @@ function JustOver({ most }: { readonly most: number }): JSX.Element | null {
     <ul class="over" aria-live="polite">
       {recent.map((each) => (
         <li key={each.id}>
-          {each.about === undefined ? `Question ${each.id.slice(0, 4)}` : <Brief text={each.about} />}{" "}
+          Question {each.id.slice(0, 4)}
+          {each.about !== undefined && (
+            <>
+              : <Brief text={each.about} />
+            </>
+          )}{" "}
           <Became of={each} />.{" "}
           {each.n !== undefined && (
             <button type="button" class="link" onClick={() => go("calls", { n: each.n })}>
@@ -206,6 +211,11 @@ function Question({ call, isOver, away }: QuestionProps): JSX.Element {
         </p>
       )}
       <div class="answers" ref={answers}>
+        {/* The heading of a long question is out of sight here. */}
+        <span class="note">
+          Question {id.slice(0, 4)}
+          {isOver && <>: {became === undefined ? <State of="denied" word="is over" /> : <Became of={became} />}</>}
+        </span>
         {buttons.map(([label, kind, given]) => (
           <Action
             key={given}

@@ -66,6 +66,7 @@ inBrowser("what a person decides on the page", (browser) => {
       await page
         .locator(".question-over", { hasText: about("one.md") })
         .getByText("was allowed in the console")
+        .first()
         .waitFor();
       expect(await first.boundingBox()).toMatchObject({ x, y });
       // When the one that was answered gives up its place, what slides there is dead for a moment.
@@ -95,6 +96,7 @@ inBrowser("what a person decides on the page", (browser) => {
       await page
         .locator(".question-over", { hasText: about("one.md") })
         .getByText("was allowed")
+        .first()
         .waitFor();
       for (let time = 0; time < 3; time += 1) await page.keyboard.press("Enter");
       expect(await page.locator("article:has(:focus)").innerText()).toContain("two.md");
@@ -111,6 +113,7 @@ inBrowser("what a person decides on the page", (browser) => {
       await page
         .locator(".question-over", { hasText: about("two.md") })
         .getByText("was allowed")
+        .first()
         .waitFor();
       // The answer is told before the call has ended.
       await expect.poll(() => isWritten(watched, "two.md")).toBe(true);

@@ -110,8 +110,7 @@ inBrowser("the screens of the console", (browser) => {
       await page.getByText(/^Undone at/).waitFor();
       expect(readFileSync(watched.policy, "utf8")).toContain("calculate: 3");
       expect(await page.getByRole("button", { name: "Undo" }).count()).toBe(0);
-      await editor(page).click();
-      await page.keyboard.type("# mine");
+      await editor(page).fill(`${await editor(page).inputValue()}# mine\n`);
       await page.getByRole("button", { name: "Try it on the last 1,000 calls" }).click();
       await page.getByText(/it would have decided none otherwise/).waitFor();
       await show(page, "audit");
