@@ -13,7 +13,7 @@ import { keepVerdict, keptVerdict, verdictName } from "./kept-verdicts.mjs";
 /** Longest for building the copy, or running one goal in it, which ends by itself when it hangs. */
 const TIME_LIMIT_MS = 1_200_000;
 /** What the run prints of a miss that is no attack that got through. */
-const REASON = /^ +(?:bypass|not held|refused|only|no case|no kind|the process|refusals): ?.*$/m;
+const REASON = /^ +(?:broken case|bypass|not held|refused|only|no case|no kind|the process|refusals): ?.*$/m;
 
 /**
  * How many of the defences of these goals were not noticed by their goal; prints a line each, and a table of them all. `words`: those

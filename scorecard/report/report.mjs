@@ -1,5 +1,6 @@
 // Collects what the cases of one goal find: refusals and how long they took, honest uses, side effects, and further demands.
 import { readFileSync } from "node:fs";
+import { Broken, isOwnFault } from "./own-faults.mjs";
 
 /** A time below it is no question of who else uses the machine. */
 const WORTH_A_LOOK_MS = 1;
@@ -27,6 +28,7 @@ export class Report {
   #bypasses = new Failures();
   #refused = new Failures();
   #effects = new Failures();
+  #broken = new Failures();
   #demands = [];
   #kinds = new Map();
   #kind;
@@ -61,7 +63,7 @@ export class Report {
 
   /**
    * One attack. `ask` returns `true` when it was refused as it has to be, anything else (or a throw) is a bypass and says what
-   * happened. The time of the whole is the time of the refusal; with `again`, one that takes longer than
+   * happened, but for a fault of the case itself, which makes it broken. The time of the whole is the time of the refusal; with `again`, one that takes longer than
    * `slowMs` is tried twice more and the quickest time counts, since others use the machine.
    */
   async attack(name, ask, { again = false, slowMs = SLOW_MS } = {}) {
@@ -77,7 +79,8 @@ export class Report {
     this.#attacks += 1;
     if (this.#kind === undefined) this.#unnamed += 1;
     else this.#kind.cases += 1;
-    if (got !== true) {
+    if (got instanceof Broken) this.#broken.add(`${name}: ${got.said}`);
+    else if (got !== true) {
       this.#bypasses.add(`${name}: ${show(got)}`);
       // One that threw was neither refused nor let through.
       if (!show(got).startsWith("threw ")) this.#noticed(`${name}: ${show(got)}`);
@@ -89,7 +92,8 @@ export class Report {
   async benign(name, ask) {
     this.#benign += 1;
     const [got] = await timed(ask);
-    if (got !== true) this.#refused.add(`${name}: ${show(got)}`);
+    if (got instanceof Broken) this.#broken.add(`${name}: ${got.said}`);
+    else if (got !== true) this.#refused.add(`${name}: ${show(got)}`);
   }
 
   /** Something happened that no case may do: a file changed, a connection was made, a process began. */
@@ -120,6 +124,7 @@ export class Report {
       bypasses: this.#bypasses.outcome(),
       falseRefusals: this.#refused.outcome(),
       sideEffects: this.#effects.outcome(),
+      broken: this.#broken.outcome(),
       refusal: { p50: at(0.5), p99: at(0.99), worst: at(1), limitMs: this.#goal.refusalMs ?? REFUSAL_MS },
       demands: this.#demands,
       kinds: [...this.#kinds.values()],
@@ -151,7 +156,8 @@ async function timed(ask) {
   try {
     got = await ask();
   } catch (error) {
-    got = `threw ${error instanceof Error ? error.stack : String(error)}`;
+    if (isOwnFault(error)) got = new Broken(error.stack);
+    else got = `threw ${error instanceof Error ? error.stack : String(error)}`;
   }
   const time = performance.now() - started;
   return [got, time < WORTH_A_LOOK_MS ? time : Math.max(0, time - (waitedMs() - waited))];
