@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { corpusFiles } from "../support/corpora.mjs";
+import { refusal } from "../report/own-faults.mjs";
 
 export const goal = {
   id: "T04",
@@ -139,7 +140,7 @@ async function keys(report, { parseJson, DEFAULT_LIMITS, ParseFault, Server, con
   report.kind("tools named like what objects inherit");
   for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "prototype"])
     await report.attack(`the tool ${name}`, async () => {
-      const error = await peer.request("tools/call", { name, arguments: {} }).catch((caught) => caught);
+      const error = await peer.request("tools/call", { name, arguments: {} }).catch(refusal);
       return /unknown tool/i.test(String(error.message)) || String(error.message ?? JSON.stringify(error));
     });
   await report.benign("a tool", async () => (await peer.request("tools/call", { name: "canary" })).isError !== true);

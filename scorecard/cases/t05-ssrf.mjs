@@ -7,6 +7,7 @@ import { corpus } from "../support/corpora.mjs";
 import { hostileUrls, spellingsOf } from "../support/hostile-urls.mjs";
 import { session, wasDenied } from "../support/session.mjs";
 import { listen, nameServer, watchSockets } from "../support/sockets.mjs";
+import { refusal } from "../report/own-faults.mjs";
 
 export const goal = { id: "T05", title: "SSRF: addresses, spellings, rebinding, redirects", atLeast: 1_700 };
 
@@ -113,7 +114,7 @@ async function addresses(report, parts, { denied, allowed, watch }) {
     for (const address of denied) {
       watch.take();
       await report.attack(`${way}: ${address}`, async () => {
-        const error = await ask(address).catch((caught) => caught);
+        const error = await ask(address).catch(refusal);
         if (watch.take().length > 0) report.sideEffect(`${way}: dialled for ${address}`);
         if (!codes.includes(error.code)) return `${error.code ?? "served"}: ${error.message}`;
         return way.startsWith("a tool") && error.message.includes(address) ? "the address is told" : true;
@@ -124,7 +125,7 @@ async function addresses(report, parts, { denied, allowed, watch }) {
     for (const address of honest) {
       await report.benign(`${way}: ${address}`, async () => {
         watch.take();
-        const error = await ask(address).catch((caught) => caught);
+        const error = await ask(address).catch(refusal);
         return watch.take().length > 0 || `not dialled: ${error.message}`;
       });
     }
@@ -144,7 +145,7 @@ async function urls(report, { createFetch, policyEgress, parsePolicy, FetchError
   for (const url of hostileUrls(GOOD)) {
     watch.take();
     await report.attack(`the URL ${JSON.stringify(url)}`, async () => {
-      const error = await fetch(url).catch((caught) => caught);
+      const error = await fetch(url).catch(refusal);
       // What the platform reads as the good host after all may go there and nowhere else.
       if (watch.take().some((address) => address !== PUBLIC)) report.sideEffect(`${url} was dialled`);
       return error instanceof FetchError || String(error);
@@ -154,7 +155,7 @@ async function urls(report, { createFetch, policyEgress, parsePolicy, FetchError
     for (const host of [GOOD, `v2.${GOOD}`, GOOD.toUpperCase(), `${GOOD}:443`, `a.b.${GOOD}`])
       await report.benign(`https://${host}/${path}`, async () => {
         watch.take();
-        const error = await fetch(`https://${host}/${path}`).catch((caught) => caught);
+        const error = await fetch(`https://${host}/${path}`).catch(refusal);
         return watch.take()[0] === PUBLIC || String(error);
       });
 }
@@ -211,7 +212,7 @@ async function rebinding(report, { createFetch, guardedFetch, FetchError }, watc
     watch.take();
     const [way, ask] = turn % 2 === 0 ? ["fetch", fetch] : ["authorization", guarded];
     await report.attack(`rebinding ${turn} of ${way}`, async () => {
-      const error = await ask(`http://flip${turn}.example:${port}/`, {}).catch((caught) => caught);
+      const error = await ask(`http://flip${turn}.example:${port}/`, {}).catch(refusal);
       if (watch.take().some((address) => address !== PUBLIC)) return "another address was dialled";
       if (names.asked() !== before + 1) return `${names.asked() - before} questions were asked`;
       return error instanceof FetchError || error.code !== undefined || String(error);
@@ -252,13 +253,13 @@ async function redirects(report, { createFetch, FetchError }) {
     for (const hops of [0, 1, 3, 4])
       await report.attack(`${hops + 1} redirects to ${target}`, async () => {
         const url = `http://127.0.0.1:${port}/${hops}/${encodeURIComponent(target)}`;
-        const error = await fetch(url).catch((caught) => caught);
+        const error = await fetch(url).catch(refusal);
         return error instanceof FetchError || `served ${error.url}`;
       });
   report.kind("redirects without end");
   await report.attack("redirects without end", async () => {
     const url = `http://127.0.0.1:${port}/6/${encodeURIComponent("/home")}`;
-    const error = await fetch(url).catch((caught) => caught);
+    const error = await fetch(url).catch(refusal);
     return error.code === "redirect" || String(error);
   });
   for (const hops of [0, 1, 2, 3, 4])

@@ -3,6 +3,7 @@ import { rmSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { place, SECRET } from "../support/place.mjs";
 import { session, wasDenied, wasServed } from "../support/session.mjs";
+import { refusal } from "../report/own-faults.mjs";
 
 export const goal = { id: "T09", title: "Sensitive files inside allowed folders", atLeast: 7_500 };
 
@@ -54,7 +55,7 @@ async function protectedName(report, parts, { at, files, name }) {
   rmSync(link);
   report.kind("lists of what is protected");
   await report.attack(`a list that shows ${name}`, async () => {
-    const got = await files.list(dirname(path)).catch((error) => error);
+    const got = await files.list(dirname(path)).catch(refusal);
     if (got instanceof parts.FileError) return true;
     return got.entries.every((entry) => entry.path !== path) || "listed";
   });
@@ -74,7 +75,7 @@ async function each(report, { FileError }, { files, path, what }) {
   };
   for (const [op, act] of Object.entries(ops))
     await report.attack(`${op} ${JSON.stringify(path)}, ${what}`, async () => {
-      const got = await act().catch((error) => error);
+      const got = await act().catch(refusal);
       if (!(got instanceof FileError)) return got instanceof Error ? String(got) : "done";
       return !got.message.includes(SECRET) || "the error tells the secret";
     });

@@ -6,6 +6,7 @@ import { corpus } from "../support/corpora.mjs";
 import { risky, injections } from "../support/injections.mjs";
 import { place } from "../support/place.mjs";
 import { session, wasDenied, wasServed } from "../support/session.mjs";
+import { refusal } from "../report/own-faults.mjs";
 
 export const goal = { id: "T10", title: "Command and argument injection", atLeast: 10_000 };
 
@@ -149,7 +150,7 @@ async function runs(report, { createRun, RunError }, { policy, mark }) {
   for (const text of injections(mark).filter((_one, index) => index % EVERY === 0)) {
     if (text.startsWith("-")) continue;
     await report.attack(`say ${JSON.stringify(text)}`, async () => {
-      const got = await run("say", [text]).catch((error) => error);
+      const got = await run("say", [text]).catch(refusal);
       if (got instanceof RunError) return got.code === "denied" || got.message;
       if (existsSync(mark)) return "it was run";
       return got.stdout === `${text}\n` || `it printed ${JSON.stringify(got.stdout)}`;

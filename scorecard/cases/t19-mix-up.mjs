@@ -1,5 +1,6 @@
 // T19: mix-up of authorization servers, forged answers, pages that are no pages.
 import { authorize, flowAttacks, ISSUER, virtualWeb } from "../support/virtual-web.mjs";
+import { refusal } from "../report/own-faults.mjs";
 
 export const goal = { id: "T19", title: "Mix-up of issuers, injected authorization pages", atLeast: 110 };
 
@@ -126,7 +127,7 @@ async function browsers(report, { openBrowser }) {
     for (const page of PAGES.filter((one) => !/^https?:/.test(one)))
       await report.attack(`${platform} opens ${page}`, async () => {
         started.length = 0;
-        const error = await openBrowser(page, { platform, start }).catch((caught) => caught);
+        const error = await openBrowser(page, { platform, start }).catch(refusal);
         if (started.length > 0) report.sideEffect(`${platform} was given ${page}`);
         return error?.code === "AUTH_BROWSER" || String(error);
       });

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { session } from "../support/session.mjs";
+import { refusal } from "../report/own-faults.mjs";
 
 export const goal = { id: "T28", title: "The policy file itself", atLeast: 600, refusalMs: 200 };
 
@@ -37,7 +38,7 @@ async function fails({ parsePolicy, PolicyError }, text) {
   const got = await parsePolicy(text, {
     file: "p.yaml",
     environment: { HOME: "/h", EMPTY_VARIABLE: "", GLOB_VARIABLE: "*" },
-  }).catch((error) => error);
+  }).catch(refusal);
   if (!(got instanceof PolicyError)) return got instanceof Error ? String(got) : "loaded";
   return /p\.yaml:\d+:\d+/.test(got.message) || `no place: ${got.message.slice(0, 100)}`;
 }
@@ -119,7 +120,7 @@ async function files(report, { loadPolicy, PolicyError }, folder) {
   const file = join(folder, "policy.yaml");
   const attack = (name) =>
     report.attack(name, async () => {
-      const got = await loadPolicy(file).catch((error) => error);
+      const got = await loadPolicy(file).catch(refusal);
       rmSync(file, { recursive: true, force: true });
       return got instanceof PolicyError || "loaded";
     });

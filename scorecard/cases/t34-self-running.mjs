@@ -9,6 +9,7 @@ import { mountedStarts, mountsDefended } from "../support/mounted-starts.mjs";
 import { place, SECRET } from "../support/place.mjs";
 import { selfRunning } from "../support/self-running.mjs";
 import { session, wasDenied, wasServed } from "../support/session.mjs";
+import { refusal } from "../report/own-faults.mjs";
 
 export const goal = { id: "T34", title: "Files that run by themselves, keys, git's own files", atLeast: 30_000 };
 
@@ -165,7 +166,7 @@ async function allowing(parts, folder) {
 
 /** `true` when it was refused by a rule of ours, whatever is there. */
 async function denied({ FileError }, act) {
-  const got = await act().catch((error) => error);
+  const got = await act().catch(refusal);
   if (!(got instanceof FileError)) return got instanceof Error ? String(got) : "done";
   if (got.message.includes(SECRET)) return "the error tells the secret";
   return got.code === "denied" || `${got.code}: ${got.message}`;
@@ -359,7 +360,7 @@ async function links(report, parts) {
 }
 
 async function linkIsProtected({ FileError }, files, link) {
-  const got = await files.write(link, EVIL).catch((error) => error);
+  const got = await files.write(link, EVIL).catch(refusal);
   return got instanceof FileError && got.code === "denied";
 }
 

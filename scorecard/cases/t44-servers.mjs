@@ -5,6 +5,7 @@ import { readers, texts } from "../support/parser-gaps.mjs";
 import { notations as otherNotations, posing as posingQuestions } from "../support/posing-servers.mjs";
 import { turningLists, twinServers, unfitThings } from "../support/servers-over-time.mjs";
 import { takenFromServers, takenFromSubscribers, unrecorded } from "../support/taken-back.mjs";
+import { refusal } from "../report/own-faults.mjs";
 
 export const goal = { id: "T44", title: "Servers behind the gateway", atLeast: 870, refusalMs: 2_000 };
 
@@ -380,7 +381,7 @@ async function hops(report) {
       Buffer.from("1tools\n1:up__read").toString("base64url"),
     ])
       await report.attack(`cursor ${cursor.slice(0, 20)} from ${revision}`, async () => {
-        const refused = await peer.request("tools/list", { cursor }).catch((error) => error);
+        const refused = await peer.request("tools/list", { cursor }).catch(refusal);
         return refused.code === -32602 || JSON.stringify(refused).slice(0, 200);
       });
     await peer.close();

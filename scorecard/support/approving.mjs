@@ -1,4 +1,5 @@
 // A server whose tool needs consent, people who answer in every way, and a look at what was run and what is on record.
+import { refusal } from "../report/own-faults.mjs";
 
 export const STATEFUL = "2025-11-25";
 export const STATELESS = "2026-07-28";
@@ -61,7 +62,7 @@ export async function askedOf(parts, server, options = {}) {
 export const outcome = (request) =>
   Promise.resolve(request).then(
     (answer) => ({ answer, refused: answer.isError === true }),
-    (error) => ({ answer: { error: error.message }, refused: true }),
+    (error) => ({ answer: { error: refusal(error).message }, refused: true }),
   );
 
 /**

@@ -1,5 +1,6 @@
 // A name that somebody had and somebody else has now: the ways in which that comes about, and all that was kept of the first.
 import { FORMS, keep, NO, STATEFUL, STATELESS } from "./approving.mjs";
+import { refusal } from "../report/own-faults.mjs";
 
 const YES = { action: "accept", content: { decision: "approve this one call" } };
 const A = "a1".repeat(32);
@@ -69,7 +70,9 @@ ${approvals}
         principal: name,
       });
       one.call = (tool, more = {}) =>
-        peer.request("tools/call", { name: tool, arguments: {}, ...more }).catch((error) => ({ isError: true, error }));
+        peer
+          .request("tools/call", { name: tool, arguments: {}, ...more })
+          .catch((error) => ({ isError: true, error: refusal(error) }));
       one.list = () => peer.request("tools/list", {});
       return one;
     },

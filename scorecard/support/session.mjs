@@ -1,4 +1,5 @@
 // The whole product in memory: the server under a policy, a client of its own, and the records each call leaves.
+import { refusal } from "../report/own-faults.mjs";
 
 /** `policy` is the text of one; `tools` are further tools. Rates are out of the way unless the policy sets them. */
 export async function session(parts, { policy, tools = [], own = [], revision, principal, ...peerOptions }) {
@@ -15,7 +16,7 @@ export async function session(parts, { policy, tools = [], own = [], revision, p
   };
   const request = async (method, params) => {
     take();
-    const answer = await peer.request(method, params).catch((error) => ({ error }));
+    const answer = await peer.request(method, params).catch((error) => ({ error: refusal(error) }));
     return { answer, records: take() };
   };
   return {
