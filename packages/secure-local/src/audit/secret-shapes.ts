@@ -1,6 +1,7 @@
 // Knows secrets and takes them out of texts: by the shape their issuers gave them, by the values of those that have a name, and by
 // what stands before them and how random they look. Also does such long work in parts.
 import { EncodedSecrets, type Work } from "./encoded-secrets.js";
+import { replacePrivateKeys } from "./private-keys.js";
 import {
   escaped,
   EscapedValues,
@@ -102,7 +103,8 @@ export const SECRET_SHAPES: readonly (readonly [issuer: string, shape: string])[
   ["Typeform", "tfp_[\\w.=-]{40,60}"],
   ["Vault", "hv[sbr]\\.[\\w-]{24,200}"],
   ["xAI", "xai-[A-Za-z0-9]{60,90}"],
-  ["JSON Web Token", "eyJ[\\w-]{10,2000}\\.eyJ[\\w-]{10,8000}(?:\\.[\\w-]{10,1000})?"],
+  // Up to where another could begin and no further: else a text of nothing but beginnings is read 500 times.
+  ["JSON Web Token", "eyJ(?:\\w|-(?!eyJ)){10,2000}\\.eyJ[\\w-]{10,8000}(?:\\.[\\w-]{10,1000})?"],
 ];
 
 /** Made when a text has a run that could be one: most starts see none. */
@@ -110,9 +112,9 @@ let patterns: { readonly any: RegExp; readonly glued: RegExp } | undefined;
 
 function shapes(): { readonly any: RegExp; readonly glued: RegExp } {
   if (patterns === undefined) {
-    const all = SECRET_SHAPES.map(([, shape]) => shape).join("|");
+    const anyShape = SECRET_SHAPES.map(([, shape]) => shape).join("|");
     // Where another token has just ended is as good a beginning as any.
-    patterns = { any: new RegExp(`(?<![A-Za-z0-9_])(?:${all})`, "g"), glued: new RegExp(all, "y") };
+    patterns = { any: new RegExp(`(?<![A-Za-z0-9_])(?:${anyShape})`, "g"), glued: new RegExp(anyShape, "y") };
   }
   return patterns;
 }
@@ -475,23 +477,13 @@ const ASSIGNED =
   /((?:secret|token|passw(?:or)?d|pwd|passphrase|(?:api|access|auth|private|account|encryption|signing|client|shared|service|master|license)[_ -]?key|credentials?)[\w-]{0,30}["'\]]{0,2}[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}["'`]?)([^\s"'`,;()<>{}[\]$]{8,256})/gi;
 const HEADER = /(?<![\w-])((?:bearer|basic)[ \t]{1,4})([\w.~+/=-]{16,4096})/gi;
 const IN_URL = /(:\/\/[^\s/?#@:"'<>]{0,100}:)([^\s/?#@"'<>]{3,200})(?=@)/g;
-/** Between the lines of a key: white space, its escapes, and the quotes of a program. */
-const BETWEEN = `(?:\\s|\\\\[nr]|["',])+`;
-const PRIVATE_KEY = new RegExp(
-  `(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:${BETWEEN}[\\w-]{2,30}: [^\\n]{0,200})*)` +
-    `${BETWEEN}[A-Za-z0-9+/=]{16,}(?:${BETWEEN}[A-Za-z0-9+/=]+)*` +
-    `(?:${BETWEEN}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?`,
-  "g",
-);
-
 /** What people write where a password would stand. */
 const PLACEHOLDER =
   /^(?:pass(?:word|wd|phrase)?|secret|pwd|token|x{3,}|\*+|\.{3}|%[\w]+%|.*(?:example|sample|placeholder|change-?me|your|dummy|redacted|removed).*)$/i;
 
 /** The text with every value replaced that stands where secrets stand and looks like one. */
 function replaceInContext(text: string, replacement: string): string {
-  let clean = text;
-  if (clean.includes("PRIVATE KEY")) clean = clean.replace(PRIVATE_KEY, replacement);
+  let clean = replacePrivateKeys(text, replacement);
   if (clean.includes("://"))
     clean = clean.replace(IN_URL, (all, before: string, password: string) =>
       PLACEHOLDER.test(password) || password === replacement ? all : before + replacement,

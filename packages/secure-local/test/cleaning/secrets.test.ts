@@ -116,6 +116,27 @@ describe("secrets", () => {
     "A file with -----BEGIN PRIVATE KEY----- (PKCS 8) holds one key. Nothing behind it is lost.",
   ])("are not seen in %s", (text) => expect(redactShapes(text)).toBe(text));
 
+  const LETTERS = "MIIEowIBAAKCAQEA0Z3VS5JJcds3xfn";
+  const MARK = "-----BEGIN RSA PRIVATE KEY-----";
+  it.each([
+    `${MARK}\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,AB12\n\n${LETTERS}\n${LETTERS}`,
+    JSON.stringify(`${MARK}\nProc-Type: 4,ENCRYPTED\n\n${LETTERS}\nabc=\n`).slice(1, -3),
+    `${MARK}", "Comment: mine, not yours", "", "${LETTERS}`,
+    `${MARK} Proc-Type: 4,ENCRYPTED ${LETTERS}`,
+    `${MARK}\nComment: of ${MARK}\n${LETTERS}`,
+    `${MARK}\n${LETTERS}\n-----END RSA PRIVATE KEY-----`,
+  ])("are private keys, whatever stands before their letters: %j", (key) =>
+    expect(redactShapes(`a ${key}; b`)).toBe("a [REDACTED]; b"),
+  );
+
+  it.each([
+    `${MARK}\nsee below\n${LETTERS}`,
+    `${MARK}\nComment: ${"x".repeat(201)}\n${LETTERS}`,
+    `${MARK}\nComment: ${LETTERS}`,
+  ])("are no private keys without letters where those would stand: %j", (text) => {
+    expect(redactShapes(text)).toBe(text);
+  });
+
   it("with a name are replaced in every usual spelling", async () => {
     const value = 'p@ss "w\u00f6rd"/1+2';
     expect(rememberSecret("database", value)).toBe(true);
@@ -191,13 +212,18 @@ describe("secrets", () => {
       "eyJaaaaaaaaaa.",
       "AAAA",
       "-----BEGIN PRIVATE KEY-----",
+      "-----BEGIN PRIVATE KEY-----\nAB: ",
       "a8Q~",
       "1/",
       "key-",
+      "-eyJ",
     ];
-    for (const bomb of bombs) {
+    const texts = bombs.map((bomb) => [bomb, bomb.repeat(400_000 / bomb.length)] as const);
+    // Each of its headers may end anywhere in those after it: 160 characters took a second.
+    texts.push(["many headers", `-----BEGIN PRIVATE KEY-----${"\\nAB: ".repeat(60_000)}\0`]);
+    for (const [bomb, text] of texts) {
       const started = threadMilliseconds();
-      cleanText(bomb.repeat(400_000 / bomb.length), RULES);
+      cleanText(text, RULES);
       expect(threadMilliseconds() - started, bomb).toBeLessThan(3_000);
     }
   });
