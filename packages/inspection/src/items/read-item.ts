@@ -227,8 +227,11 @@ function readCommands(text: string): TextFinding[] {
 const MAX_DECODED = 16_384;
 /** Runs looked at in one text. */
 const MAX_RUNS = 50;
-const BASE64 = /[A-Za-z0-9+/_-]{16,16384}={0,2}/g;
-const HEX = /(?:[0-9a-fA-F]{2}[ :]?){10,4096}/g;
+const LEAST_BASE64 = 16;
+/** Without an upper bound, since no checker can tell that counting so far is linear: what is longer is taken apart afterwards. */
+const BASE64 = /([A-Za-z0-9+/_-]{16,})={0,2}/g;
+const LEAST_HEX_DIGITS = 20;
+const MAX_HEX_DIGITS = 8_192;
 /** Fewer escapes in a row are an example of one. */
 const LEAST_ESCAPES = 6;
 const ONE_ESCAPED =
@@ -239,14 +242,37 @@ const READABLE = 0.9;
 /** What it says once it is decoded, for everything that then reads like words. */
 function decodedTexts(text: string): string[] {
   const found: string[] = [];
-  for (const [run] of text.matchAll(BASE64)) {
+  for (const run of base64Runs(text)) {
     if (found.length >= MAX_RUNS) break;
     add(found, fromBase64(run));
   }
-  for (const [run] of text.matchAll(HEX)) if (found.length < MAX_RUNS) add(found, fromHex(run));
+  for (const run of hexRuns(text)) if (found.length < MAX_RUNS) add(found, fromHex(run));
   for (const run of escapedRuns(text)) if (found.length < MAX_RUNS) add(found, fromEscapes(run));
   if (/\brot-?13\b/i.test(text)) found.push(text.replaceAll(/[a-z]/gi, turned));
   return found;
+}
+
+/** Stretches in the alphabet of base64, in parts of at most `MAX_DECODED`; the padding is the last part's. */
+function* base64Runs(text: string): Generator<string> {
+  for (const [whole, letters = ""] of text.matchAll(BASE64))
+    for (const [at, part] of partsOf(letters, MAX_DECODED).entries())
+      if (part.length >= LEAST_BASE64)
+        yield (at + 1) * MAX_DECODED < letters.length ? part : part + whole.slice(letters.length);
+}
+
+/** The digits of bytes in hexadecimal, with nothing or one sign between them. */
+function* hexRuns(text: string): Generator<string> {
+  const pairs = /[0-9a-fA-F]{2}(?:[ :]?[0-9a-fA-F]{2})*/g;
+  for (let found = pairs.exec(text); found !== null; found = pairs.exec(text)) {
+    const digits = found[0].replaceAll(/[ :]/g, "");
+    // What is too short may be the end of a number before it: bytes may begin at its next digit.
+    if (digits.length < LEAST_HEX_DIGITS) pairs.lastIndex = found.index + 1;
+    else yield* partsOf(digits, MAX_HEX_DIGITS).filter((part) => part.length >= LEAST_HEX_DIGITS);
+  }
+}
+
+function partsOf(text: string, most: number): string[] {
+  return Array.from({ length: Math.ceil(text.length / most) }, (_, at) => text.slice(at * most, (at + 1) * most));
 }
 
 /** Stretches of nothing but escapes. */
@@ -283,8 +309,7 @@ function fromBase64(run: string): string | undefined {
   }
 }
 
-function fromHex(run: string): string | undefined {
-  const digits = run.replaceAll(/[ :]/g, "");
+function fromHex(digits: string): string | undefined {
   const bytes = Uint8Array.from({ length: Math.floor(digits.length / 2) }, (_, index) =>
     Number.parseInt(digits.slice(2 * index, 2 * index + 2), 16),
   );
@@ -391,8 +416,10 @@ interface Reading {
 
 const LONE_SURROGATES = /\p{Cs}/gu;
 /** Letters one by one, as in `i g n o r e`, and with marks between them. */
-const SPACED = /(?<![\p{L}\p{N}])\p{L}(?:[ .*_-]\p{L}){4,60}(?![\p{L}\p{N}])/gu;
-const BETWEEN = /[ .*_-]/g;
+const SPACED = /(?<![\p{L}\p{N}])\p{L}(?:[ .*_-]\p{L}){4,}(?![\p{L}\p{N}])/gu;
+/** Letters that are read as one word, at least and at most. */
+const LEAST_SPACED = 5;
+const MOST_SPACED = 61;
 const LEET_WORD = /[a-z0134578@$]+/g;
 const LEET: ReadonlyMap<string, string> = new Map(
   Object.entries({ 0: "o", 1: "i", 3: "e", 4: "a", 5: "s", 7: "t", 8: "b", "@": "a", $: "s" }),
@@ -416,13 +443,22 @@ function readings(text: string): Reading[] {
     if (found.every((each) => each.text !== reading)) found.push({ text: reading, disguise });
   };
   add(foldLetters(plain), "letters that look like others");
-  add(
-    plain.replace(SPACED, (letters) => letters.replaceAll(BETWEEN, "")),
-    "letters set apart",
-  );
+  add(plain.replace(SPACED, joined), "letters set apart");
   add(plain.replace(LEET_WORD, unleet), "digits in place of letters");
   add(withoutComments(plain).replace(ENTITY, entity).toLowerCase(), "entities or comments inside words");
   return found;
+}
+
+/** Letters with a mark between each two as words of at most `MOST_SPACED` letters; what is left over stays as it was. */
+function joined(spaced: string): string {
+  const signs = [...spaced];
+  let text = "";
+  for (let at = 0; at < signs.length; at += 2 * MOST_SPACED) {
+    const part = signs.slice(at, at + 2 * MOST_SPACED - 1);
+    const letters = part.filter((_, index) => index % 2 === 0);
+    text += (letters.length < LEAST_SPACED ? part : letters).join("") + (signs[at + 2 * MOST_SPACED - 1] ?? "");
+  }
+  return text;
 }
 
 function withoutComments(text: string): string {
