@@ -37,6 +37,8 @@ function known(): readonly string[] {
 /** Noughts before a number are not written, and those behind it may be an exponent. */
 function needleOf(value: string): string {
   const digits = value.replace(/\D/g, "").replace(/^0+/, "");
-  const short = digits.replace(/0+$/, "");
+  let end = digits.length;
+  while (digits[end - 1] === "0") end -= 1;
+  const short = digits.slice(0, end);
   return (short.length >= SHORTEST_SECRET ? short : digits).slice(0, SURE);
 }

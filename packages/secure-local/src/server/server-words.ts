@@ -85,8 +85,8 @@ function sandboxHint(grant: ServerGrant, said: string, { sandbox }: Policy): str
   return networkHint(grant, said) ?? filesHint(grant, said, sandbox.mode);
 }
 
-/** Many servers report what went wrong as a plain answer, in a sentence that begins so. */
-const REPORTS = /^\W*(?:[\w.]*(?:error|exception|failure)|failed|could not|couldn't|cannot|can't|unable)\b/i;
+/** Many servers report what went wrong as a plain answer, in a sentence that begins so. A dot before its first word is no part of it. */
+const REPORTS = /^\W*\b(?:[\w.]*(?:error|exception|failure)|failed|could not|couldn't|cannot|can't|unable)\b/i;
 /** Characters of such a report; what is longer holds more than that. */
 const LONGEST_REPORT = 1_000;
 

@@ -202,6 +202,27 @@ const list = <string[]>(JSON.parse("[]"));
   ]);
 });
 
+it("reads values behind a type in angle brackets wherever a value may begin, and nothing else as one", () => {
+  const source = `import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+class Both { constructor(readonly a: number, private c: string, protected override b = (1)) {} }
+export const enum Level { Low, High }
+const server = new McpServer({ name: "a", version: "1" });
+const less = 1 < 2, more = [(<number>less), Math.max(1 > 2 ? <any>(4) : 5, <number>six)];
+function one(): Map<string, Map<string, number>> { return <Map<string, Map<string, number>>>made; }
+`;
+  expect(lines(source).slice(1)).toEqual(
+    source
+      .split("\n")
+      .slice(1, -1)
+      .map((line) => line.replace("new McpServer(", "new Server(")),
+  );
+  for (const bomb of [",<a", "constructor(", "enum a{\n", "\r", "=<a> "]) {
+    const started = performance.now();
+    expect(toOwnApi(`${source}/* ${bomb.repeat(50_000)} */`, "a.ts").text).toContain("new Server(");
+    expect(performance.now() - started, bomb).toBeLessThan(3_000);
+  }
+});
+
 it("writes what SDK v2 calls a handler's context in our words", () => {
   const source = `import { McpServer } from "@modelcontextprotocol/server";
 const server = new McpServer({ name: "a", version: "1" });

@@ -295,19 +295,57 @@ function withoutTypes(text: string, path: string): string {
   throw new SyntaxError("types cannot be told from code");
 }
 
-/** What a stripper cannot only take out: it would have to write code for it. For reading, it may as well not be there. */
-const WRITTEN_CODE: readonly RegExp[] = [
-  /(?<=\bconstructor\s*\([^)]*)\b(?:public|private|protected|readonly|override)\s+(?=[\w$])/g,
-  /(?<=[=(,?:]\s*|\b(?:return|await)\s+)<[\w$.<>[\], |]+>(?=[\w$([{])/g,
-  /^[^\S\n]*(?:export\s+)?(?:declare\s+)?(?:const\s+)?enum\s+[\w$]+\s*\{[^}]*\}/gm,
-];
+/**
+ * What a stripper cannot only take out: it would have to write code for it. For reading, it may as well not be there. Sources
+ * are of any length and may be a stranger's: nothing here looks at one place again and again.
+ */
+const WRITTEN_CODE: readonly ((text: string) => string)[] = [withoutModifiers, withoutCasts, withoutEnums];
+
+/** `constructor(private readonly name: string)`: up to the first bracket that closes. */
+function withoutModifiers(text: string): string {
+  return text.replaceAll(/\bconstructor\s*\([^)]*/g, (parameters) =>
+    parameters.replaceAll(/\b(?:public|private|protected|readonly|override)\s+(?=[\w$])/g, blanked),
+  );
+}
+
+/** `<Type>value`, where a value may begin: from the first place where it may to the last bracket behind which one does. */
+function withoutCasts(text: string): string {
+  return text.replaceAll(/<[\w$.<>[\], |]*/g, (types, start: number) => {
+    let last = types.lastIndexOf(">");
+    while (last > 0 && !/^[\w$([{]/.test(text.charAt(start + last + 1))) last = types.lastIndexOf(">", last - 1);
+    let first = 0;
+    while (first >= 0 && first < last - 1 && !valueMayBegin(text, start + first)) first = types.indexOf("<", first + 1);
+    if (first < 0 || first >= last - 1) return types;
+    return types.slice(0, first) + blanked(types.slice(first, last + 1)) + types.slice(last + 1);
+  });
+}
+
+/** Whether an operator, a bracket or a word that asks for a value stands before a place, with or without blanks. */
+function valueMayBegin(text: string, at: number): boolean {
+  let end = at;
+  while (end > 0 && /\s/.test(text.charAt(end - 1))) end -= 1;
+  if (end > 0 && "=(,?:".includes(text.charAt(end - 1))) return true;
+  return end < at && /\b(?:return|await)$/.test(text.slice(Math.max(0, end - "return".length - 1), end));
+}
+
+/** One that does not end stays: the source cannot be read. */
+function withoutEnums(text: string): string {
+  return text.replaceAll(
+    /^[^\S\n\r\u2028\u2029]*(?:export\s+)?(?:declare\s+)?(?:const\s+)?enum\s+[\w$]+\s*\{[^}]*\}?/gm,
+    (found) => (found.endsWith("}") ? blanked(found) : found),
+  );
+}
+
+function blanked(text: string): string {
+  return text.replaceAll(/\S/g, " ");
+}
 
 function stripped(by: Stripper, text: string, path: string): string {
   try {
     return by.stripped(text, path);
   } catch {
     let tamed = text;
-    for (const pattern of WRITTEN_CODE) tamed = tamed.replace(pattern, (found) => found.replaceAll(/\S/g, " "));
+    for (const without of WRITTEN_CODE) tamed = without(tamed);
     return by.stripped(tamed, path);
   }
 }
