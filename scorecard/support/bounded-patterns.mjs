@@ -12,6 +12,12 @@ export const BOUNDED = [
     16_384,
     "any text; every repetition in it is counted, so that it is linear though the checker cannot tell",
   ],
+  [
+    "packages/secure-local/src/audit/secret-shapes.ts",
+    "(?<![A-Za-z0-9_])(?:AGE-",
+    16_384,
+    "any text; every shape has a beginning of its own and counts its repetitions, so that it is linear though the checker cannot tell",
+  ],
   ["packages/secure-local/src/audit/secret-shapes.ts", "^(?:pass", 200, "a password of a URL, bounded by its pattern"],
   [
     "packages/mcp/src/node/child-output.ts",
@@ -67,5 +73,32 @@ export const BOUNDED = [
     2_048,
     "the endpoint the operator's policy names",
     50,
+  ],
+];
+
+const VALUES = "values of secrets as they are, one or the other";
+const NAMES = "one name of the source, quoted, as a whole word";
+
+/** File, how it is made, and of what: expressions that no file alone says. */
+export const MADE = [
+  [
+    "packages/mcp/src/schema/json-schema/formats.ts",
+    'text, "u"',
+    "a text of format regex, which is made and never run",
+  ],
+  ["packages/mcp/src/schema/json-schema/pattern.ts", 'source, "u"', "a schema's own pattern, judged before it runs"],
+  ["packages/secure-local/src/audit/encoded-secrets.ts", "sorted.map(escaped)", VALUES],
+  ["packages/secure-local/src/audit/secret-shapes.ts", "sorted.map(escaped)", VALUES],
+  ["packages/secure-local/src/audit/secret-spellings.ts", "[...this.#values]", VALUES],
+  ["packages/secure-local/src/capabilities/secret-exchange.ts", "sorted.map(escaped)", VALUES],
+  ["packages/secure-local/src/cli/audit-lines.ts", '`^${value.split("*")', "what a user asks their own log for"],
+  ["packages/secure-local/src/cli/likely-secrets.ts", "`(?<!\\\\w)(?:${escaped.join", VALUES],
+  ["packages/secure-local/src/cli/migrate/imports.ts", "String.raw`(?<!\\.)${asWord(each.local)}`", NAMES],
+  ["packages/secure-local/src/cli/migrate/own-api.ts", "String.raw`^\\??\\s*:\\s*${asWord(local)}`", NAMES],
+  ["packages/secure-local/src/cli/migrate/own-api.ts", 'asWord(local), "g"', NAMES],
+  [
+    "packages/inspection/src/characters/hidden-characters.ts",
+    "`(?=[\\\\p{L}\\\\p{M}])[${scripts()}]`",
+    "one character of one of many scripts",
   ],
 ];

@@ -1,12 +1,13 @@
-// Finds every regular expression of our sources: literals, and those made of text.
+// Finds every regular expression of our sources: literals, what is made of constants and as good as one, and what is made of text.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseAst } from "rolldown/parseAst";
+import { Constants } from "./constant-patterns.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** `literals`: file, pattern, flags. `made`: file and the text of each `RegExp(...)`. */
+/** `literals`: file, pattern, flags, also of what is made of constants. `made`: file and the text of every other `RegExp(...)`. */
 export function regularExpressions() {
   const literals = [];
   const made = [];
@@ -21,11 +22,13 @@ export function regularExpressions() {
       const path = join(root, folder, name);
       const file = relative(root, path);
       const source = readFileSync(path, "utf8");
-      visit(parseAst(source, { lang: "ts" }, path), (node) => {
+      const program = parseAst(source, { lang: "ts" }, path);
+      const constants = new Constants(declaratorsOf(program));
+      visit(program, (node) => {
         if (node.type === "Literal" && node.regex) literals.push({ file, ...node.regex });
         const isMade = node.type === "NewExpression" || node.type === "CallExpression";
         if (!isMade || node.callee?.name !== "RegExp") return;
-        const constant = constants(node.arguments);
+        const constant = constants.pattern(node.arguments);
         if (constant === undefined) made.push({ file, text: source.slice(node.start, node.end) });
         else literals.push({ file, ...constant });
       });
@@ -35,11 +38,15 @@ export function regularExpressions() {
   return { literals: literals.sort((a, b) => (key(a) < key(b) ? -1 : 1)), made };
 }
 
-/** Pattern and flags, where both are written out: then it is as good as a literal. */
-function constants([pattern, flags]) {
-  if (typeof pattern?.value !== "string") return undefined;
-  if (flags === undefined) return { pattern: pattern.value, flags: "" };
-  return typeof flags.value === "string" ? { pattern: pattern.value, flags: flags.value } : undefined;
+/** Everything in a file that a name is given to, parameters too: a name with two meanings is no constant. */
+function declaratorsOf(program) {
+  const found = [];
+  visit(program, (node) => {
+    if (node.type === "VariableDeclaration")
+      for (const { id, init } of node.declarations) found.push({ id, init, isConst: node.kind === "const" });
+    for (const id of node.params?.items ?? node.params ?? []) found.push({ id, isConst: false });
+  });
+  return found;
 }
 
 function visit(node, see) {
