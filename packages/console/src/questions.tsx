@@ -212,10 +212,7 @@ function Question({ call, isOver, away }: QuestionProps): JSX.Element {
       )}
       <div class="answers" ref={answers}>
         {/* The heading of a long question is out of sight here. */}
-        <span class="note">
-          Question {id.slice(0, 4)}
-          {isOver && <>: {became === undefined ? <State of="denied" word="is over" /> : <Became of={became} />}</>}
-        </span>
+        <span class="note">Question {id.slice(0, 4)}</span>
         {buttons.map(([label, kind, given]) => (
           <Action
             key={given}
@@ -226,6 +223,7 @@ function Question({ call, isOver, away }: QuestionProps): JSX.Element {
             act={answer(given)}
           />
         ))}
+        {isOver && <span>{became === undefined ? <State of="denied" word="is over" /> : <Became of={became} />}</span>}
       </div>
     </article>
   );

@@ -19,7 +19,11 @@ export function go(
   );
   const rest = pairs.length === 0 ? "" : `?${new URLSearchParams(pairs).toString()}`;
   if (isSame) location.replace(`#/${screen}${rest}`);
-  else location.hash = `/${screen}${rest}`;
+  else {
+    // Another screen is read from its beginning; what leads to one thing of it goes there afterwards.
+    if (screen !== place.peek().screen) scrollTo(0, 0);
+    location.hash = `/${screen}${rest}`;
+  }
 }
 
 export function watchAddress(): void {

@@ -167,7 +167,7 @@ interface MountedProps {
 
 /** Another server, behind the policy of this process. What cannot help is not offered. */
 function Mounted({
-  server: { name, state, tools, cause, brief, remedy, since, hasLogin = false },
+  server: { name, state, tools, cause, brief, remedy, since, hasLogin = false, refused },
   pid,
   policy,
 }: MountedProps): JSX.Element {
@@ -186,11 +186,6 @@ function Mounted({
     await post(path, { policy, server: name });
     // What was found before is of another start.
     test.value = undefined;
-  };
-  // Nothing starts before it is called: only a try shows whether it works.
-  const start = async (): Promise<void> => {
-    await act("/api/restart")();
-    await examine();
   };
   const logIn = async (): Promise<void> => {
     page.value = (await post<{ page?: string }>("/api/login", { policy, server: name })).page;
@@ -219,10 +214,14 @@ function Mounted({
             : ", by a person: with the button here, or by mcp-secure-local servers stop. Its calls are refused until it is started."}
         </p>
       )}
-      {remedy !== "" && (
-        <p class="note">
-          <Shown text={remedyHere(remedy)} />
-        </p>
+      {refused !== undefined ? (
+        <p class="note">You have refused what it offers now. It stays withheld; Definitions shows it.</p>
+      ) : (
+        remedy !== "" && (
+          <p class="note">
+            <Shown text={remedyHere(remedy)} />
+          </p>
+        )
       )}
       <p class="note">
         {tools === 1 ? "One tool" : `${tools} tools`}
@@ -233,7 +232,9 @@ function Mounted({
       </p>
       {policy !== undefined && (
         <div class="answers">
-          {runs && !idle && <Action label={stopped ? `Start ${name}` : `Start ${name} anew`} act={start} />}
+          {runs && (
+            <Action label={stopped || idle ? `Start ${name}` : `Start ${name} anew`} act={act("/api/restart")} />
+          )}
           {runs && !stopped && (
             <Action label={idle ? `Keep ${name} from starting` : `Stop ${name}`} act={act("/api/stop")} />
           )}

@@ -75,6 +75,8 @@ export interface Mounted {
   refresh(): Promise<void>;
   /** Closes its connections and forgets what failed: the next call connects anew. Calls under way end. Never rejects. */
   restart(): Promise<void>;
+  /** Connects now rather than with the next call, where nothing is open. Rejects as requests do. */
+  start(): Promise<void>;
   /** Takes it away: its things are gone from the lists, its connections are closed. Never rejects. */
   remove(): Promise<void>;
 }
@@ -302,6 +304,10 @@ class MountedUpstream implements Mounted {
 
   restart(): Promise<void> {
     return this.#connections.restart();
+  }
+
+  async start(): Promise<void> {
+    (await this.#connections.leaseOwn()).release();
   }
 
   show(offer: Offer): void {

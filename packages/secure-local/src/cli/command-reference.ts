@@ -364,7 +364,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
   {
     name: "servers restart",
     usage: "NAME",
-    about: "End the processes of a server and forget what failed; the next call starts it",
+    about: "End the processes of a server, forget what failed, and start it",
     options: [POLICY, "--json"],
     examples: [["servers restart notes", ""]],
   },

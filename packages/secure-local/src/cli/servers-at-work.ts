@@ -96,7 +96,8 @@ function shownLaunch({ launch }: ServerGrant): string {
 export async function restartOne(line: CommandLine): Promise<number> {
   const { name, file, done, unanswered } = await controlled(line, "restart");
   if (line.json) printJson({ restarted: done, unanswered });
-  else if (done.length > 0) print(`${name} is ended in ${processes(done)}; the next call starts it.`);
+  else if (done.length > 0)
+    print(`${name} is started anew in ${processes(done)}; how it is: mcp-secure-local servers list${inUse(line)}`);
   else if (unanswered.length === 0) print(`Nothing runs by ${file}, so ${name} has nothing to restart.`);
   return toldOfSilence(line, unanswered);
 }

@@ -49,19 +49,18 @@ export interface MountedServersOptions {
 
 /** What mounting takes, loaded with the first policy that names a server: most name none, and all want to start fast. */
 async function loadParts() {
-  const [gateway, items, launches, words, questions, reviews, drift, links, opening, reach] = await Promise.all([
+  const [gateway, reviews, launches, words, questions, drift, links, opening, reach] = await Promise.all([
     import("@secure-local/mcp/gateway"),
     import("./server-reviews.js"),
     import("./server-launch.js"),
     import("./server-words.js"),
     import("./server-questions.js"),
-    import("./server-reviews.js"),
     import("@secure-local/inspection/drift"),
     import("./server-links.js"),
     import("./open-server.js"),
     import("./server-reach.js"),
   ]);
-  const { approvedOffer, serverPeers } = items;
+  const { approvedOffer, serverPeers } = reviews;
   const { launchDigest, launchReason, serverLaunch } = launches;
   const { serverWords } = words;
   const { askable, undeclared } = questions;
@@ -293,7 +292,7 @@ export class MountedServers {
     return mountedHealth({ ...standing, isStopped, launchChanged, dependsOnClient }, grant);
   }
 
-  /** Ends its processes and forgets what they were: it is as it was approved until the next call starts it. False: there is no such server. */
+  /** Ends its processes, forgets what failed, and starts it: its state says how. False: there is no such server. */
   async restart(name: string): Promise<boolean> {
     const standing = this.#standing.get(name);
     if (standing === undefined) return false;
@@ -305,6 +304,7 @@ export class MountedServers {
     this.#rename(standing);
     this.#changed(standing, []);
     await ended;
+    if (!standing.launchChanged) standing.mounted.start().catch(() => undefined);
     return true;
   }
 

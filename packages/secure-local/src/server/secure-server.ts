@@ -320,7 +320,7 @@ export class SecureServer {
     return this.#servers.health().map((each) => this.#rests.of(each));
   }
 
-  /** Ends the processes of a server of the policy, and forgets what failed; the next call starts it. False: there is none of that name. */
+  /** Ends the processes of a server of the policy, forgets what failed, and starts it. False: there is none of that name. */
   restartServer(name: string): Promise<boolean> {
     this.#rests.started(name);
     return this.#servers.restart(name);

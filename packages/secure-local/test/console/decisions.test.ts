@@ -102,7 +102,8 @@ inBrowser("what a person decides on the page", (browser) => {
       expect(await page.locator("article:has(:focus)").innerText()).toContain("two.md");
       expect(isWritten(watched, "two.md")).toBe(false);
       await page.locator(".question .difference").waitFor();
-      // The text of the call, and then its first answer.
+      // The text of the call, the fold of what differs, and then its first answer.
+      await page.keyboard.press("Tab");
       await page.keyboard.press("Tab");
       await page.keyboard.press("Tab");
       const name = await page.locator(":focus").getAttribute("aria-label");
