@@ -7,10 +7,8 @@ const OURS = /\/scorecard\/(?:cases|support|report)\//;
 const NOBODYS = /node:|<anonymous>|\(native\)/;
 
 /** What a case came to that could not be tried. */
-export class Broken {
-  constructor(said) {
-    this.said = said;
-  }
+export class Broken extends Error {
+  name = "Broken";
 }
 
 /** Whether an error was thrown because the case itself is wrong: it calls or reads what is not there. */

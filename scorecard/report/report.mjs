@@ -79,7 +79,7 @@ export class Report {
     this.#attacks += 1;
     if (this.#kind === undefined) this.#unnamed += 1;
     else this.#kind.cases += 1;
-    if (got instanceof Broken) this.#broken.add(`${name}: ${got.said}`);
+    if (got instanceof Broken) this.#broken.add(`${name}: ${got.message}`);
     else if (got !== true) {
       this.#bypasses.add(`${name}: ${show(got)}`);
       // One that threw was neither refused nor let through.
@@ -92,7 +92,7 @@ export class Report {
   async benign(name, ask) {
     this.#benign += 1;
     const [got] = await timed(ask);
-    if (got instanceof Broken) this.#broken.add(`${name}: ${got.said}`);
+    if (got instanceof Broken) this.#broken.add(`${name}: ${got.message}`);
     else if (got !== true) this.#refused.add(`${name}: ${show(got)}`);
   }
 

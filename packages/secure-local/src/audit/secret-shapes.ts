@@ -1,12 +1,12 @@
 // Knows secrets and takes them out of texts: by the shape their issuers gave them, by the values of those that have a name, and by
 // what stands before them and how random they look. Also does such long work in parts.
 import { EncodedSecrets, type Work } from "./encoded-secrets.js";
-import { replacePrivateKeys } from "./private-keys.js";
 import {
   escaped,
   EscapedValues,
   followsFiles,
   renewSecretsOnce,
+  replacePrivateKeys,
   SHORTEST_SECRET,
   spellingsOf,
 } from "./secret-spellings.js";
@@ -483,7 +483,7 @@ const PLACEHOLDER =
 
 /** The text with every value replaced that stands where secrets stand and looks like one. */
 function replaceInContext(text: string, replacement: string): string {
-  let clean = replacePrivateKeys(text, replacement);
+  let clean = text.includes("PRIVATE KEY") ? replacePrivateKeys(text, replacement) : text;
   if (clean.includes("://"))
     clean = clean.replace(IN_URL, (all, before: string, password: string) =>
       PLACEHOLDER.test(password) || password === replacement ? all : before + replacement,
