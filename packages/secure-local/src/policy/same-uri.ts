@@ -18,9 +18,9 @@ interface Meaning {
 const PIECES = /^([^?#]*)(?:\?([^#]*))?/s;
 const AUTHORITY = /^([a-z][a-z0-9+.-]*:)[/\\]{2}([^/\\]*)(.*)$/is;
 const HOSTED = /^[^/]*:\/\/[^/]/;
-/** Readers of URLs leave these out wherever they stand, and blanks at both ends. */
+/** Readers of URLs leave these out wherever they stand, and blanks at both ends. A row of blanks is looked at from its first alone. */
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
-const LEFT_OUT = /^[\x00-\x20]+|[\x00-\x20]+$|[\t\n\r]+/g;
+const LEFT_OUT = /^[\x00-\x20]+|(?<![\x00-\x20])[\x00-\x20]+$|[\t\n\r]+/g;
 /** Nobody decodes more often; what is encoded more often than that stays as it is. */
 const MOST_DECODINGS = 4;
 
