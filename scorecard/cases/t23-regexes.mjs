@@ -46,6 +46,8 @@ const PUMPS = [
   "2026-01-01 ",
   "-eyJ",
   "-sk-",
+  "bearer ",
+  ".basic a ",
 ];
 
 export async function run(report, parts) {

@@ -219,7 +219,7 @@ const SETTINGS: readonly Setting[] = [
 
 /** Words that mean the same to everybody. */
 const WORDS: readonly (readonly [RegExp, string])[] = [
-  [/\s+Before that: /g, "\nBefore that: "],
+  [/(?<!\s)\s+Before that: /g, "\nBefore that: "],
   [/it ended at the question\b/g, "the program ended when it was asked for its protocol versions"],
   [/Give its authority in the option ca\b/g, "Name the file of its authority in the variable NODE_EXTRA_CA_CERTS"],
   [/, or set validateOutput to "warn"/g, ""],
