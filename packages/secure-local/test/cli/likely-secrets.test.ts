@@ -74,7 +74,7 @@ const PLAIN: readonly (readonly [name: string, value: string])[] = [
   ["MODEL", "claude-3-5-sonnet-20241022"],
   ["BASE_URL", "https://api.example.com/v2/projects/alpha"],
   ["TENANT_ID", "12345678-1234-1234-1234-123456789012"],
-  ["NODE_OPTIONS", "--require=/opt/Zk4vQ9sT1xWm3LpR7nBf/hook.js"],
+  ["NODE_OPTIONS", "--require=/opt/Hb6yN2wK8cVd5JqX3mTg/hook.js"],
   ["PHONE", "+4912345678901234"],
   ["X-Client", "desktop"],
 ];
@@ -104,7 +104,7 @@ describe("values that chance has drawn", () => {
   });
 
   it("in a header of no special name", () => {
-    expect(isLikelySecret("X-Thing", "Zk4vQ9sT1xWm3LpR7nBf")).toBe(true);
+    expect(isLikelySecret("X-Thing", "Hb6yN2wK8cVd5JqX3mTg")).toBe(true);
     expect(isLikelySecret("BOARD", "key-90d1e6c2b7f04a11")).toBe(true);
   });
 });
@@ -131,9 +131,9 @@ describe("in an entry", () => {
       command: "node",
       args: ["server.mjs", "--token", "abc-1"],
       env: { SMTP_PASS: "hunter2", LOG_LEVEL: "debug" },
-      http: { headers: { "X-Thing": "Zk4vQ9sT1xWm3LpR7nBf" } },
+      http: { headers: { "X-Thing": "Hb6yN2wK8cVd5JqX3mTg" } },
       url: "https://host.example/mcp?api_key=s3cret&page=2",
     };
-    expect(likelySecretsIn(entry)).toEqual(["abc-1", "hunter2", "Zk4vQ9sT1xWm3LpR7nBf", entry.url, "s3cret"]);
+    expect(likelySecretsIn(entry)).toEqual(["abc-1", "hunter2", "Hb6yN2wK8cVd5JqX3mTg", entry.url, "s3cret"]);
   });
 });
