@@ -549,6 +549,9 @@ export interface Trial {
   /** Calls that were tried, rate limits counted; and those that no policy can be asked about. */
   readonly calls: number;
   readonly untried: number;
+  /** Older calls that this console has and that were not tried; and when the oldest that was tried was made. */
+  readonly older: number;
+  readonly since?: number | undefined;
   readonly changed: readonly {
     readonly row: CallRow;
     readonly before: string;

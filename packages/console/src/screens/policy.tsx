@@ -307,7 +307,7 @@ function Undo({ policy: { saved, digest }, undone, load }: UndoProps): JSX.Eleme
   );
 }
 
-function Tried({ of: { faults, calls, untried, changed } }: { readonly of: Trial }): JSX.Element {
+function Tried({ of: { faults, calls, untried, older, since, changed } }: { readonly of: Trial }): JSX.Element {
   if (faults !== "")
     return (
       <div class="fault" role="alert">
@@ -319,6 +319,12 @@ function Tried({ of: { faults, calls, untried, changed } }: { readonly of: Trial
     <div role="status">
       <p>
         Of the last {calls} calls it would have decided {changed.length === 0 ? "none" : changed.length} otherwise.
+        {older > 0 && since !== undefined && (
+          <>
+            {" "}
+            They reach back to <Moment at={since} dated />: {older} older ones were not tried.
+          </>
+        )}
       </p>
       <p class="note">
         Rate limits are counted as well. Not tried: time limits, what you would have answered, and what servers and

@@ -86,4 +86,7 @@ it("counts a server that can be reached and ends before it answers a call, and l
   expect(gateway.mounts.get("sound")?.state).toMatchObject({ state: "ready", failures: 0 });
   await mounted.restart();
   expect(mounted.state).toMatchObject({ state: "stopped", failures: 0, cause: undefined, brief: undefined });
+  await mounted.start();
+  await mounted.start();
+  expect({ starts, ...mounted.state }).toMatchObject({ starts: 4, state: "ready" });
 });

@@ -52,11 +52,9 @@ export function consoleCommands(line: CommandLine): ConsoleCommands {
     },
     save: (text, digest) => save(file, { text, digest }),
     async verify(logs) {
-      // Another policy has checkpoints of its own, of logs that may have the same names.
-      const policies = new Map(
-        [...new Set(logs.map(({ policy }) => policy))].map((each) => [each, optionsOf(line, each)]),
-      );
-      return Promise.all(logs.map(async (each) => verification(each, (await policies.get(each.policy)) ?? {})));
+      let own: ReturnType<typeof verifyOptions> | undefined;
+      const optionsFor = (log: LogOf) => (log.isOwn ? (own ??= verifyOptions(line)) : optionsOf(line, log));
+      return Promise.all(logs.map((each) => verification(each, optionsFor(each))));
     },
     policyFile: file === undefined ? undefined : resolve(file),
     definitions,
@@ -179,18 +177,20 @@ async function save(
 const NO_CHECKPOINT =
   "not covered: records cut from its end. No signed checkpoint of it has been written yet; audit.checkpoints in the policy has them written";
 
-/** `policy`: undefined for the console's own. */
-function optionsOf(line: CommandLine, policy: string | undefined): ReturnType<typeof verifyOptions> {
-  return verifyOptions(policy === undefined ? line : { ...line, policy });
+/** Another policy has checkpoints of its own, of logs that may have the same names; of an unknown one nobody knows any. */
+async function optionsOf(line: CommandLine, { policy }: LogOf): ReturnType<typeof verifyOptions> {
+  if (policy !== undefined) return verifyOptions({ ...line, policy });
+  const { archives } = await verifyOptions(line);
+  return { archives };
 }
 
 async function verification(
-  { file, policy }: LogOf,
-  options: Awaited<ReturnType<typeof verifyOptions>>,
+  { file, isOwn, policy }: LogOf,
+  options: ReturnType<typeof verifyOptions>,
 ): Promise<Verification> {
-  const command = `mcp-secure-local audit verify ${file}${policy === undefined ? "" : ` --policy ${policy}`}`;
+  const command = `mcp-secure-local audit verify ${file}${isOwn || policy === undefined ? "" : ` --policy ${policy}`}`;
   try {
-    const looked = await verifyAudit(file, { ...options, signed: true });
+    const looked = await verifyAudit(file, { ...(await options), signed: true });
     const { files = 1, tornTail, inJournal, continues, ...report } = looked;
     const notes = [
       ...(continues === undefined ? [] : [`continues from ${continuesText(continues)}`]),

@@ -482,7 +482,7 @@ async function trialOf(state: ConsoleState, commands: ConsoleCommands, text: str
     first === undefined ? [] : state.calls.list({ since: first.at - COUNTED_MS }, { before: first.n, limit: TRIED });
   const all = [...rows, ...earlier].reverse();
   const outcomes = await commands.trial(text, await Promise.all(all.map((row) => triedCall(state, row))));
-  if (typeof outcomes === "string") return { faults: outcomes, calls: 0, untried: 0, changed: [] };
+  if (typeof outcomes === "string") return { faults: outcomes, calls: 0, untried: 0, older: 0, changed: [] };
   const judged = all.slice(earlier.length).flatMap((row, index) => {
     const outcome = outcomes[earlier.length + index];
     return outcome?.tried === true ? [{ row, ...outcome }] : [];
@@ -490,7 +490,9 @@ async function trialOf(state: ConsoleState, commands: ConsoleCommands, text: str
   const changed = judged
     .filter(({ before, now }) => before !== now)
     .map(({ row, before, now, rule }) => ({ row, before, now, rule }));
-  return { faults: "", calls: judged.length, untried: rows.length - judged.length, changed: changed.reverse() };
+  const untried = rows.length - judged.length;
+  const older = state.calls.size - rows.length;
+  return { faults: "", calls: judged.length, untried, older, since: first?.at, changed: changed.reverse() };
 }
 
 async function triedCall(state: ConsoleState, row: CallRow): Promise<TriedCall> {

@@ -208,9 +208,12 @@ function allRefused(items: OfferedDefinitions["items"]): boolean {
   return items.every(({ kind, refused }) => kind === "same" || refused !== undefined);
 }
 
-/** A log, and the policy that it is kept by; undefined for the console's own. */
+/** A log, and the policy that it is kept by. */
 export interface LogOf {
   readonly file: string;
+  /** Whether that is the console's own. */
+  readonly isOwn: boolean;
+  /** The file of another one; undefined where that is not known. */
   readonly policy: string | undefined;
 }
 
@@ -347,7 +350,7 @@ export class ConsoleState {
   /** Checks the logs, and compares them with what was read of them before: records cut from the end leave no trace in them. */
   async verify(check: (logs: readonly LogOf[]) => Promise<readonly Verification[]>): Promise<readonly Verification[]> {
     await this.#lookAtLogs();
-    const found = await check([...this.#readers.keys()].map((file) => ({ file, policy: this.#policyOf(file) })));
+    const found = await check([...this.#readers.keys()].map((file) => this.#keptBy(file)));
     const compared = found.map((each): Verification => {
       const reader = this.#readers.get(each.file);
       if (reader === undefined) return each;
@@ -366,10 +369,10 @@ export class ConsoleState {
   }
 
   /** Logs beside each other are of one policy: its servers that run at the same time write one each. */
-  #policyOf(file: string): string | undefined {
+  #keptBy(file: string): LogOf {
     const isBeside = (other: string): boolean => dirname(other) === dirname(file);
-    if (isBeside(this.#options.auditFile)) return undefined;
-    return this.#servers.find(({ auditFile }) => isBeside(auditFile))?.policy.file;
+    const isOwn = isBeside(this.#options.auditFile);
+    return { file, isOwn, policy: this.#servers.find(({ auditFile }) => isBeside(auditFile))?.policy.file };
   }
 
   /** Has the processes of a policy start one of its servers anew, or end it. */

@@ -90,12 +90,16 @@ function leftOut(profile: ProfilePolicy | undefined, name: string, isKept = fals
   return refusal(profile.rule, `The profile ${profile.name} does not name the tool "${name}"; ${advice}.`);
 }
 
-/** The tools that read what our own schemes stand for, the one first that reads the most. */
+/** The tools that read a file or folder, and a table, as a resource: which of the two it is, is known when it is opened. */
+export const FILE_READERS: readonly [string, ...string[]] = ["read_file", "list_directory"];
+export const TABLE_READERS: readonly [string, ...string[]] = ["query_database"];
+
+/** By our own schemes, the tool first that reads the most. */
 const READERS: ReadonlyMap<string, readonly [string, ...string[]]> = new Map([
-  ["file", ["read_file", "list_directory"]],
-  ["git", ["read_file", "list_directory"]],
-  ["db", ["query_database"]],
-] as const);
+  ["file", FILE_READERS],
+  ["git", FILE_READERS],
+  ["db", TABLE_READERS],
+]);
 
 /** A profile that leaves out the tool which reads a thing leaves out the thing: a resource is no second door to it. */
 function decideOwnResource({ resources, profile }: Policy, uri: string): Decision {

@@ -11,14 +11,12 @@ import { isFileUri, pathOfUri } from "../capabilities/files/plain-path.js";
 import { gitAddress, isGitUri } from "../capabilities/git/git-folder.js";
 import type { AskedCall, NotApproved } from "../guard/approvals/approvals.js";
 import { pathsOfCall } from "../policy/decide-command.js";
-import type { Decision } from "../policy/decide.js";
+import { type Decision, FILE_READERS, TABLE_READERS } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
 import type { AnyPrompt } from "./catalogue.js";
 
 const INVALID_PARAMS = -32602;
 const DATABASE = /^db:\/\/([^/?#]*)/i;
-/** A file or folder: which of the two is known when it is opened. */
-const FILE_TOOLS: readonly string[] = ["read_file", "list_directory"];
 /** The statement is ours and not an argument: a rule about it could mean it. */
 const OPEN_SQL: ReadonlySet<string> = new Set(["sql", "limit"]);
 
@@ -33,9 +31,9 @@ interface ReadCall {
 function callOfUri(uri: string): ReadCall {
   const [, database] = DATABASE.exec(uri) ?? [];
   if (database !== undefined)
-    return { tools: ["query_database"], arguments: { database: decoded(database), uri }, open: OPEN_SQL };
+    return { tools: TABLE_READERS, arguments: { database: decoded(database), uri }, open: OPEN_SQL };
   const file = fileOf(uri);
-  return file === undefined ? { tools: [uri], arguments: {} } : { tools: FILE_TOOLS, arguments: file };
+  return file === undefined ? { tools: [uri], arguments: {} } : { tools: FILE_READERS, arguments: file };
 }
 
 /** The call that reads what a prompt brings along, with the prompt's own arguments. */
@@ -47,7 +45,7 @@ function callOfPrompt(
   const log = name === "analyze_logs" ? prompts.analyzeLogsFile : undefined;
   return log === undefined
     ? { tools: [name], arguments: given }
-    : { tools: FILE_TOOLS, arguments: { ...given, path: log } };
+    : { tools: FILE_READERS, arguments: { ...given, path: log } };
 }
 
 /** The tool that reads what a URI stands for; undefined where none does. */
@@ -172,10 +170,10 @@ type Completers = NonNullable<ResourceTemplateDefinition["complete"]>;
 
 /** What gives the names that a completion of ours shows: of a folder, of a repository's, of a database's tables. */
 function callOfCompletion({ repository, database, path = "" }: Readonly<Record<string, string>>): ReadCall {
-  if (database !== undefined) return { tools: ["query_database"], arguments: { database }, open: OPEN_SQL };
+  if (database !== undefined) return { tools: TABLE_READERS, arguments: { database }, open: OPEN_SQL };
   const below = repository === undefined ? path : `${repository}/${path}`;
   return {
-    tools: FILE_TOOLS,
+    tools: FILE_READERS,
     arguments: { path: `/${below.slice(0, below.lastIndexOf("/") + 1)}`.replace(/(?<=.)\/$/, "") },
   };
 }

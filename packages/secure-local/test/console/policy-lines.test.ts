@@ -1,5 +1,6 @@
 // What the page Policy says of the lines of a file: which calls each decided, where a rule stands now, what all of it reaches.
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import type { PolicyState, Trial } from "@secure-local/console/api";
 import type { LogRecord } from "../../src/audit/call-records.js";
 import { readCommandLine } from "../../src/cli/command-line.js";
 import { judgeQuestion, readQuestionText } from "../../src/cli/policy-explain.js";
@@ -10,6 +11,7 @@ import { CallIndex } from "../../src/console/call-index.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { profiledPolicy } from "../../src/policy/read-names.js";
 import { ruleLines } from "../../src/policy/describe-policy.js";
+import { Watched } from "./running.js";
 
 const parsed = (text: string): ReturnType<typeof parsePolicy> => parsePolicy(text, { file: "/home/p/policy.yaml" });
 
@@ -150,4 +152,13 @@ it("asks about a profile whether it leaves a tool for what is asked, too", async
   expect((await verdict("read /notes/a.md", "review"))[0]).toBe("allowed");
   expect((await verdict("write /notes/a.md", "open"))[0]).toBe("allowed");
   expect(await verdict("run git log", "open")).toEqual(["denied", "profiles.open.tools.denied: run_command"]);
+});
+
+it("says of a trial how far back it reaches, and how many older calls it leaves out", async () => {
+  const watched = await Watched.start({ records: 2_400 });
+  onTestFinished(() => watched.end());
+  const { text } = JSON.parse((await watched.get("/api/policy")).text) as PolicyState;
+  const trial = async (): Promise<Trial> => JSON.parse((await watched.post("/api/trial", { text })).text) as Trial;
+  await expect.poll(async () => (await trial()).older, { timeout: 20_000 }).toBe(200);
+  expect(await trial()).toMatchObject({ calls: 1_000, untried: 0, since: expect.any(Number) as number });
 });
