@@ -2,7 +2,7 @@
 
 /**
  * How a call ended, as one word that every screen uses. `lost`: its server ended before it said so. `unanswered`: it was not
- * run, since its server ended before the person who was asked had answered.
+ * run, since the person who was asked had not answered when the time was over or its server ended.
  */
 export type Outcome =
   | "running"

@@ -178,7 +178,7 @@ function Row({ of, index, top, isChosen, isCut, choose, unfold }: RowProps): JSX
         class="number"
         title={waitedMs === undefined ? undefined : `waited ${duration(waitedMs)} for an answer`}
       >
-        {fold === undefined ? took(row) : `≤ ${duration(longest(fold))}`}
+        {fold === undefined ? took(row) : longest(fold) !== undefined && `≤ ${duration(longest(fold))}`}
       </span>
     </div>
   );

@@ -18,13 +18,16 @@ export interface Line {
 const SLOW_TIMES = 10;
 const SLOW_MS = 50;
 
+/** Nothing happened by these, or what was asked for: a run of them is one line. What failed is looked at one by one. */
+const FOLDED: readonly CallRow["outcome"][] = ["ok", "denied", "unanswered"];
+
 /** Calls that follow each other and say the same; one that failed, waits or was slow always stands alone. */
 export function folded(rows: readonly CallRow[]): Fold[] {
   const runs: CallRow[][] = [];
   for (const row of rows) {
     const run = runs.at(-1);
     const last = run?.at(-1);
-    if (last !== undefined && row.outcome === "ok" && isLike(last, row)) run?.push(row);
+    if (last !== undefined && FOLDED.includes(row.outcome) && isLike(last, row)) run?.push(row);
     else runs.push([row]);
   }
   return runs.flatMap((run) => (run.length === 1 ? [run] : withoutSlow(run)));
@@ -67,5 +70,6 @@ function isLike(a: CallRow, b: CallRow): boolean {
   const all = (["outcome", "name", "object", "client", "method", "server", "rule", "line", "log"] as const).every(
     (of) => a[of] === b[of],
   );
-  return all && !a.asked && !b.asked;
+  // What a person has answered was one call, whatever it is like.
+  return all && ((!a.asked && !b.asked) || a.outcome === "unanswered");
 }

@@ -83,7 +83,7 @@ const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const SHORT_DAY_AND_TIME = new Intl.DateTimeFormat(undefined, {
   ...{ month: "short", day: "numeric", hour: "numeric", minute: "2-digit" },
 });
-const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "medium" });
+const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 const EXACT = new Intl.DateTimeFormat(undefined, {
   hour: "numeric",

@@ -84,6 +84,25 @@ export function Proof(): JSX.Element {
   );
 }
 
+/** The same in a line, where all of it stands further below. */
+export function ProofInBrief(): JSX.Element {
+  const { at } = verified.value ?? {};
+  return (
+    <p class="answers">
+      <span>
+        {at === undefined ? (
+          "Whether the log was changed is not known before it is verified."
+        ) : (
+          <>
+            Nobody had changed the log when it was verified, at <Moment at={at} />.
+          </>
+        )}
+      </span>
+      <Action label="Verify the log" act={verify} />
+    </p>
+  );
+}
+
 /** Milliseconds after which a check is not the one that was asked for a moment ago. */
 const FRESH_MS = 60_000;
 
@@ -146,7 +165,9 @@ function Verified({ of }: { readonly of: Verification }): JSX.Element {
       <p>
         {reason ??
           `${records === 1 ? "One record" : `${records} records`} in ${files === 1 ? "one file" : `${files} files`}: none changed, missing or added up to the last one.`}
-        {checkpoints !== undefined && checkpoints > 0 && ` ${checkpoints} signed checkpoints agree.`}
+        {checkpoints !== undefined &&
+          checkpoints > 0 &&
+          ` ${checkpoints === 1 ? "One signed checkpoint agrees" : `${checkpoints} signed checkpoints agree`}.`}
         {last !== undefined &&
           (last >= records
             ? " It is signed up to its last record."

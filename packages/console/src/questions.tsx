@@ -280,10 +280,10 @@ function QuestionText({ text }: { readonly text: string }): JSX.Element {
         <Shown text={own.rest} />
       </pre>
       <p class="note">
-        <mark>Marked</mark>: what another call of this tool, that waited beside this one, has otherwise.
+        <mark>Marked</mark>: what is different in another call of this tool, that waited beside this one.
       </p>
       {isLong && (
-        <pre class="shown" dir="ltr" tabIndex={0} aria-label="What this call has otherwise">
+        <pre class="shown" dir="ltr" tabIndex={0} aria-label="What is different in this call">
           <Folded of={pieces} Tag="mark" />
         </pre>
       )}

@@ -8,7 +8,7 @@ import { CallFacts, Counts } from "../counts.js";
 import { exportCalls, exportRecords } from "../export.js";
 import { now } from "../live.js";
 import { Action, dayBegin, Empty, Fault, Shown } from "../parts.js";
-import { isChanged, Proof } from "../proof.js";
+import { isChanged, Proof, ProofInBrief } from "../proof.js";
 import { get } from "../request.js";
 import { go, place } from "../router.js";
 
@@ -45,6 +45,7 @@ export function Audit(): JSX.Element {
       {isBad && <Proof />}
       <section aria-labelledby="audit-title">
         <h2 id="audit-title">Audit</h2>
+        {!isBad && <ProofInBrief />}
         <div class="spans" role="group" aria-label="Time">
           {SPANS.map(([each, name]) => (
             <button key={name} type="button" aria-pressed={span === each} onClick={() => go("audit", { time: each })}>

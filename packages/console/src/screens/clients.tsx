@@ -135,7 +135,7 @@ function tokenless(transport: "stdio" | "http"): string {
 
 /** What is almost used up is coloured. */
 function Limits({ of }: { readonly of: RunningClient["limits"] }): JSX.Element {
-  if (of.length === 0) return <p class="calm">It has used none of its limits in the last minute.</p>;
+  if (of.length === 0) return <p class="calm">In the last minute it made no call that a limit counts.</p>;
   return (
     <Wide label="Limits used in the last minute">
       <table class="limits">
@@ -149,7 +149,7 @@ function Limits({ of }: { readonly of: RunningClient["limits"] }): JSX.Element {
             <th scope="col" class="number">
               Left
             </th>
-            <th scope="col">A place is free again</th>
+            <th scope="col">May call again</th>
             <th scope="col">Set by</th>
           </tr>
         </thead>
@@ -163,7 +163,13 @@ function Limits({ of }: { readonly of: RunningClient["limits"] }): JSX.Element {
                 {used} of {limit}
               </td>
               <td class="number">{Math.max(0, limit - used)}</td>
-              <td>{firstMs === undefined ? "" : `in ${seconds(firstMs)}, all in ${seconds(allMs ?? firstMs)}`}</td>
+              <td>
+                {used < limit
+                  ? "now"
+                  : firstMs === undefined
+                    ? ""
+                    : `once in ${seconds(firstMs)}, ${limit} times in ${seconds(allMs ?? firstMs)}`}
+              </td>
               <td>
                 <Brief text={rule} />
               </td>
@@ -171,6 +177,12 @@ function Limits({ of }: { readonly of: RunningClient["limits"] }): JSX.Element {
           ))}
         </tbody>
       </table>
+      <p class="note">
+        What it did not call in the last minute is not listed. All limits:{" "}
+        <button type="button" class="link" onClick={() => go("policy")}>
+          tools.rate_limits of the policy
+        </button>
+      </p>
     </Wide>
   );
 }

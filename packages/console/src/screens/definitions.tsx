@@ -1,5 +1,5 @@
 // Definitions: what plugins and servers offer now beside what was approved, word by word, and what the inspection found in it.
-import { type Signal, signal, useSignal } from "@preact/signals";
+import { type Signal, signal, useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type {
@@ -13,9 +13,10 @@ import type {
   ShownDefinitions,
 } from "../api.js";
 import { servers } from "../live.js";
-import { Action, Empty, Moment, Shown, State, visible } from "../parts.js";
+import { Action, Empty, Fault, Moment, Shown, State, visible } from "../parts.js";
 import { type Mark, marksIn } from "../marks.js";
 import { get, post } from "../request.js";
+import { place } from "../router.js";
 import { wordDiff } from "../word-diff.js";
 
 type Place = OfferedItem["places"][number];
@@ -57,7 +58,11 @@ function put(one: ShownDefinitions): void {
 
 export function Definitions(): JSX.Element {
   const isLooking = useSignal(false);
+  /** Whether it is known that the console keeps nothing that was compared before. */
+  const isRead = useSignal(false);
+  const fault = useSignal<unknown>(undefined);
   const look = async (): Promise<void> => {
+    if (isLooking.peek()) return;
     isLooking.value = true;
     try {
       await compare();
@@ -69,9 +74,17 @@ export function Definitions(): JSX.Element {
     const kept = async (): Promise<void> => {
       const read = await get<ComparedDefinitions | null>("/api/definitions");
       if (read !== null) offered.value ??= read;
+      isRead.value = true;
     };
-    void kept().catch(() => undefined);
+    kept().catch((error: unknown) => (fault.value = error));
   }, []);
+  useSignalEffect(() => {
+    if (!isRead.value || offered.value !== undefined) return;
+    // Whoever comes to decide what is withheld would start the comparison themselves.
+    if (!place.value.query.has("name") && withheldNow().length === 0) return;
+    isRead.value = false;
+    look().catch((error: unknown) => (fault.value = error));
+  });
   const { at, all } = offered.value ?? {};
   const policies = new Set(all?.map(({ policy }) => policy));
   return (
@@ -86,6 +99,7 @@ export function Definitions(): JSX.Element {
         disabled={deciding.value !== undefined}
         act={look}
       />
+      <Fault error={fault.value} />
       {isLooking.value ? (
         <Comparing>Every plugin and server is started and asked what it offers. This may take a minute.</Comparing>
       ) : (
@@ -112,7 +126,7 @@ export function Definitions(): JSX.Element {
         </Empty>
       )}
       {all?.map((each) => (
-        <article key={`${each.policy} ${each.kind} ${each.name}`} class="offering">
+        <article key={`${each.policy} ${each.kind} ${each.name}`} class="offering" ref={landed(each)}>
           {"fault" in each ? <NotLookedAt of={each} /> : <Offering of={each} />}
           {policies.size > 1 && (
             <p class="note">
@@ -125,6 +139,17 @@ export function Definitions(): JSX.Element {
   );
 }
 
+/** Where another screen led to the plugin or server itself, that is in view. */
+function landed({ kind, name }: ShownDefinitions): ((article: HTMLElement | null) => void) | null {
+  const { query } = place.value;
+  if (query.get("kind") !== kind || query.get("name") !== name) return null;
+  return landing;
+}
+
+function landing(article: HTMLElement | null): void {
+  article?.scrollIntoView({ block: "start" });
+}
+
 function Comparing({ children }: { readonly children: ComponentChildren }): JSX.Element {
   return (
     <p class="note" role="status">
@@ -135,15 +160,7 @@ function Comparing({ children }: { readonly children: ComponentChildren }): JSX.
 
 /** What the running processes say without anything being started. */
 function WithheldNow(): JSX.Element | null {
-  const plugins = servers.value.flatMap(({ plugins: all }) =>
-    all.flatMap(({ name, withheld }) =>
-      Object.entries(withheld).map(([item, reason]) => `plugin ${name}: ${item}: ${reason}`),
-    ),
-  );
-  const mounted = servers.value.flatMap(({ servers: all = [] }) =>
-    all.filter(({ state }) => state === "withheld").map(({ name, cause }) => `server ${name}: ${cause}`),
-  );
-  const lines = [...new Set([...plugins, ...mounted])];
+  const lines = withheldNow();
   return lines.length === 0 ? null : (
     <ul class="troubles">
       {lines.map((line) => (
@@ -153,6 +170,19 @@ function WithheldNow(): JSX.Element | null {
       ))}
     </ul>
   );
+}
+
+function withheldNow(): string[] {
+  const plugins = servers.value.flatMap(({ plugins: all }) =>
+    all.flatMap(({ name, state, note, withheld }) => [
+      ...(state === "refused" ? [`plugin ${name}: ${note}`] : []),
+      ...Object.entries(withheld).map(([item, reason]) => `plugin ${name}: ${item}: ${reason}`),
+    ]),
+  );
+  const mounted = servers.value.flatMap(({ servers: all = [] }) =>
+    all.filter(({ state }) => state === "withheld").map(({ name, cause }) => `server ${name}: ${cause}`),
+  );
+  return [...new Set([...plugins, ...mounted])];
 }
 
 const KINDS = { plugin: "Plugin", server: "Server" } as const;
@@ -288,22 +318,18 @@ function Decision({ of }: OfferingProps): JSX.Element {
   const changed = items.filter(({ kind }) => kind !== "same");
   const hidden = changed.flatMap(({ files }) => files?.hidden ?? []);
   const common = { disabled: isBusy(), held: isHeld() };
+  const those = changed.length === 1 ? "this change" : `all ${changed.length} changes`;
   return (
     <>
       <p class="answers">
         <Action
-          label={`Approve what stands above of ${name}${hidden.length > 0 ? ", and what is not shown" : ""}`}
+          label={`Approve ${those} of ${name}${hidden.length > 0 ? ", and what is not shown" : ""}`}
           kind="good"
           {...common}
           act={() => approve(of, changed, [])}
         />
         {refused === undefined ? (
-          <Action
-            label={`Refuse what stands above of ${name}`}
-            kind="bad"
-            {...common}
-            act={() => refuse(of, changed, true)}
-          />
+          <Action label={`Refuse ${those} of ${name}`} kind="bad" {...common} act={() => refuse(of, changed, true)} />
         ) : (
           <Refused at={refused} />
         )}

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Explanation, PolicyState, ReachedKind, Trial } from "../api.js";
 import { draft, tried } from "../draft.js";
+import { servers } from "../live.js";
 import { Action, Brief, Empty, Fault, Moment, Shown, State } from "../parts.js";
 import { asksFor, ForWhom, profileAsked } from "../for-whom.js";
 import { Reach } from "../reach.js";
@@ -39,6 +40,7 @@ export function Policy(): JSX.Element {
             ? ""
             : (file ?? "The built-in policy. Write your own with mcp-secure-local policy init.")}
         </p>
+        {policy.value !== undefined && <InForce of={policy.value} />}
         <Fault error={fault.value} />
         {wrong !== undefined && (
           <div class="fault" role="alert">
@@ -79,6 +81,21 @@ export function Policy(): JSX.Element {
         </section>
       )}
     </>
+  );
+}
+
+/** Which running servers decide by the text that is shown: each takes a new one by itself, a moment after it was saved. */
+function InForce({ of: { file, hash, fault } }: { readonly of: PolicyState }): JSX.Element | null {
+  const serving = servers.value.filter((each) => each.state === "running" && each.policy.file === file);
+  if (file === undefined || fault !== undefined || serving.length === 0) return null;
+  const late = serving.filter((each) => each.policy.hash !== hash).map(({ pid }) => pid);
+  const all = serving.length === 1 ? "the one server" : `all ${serving.length} servers`;
+  return (
+    <p class={late.length === 0 ? "note" : "bad"} role="status">
+      {late.length === 0
+        ? `In force in ${all} that ${serving.length === 1 ? "runs" : "run"} with it.`
+        : `Not in force yet in process ${late.join(", ")}: ${late.length === 1 ? "it decides" : "they decide"} by the text before.`}
+    </p>
   );
 }
 
@@ -308,17 +325,20 @@ function Undo({ policy: { saved, digest }, undone, load }: UndoProps): JSX.Eleme
 }
 
 function Tried({ of: { faults, calls, untried, older, since, changed } }: { readonly of: Trial }): JSX.Element {
+  const result = useRef<HTMLDivElement>(null);
+  // It stands below a long text: who tried it looks for the answer, not for where it is.
+  useEffect(() => result.current?.scrollIntoView({ block: "nearest" }), [changed, faults]);
   if (faults !== "")
     return (
-      <div class="fault" role="alert">
+      <div ref={result} class="fault" role="alert">
         <p>It cannot be used:</p>
         <Shown text={faults} block />
       </div>
     );
   return (
-    <div role="status">
+    <div ref={result} role="status">
       <p>
-        Of the last {calls} calls it would have decided {changed.length === 0 ? "none" : changed.length} otherwise.
+        Of the last {calls} calls it would have decided {changed.length === 0 ? "none" : changed.length} differently.
         {older > 0 && since !== undefined && (
           <>
             {" "}

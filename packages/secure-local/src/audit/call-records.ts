@@ -16,6 +16,9 @@ export interface JoinedRecord<Call> {
 /** Calls under way at once whose end is waited for; of more the oldest are given up. */
 const MAX_OPEN = 10_000;
 
+/** What the record of a refusal gives as its reason where the time for an answer was over. */
+export const NOBODY_ANSWERED = "nobody answered in time";
+
 const STEPS: ReadonlyMap<unknown, CallStep> = new Map<unknown, CallStep>([
   ["call.intent", "begun"],
   ["approval.asked", "asked"],

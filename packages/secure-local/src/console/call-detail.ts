@@ -1,6 +1,6 @@
 // One call opened: its records, what happened when, each hop of the request, and what differs from the last one a person agreed to.
 import type { CallDetail, CallRow, DifferentArgument, Hop } from "@secure-local/console/api";
-import { callerOf, type LogRecord, membersOf, recordOf, textOf } from "../audit/call-records.js";
+import { callerOf, type LogRecord, membersOf, NOBODY_ANSWERED, recordOf, textOf } from "../audit/call-records.js";
 import { SERVER_GONE } from "../control/control-client.js";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 
@@ -68,7 +68,10 @@ function resultOf(records: readonly LogRecord[]): string {
 function reasonOf(row: CallRow, records: readonly LogRecord[], lineNow: number | undefined): string {
   const { outcome, rule } = row;
   if (["ok", "running", "waiting"].includes(outcome)) return "";
-  if (outcome === "unanswered") return `It was not run: ${SERVER_GONE}.`;
+  if (outcome === "unanswered") {
+    const isOver = records.some(({ kind }) => kind === "approval.denied");
+    return `It was not run: ${isOver ? NOBODY_ANSWERED : SERVER_GONE}.`;
+  }
   for (const { error, detail } of records.toReversed()) {
     const { withheld, reason, code } = membersOf(detail);
     const said = error ?? withheld ?? reason ?? (code === undefined ? undefined : `the error ${textOf(code)}`);

@@ -138,13 +138,14 @@ function fits(row: CallRow, filter: WantedCalls, policy: string): boolean {
 
 function isOf(outcome: Outcome, wanted: NonNullable<CallFilter["outcome"]>): boolean {
   const kind = kindOf(outcome);
-  return wanted === "refused" ? kind !== "ok" : wanted === "failed" ? kind === "failed" : outcome === wanted;
+  if (wanted === "refused") return kind !== "ok";
+  return wanted === "failed" || wanted === "denied" ? kind === wanted : outcome === wanted;
 }
 
-/** What is coloured alike: `denied` was refused, `failed` did not do what was asked for, all else is well. */
+/** What is coloured alike: `denied` was refused, by a rule, a person or since nobody answered, `failed` did not do what was asked for, all else is well. */
 export function kindOf(outcome: Outcome): "ok" | "failed" | "denied" {
-  if (outcome === "denied") return "denied";
-  return ["error", "timeout", "lost", "unanswered"].includes(outcome) ? "failed" : "ok";
+  if (outcome === "denied" || outcome === "unanswered") return "denied";
+  return ["error", "timeout", "lost"].includes(outcome) ? "failed" : "ok";
 }
 
 /** What ends up in a row of a record's outcome. */

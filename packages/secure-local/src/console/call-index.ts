@@ -5,6 +5,7 @@ import {
   callerOf,
   type LogRecord,
   membersOf,
+  NOBODY_ANSWERED,
   objectOf,
   policyLoaded,
   ruleOf,
@@ -93,14 +94,16 @@ export class CallIndex {
     const { call: entry, step } = joined;
     if (step === "begun") return;
     if (step === "ended") return this.#end(entry, record, place);
-    const { question: named, remembered, answer } = membersOf(record["detail"]);
+    const { question: named, remembered, answer, reason } = membersOf(record["detail"]);
     const question = textOf(named);
     // Nobody was asked: the answer to an earlier call counts for this one.
     if (remembered === true)
       return this.#change(entry, { outcome: "running", remembered: textOf(answer), ...ruleOf(record) }, place);
     entry.approved ||= step === "agreed";
     if (step === "asked") this.#askedAbout(entry, question);
-    const outcome = ({ asked: "waiting", agreed: "running", refused: "denied" } as const)[step];
+    // A person's no is another thing than nobody's answer.
+    const no = reason === NOBODY_ANSWERED ? "unanswered" : "denied";
+    const outcome = ({ asked: "waiting", agreed: "running", refused: no } as const)[step];
     const at = Date.parse(textOf(record["time"])) || 0;
     if (step === "asked") entry.askedAt = at;
     const waitedMs = (entry.row.waitedMs ?? 0) + Math.max(0, at - (entry.askedAt ?? at));
@@ -189,7 +192,7 @@ export class CallIndex {
     const { outcome } = entry.row;
     // What waited for a person never ran, and no rule decided it.
     if (outcome === "waiting") this.#change(entry, { outcome: "unanswered", rule: "", line: undefined });
-    else if (outcome !== "denied") this.#change(entry, { outcome: "lost" });
+    else if (outcome !== "denied" && outcome !== "unanswered") this.#change(entry, { outcome: "lost" });
   }
 
   /** Rows that changed after a cursor, each once, as they are now; undefined when the cursor is too old or not one of ours. */
@@ -253,7 +256,7 @@ export class CallIndex {
       const line = lineOf(row, policy);
       if (line === undefined) continue;
       const count = (decided[line] ??= { allowed: 0, denied: 0 });
-      count[row.outcome === "denied" ? "denied" : "allowed"] += 1;
+      count[kindOf(row.outcome) === "denied" ? "denied" : "allowed"] += 1;
     }
     return decided;
   }
@@ -292,9 +295,10 @@ export class CallIndex {
   #end(entry: Entry, record: LogRecord, place: RecordPlace): void {
     const { kind, duration_ms: duration, detail } = record;
     const ms = typeof duration === "number" ? { ms: duration } : {};
-    const outcome = kind === "denied" ? deniedAs(record["outcome"]) : outcomeIn(record["outcome"]);
+    const ended = kind === "denied" ? deniedAs(record["outcome"]) : outcomeIn(record["outcome"]);
+    const outcome = entry.row.outcome === "unanswered" && ended === "denied" ? "unanswered" : ended;
     // A tool that was allowed may reach for what is not: the rule against that is the one that counts.
-    const against = kind === "denied" || (outcome === "denied" && typeof membersOf(detail)["rule"] === "string");
+    const against = kind === "denied" || (ended === "denied" && typeof membersOf(detail)["rule"] === "string");
     const { rule, line } = ruleOf(record);
     // The answer of a person names the line of the rule that asked them; the end of the call names the rule alone.
     const named = rule === entry.row.rule ? { rule, line: line ?? entry.row.line } : { rule, line };

@@ -300,15 +300,12 @@ const CONDITION: Expectation<string | number | boolean> = {
 export function readApprovals(root: Section, environment: Environment): ApprovalRule[] {
   return root.items("approvals").flatMap((item) => {
     const approve = readApprove(item);
+    const when = readWhen(item.section("when"), environment);
     const timeout = item.value("timeout", TIMEOUT)?.value ?? DEFAULT_TIMEOUT_S;
     const rule: ApprovalRule = {
-      rule: ruleAt(
-        "approvals",
-        typeof approve === "object" ? approve.rules.map((each) => each.pattern).join(", ") : (approve ?? ""),
-        item.place,
-      ),
+      rule: ruleAt("approvals", approvalText(approve, when), item.place),
       approve: approve ?? "all",
-      when: readWhen(item.section("when"), environment),
+      when,
       timeoutMs: timeout * 1_000,
       remember: item.value("remember", REMEMBER)?.value ?? { kind: "none" },
       answerBy: readAnswerBy(item),
@@ -316,6 +313,13 @@ export function readApprovals(root: Section, environment: Environment): Approval
     item.finish();
     return approve === undefined ? [] : rule;
   });
+}
+
+/** Says the conditions too: rules for one tool are told apart by them, in a record and after the file was changed. */
+function approvalText(approve: ApprovalRule["approve"] | undefined, when: readonly ArgumentCondition[]): string {
+  const asked = typeof approve === "object" ? approve.rules.map(({ pattern }) => pattern).join(", ") : (approve ?? "");
+  const conditions = when.map(({ argument, pattern }) => `${argument}: ${pattern}`).join(", ");
+  return conditions === "" ? asked : `${asked} when ${conditions}`;
 }
 
 function readApprove(item: Section): ApprovalRule["approve"] | undefined {

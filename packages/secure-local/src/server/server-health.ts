@@ -67,7 +67,8 @@ export function mountedHealth(
   const count = withheld.size - others.length;
   const note = others.length === 0 ? {} : { note: `${others.join(", ")}: only for clients that declare more` };
   if (count === 0) return { name, state, tools, cause: "", remedy: "", ...note };
-  const changed = `${count} withheld, since they are not as they were approved`;
+  const words = count === 1 ? "it is not as it was" : "they are not as they were";
+  const changed = `${count} withheld, since ${words} approved`;
   const remedy = `mcp-secure-local servers review ${name}`;
   return { name, state: tools === 0 ? "withheld" : state, tools, cause: changed, remedy, ...note };
 }

@@ -86,7 +86,7 @@ approvals: [{ approve: [write_file], when: { path: "/w/keep/**" } }]
     ['read_file {"path": "/r/a"}', "allowed", "filesystem.readable_paths: /r/**"],
     ['write_file {"path": "/r/a"}', "denied", "default deny"],
     ['write_file {"path": "/w/a"}', "allowed", "filesystem.allowed_paths: /w/**"],
-    ['write_file {"path": "/w/keep/a"}', "approval", "approvals: write_file"],
+    ['write_file {"path": "/w/keep/a"}', "approval", "approvals: write_file when path: /w/keep/**"],
     ["unknown_tool", "denied", "default deny"],
     ["resource file:///r/a", "allowed", "filesystem.readable_paths: /r/**"],
     ["resource file:///r", "allowed", "filesystem.readable_paths: /r/**"],

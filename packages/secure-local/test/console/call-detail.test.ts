@@ -131,6 +131,9 @@ it("says why a call did not go well, in the words of its last record that has an
   expect(reasonOf("error", [intent, { kind: "call.result" }])).toMatch(/The answer was an error/);
   expect(reasonOf("ok", [intent, { error: "x" }])).toBe("");
   expect(reasonOf("unanswered", [intent])).toBe("It was not run: its server was gone before anybody answered.");
+  expect(reasonOf("unanswered", [intent, { kind: "approval.denied" }])).toBe(
+    "It was not run: nobody answered in time.",
+  );
 });
 
 it.each([

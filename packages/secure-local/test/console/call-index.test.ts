@@ -1,7 +1,7 @@
 // Records joined into calls, and the changes that pages are told of.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { LogRecord } from "../../src/audit/call-records.js";
+import { type LogRecord, NOBODY_ANSWERED } from "../../src/audit/call-records.js";
 import { CallIndex, MAX_CALLS } from "../../src/console/call-index.js";
 
 const PLACE = { log: 0, ino: 1, offset: 0, length: 10 };
@@ -132,6 +132,21 @@ describe("calls", () => {
     expect(index.list({}, { limit: 9 }).map(({ outcome }) => outcome)).toEqual(["lost", "ok"]);
     index.add(result(2, "ok"), PLACE);
     expect(index.get(2)?.row.outcome).toBe("lost");
+  });
+
+  it("were not run where nobody answered in time: not denied as by a person, and found among what was refused", () => {
+    const detail = { question: "q1", reason: NOBODY_ANSWERED };
+    const asked = [intent(1), intent(1, { kind: "approval.asked", detail })];
+    const over = indexOf(...asked, intent(1, { kind: "approval.denied", detail }), result(1, "denied"));
+    for (const outcome of ["unanswered", "denied", "refused"] as const)
+      expect([outcome, over.list({ outcome }, { limit: 9 }).map(({ outcome: is }) => is)]).toEqual([
+        outcome,
+        ["unanswered"],
+      ]);
+    expect(over.list({ outcome: "failed" }, { limit: 9 })).toEqual([]);
+    const no = { question: "q1", reason: "the person who was asked said no" };
+    const refused = indexOf(...asked, intent(1, { kind: "approval.denied", detail: no }), result(1, "denied"));
+    expect(refused.list({ outcome: "unanswered" }, { limit: 9 })).toEqual([]);
   });
 
   it("were not run where their process ended before anybody had answered, and no rule decided them", () => {

@@ -161,7 +161,7 @@ inBrowser("what a person decides on the page", (browser) => {
     const marked = (): Promise<string[]> => two.locator("pre mark").allInnerTexts();
     const differing = [`"${join(watched.notes, "two.md")}"`, 'two.md"'];
     await expect.poll(marked).toEqual(differing);
-    await two.getByText("what another call of this tool, that waited beside this one, has otherwise").waitFor();
+    await two.getByText("what is different in another call of this tool, that waited beside this one").waitFor();
     await page.locator("article button:not([aria-disabled])", { hasText: "Allow" }).nth(1).waitFor();
     await allow(page, "one.md").click();
     const over = page.locator(".question-over");
@@ -188,7 +188,7 @@ inBrowser("what a person decides on the page", (browser) => {
     };
     const answers = [ask("1000"), ask("9000")];
     const question = page.locator(".question", { hasText: "pay 9000 to them" });
-    const alone = question.getByLabel("What this call has otherwise");
+    const alone = question.getByLabel("What is different in this call");
     await expect.poll(() => alone.locator("mark").allInnerTexts()).toEqual(["9000"]);
     await expect.poll(() => alone.innerText()).toMatch(/\[\d+ characters are the same\][^]*pay 9000 to them/);
     const allowed = question.getByRole("button", { name: "Allow this one call" });

@@ -26,6 +26,16 @@ it("folds equal calls that follow each other, and no call of another server, out
     expect(sizes([row(9), row(8, other), row(7)]), JSON.stringify(other)).toEqual([1, 1, 1]);
 });
 
+it("folds equal refusals and questions that nobody answered, and nothing that a person decided", () => {
+  expect(sizes([row(9, { outcome: "denied" }), row(8, { outcome: "denied" })])).toEqual([2]);
+  const over = { outcome: "unanswered", asked: true, ms: undefined } as const;
+  const run = [row(9, over), row(8, over), row(7, over)];
+  expect(sizes(run)).toEqual([3]);
+  expect(folded(run).map(longest)).toEqual([undefined]);
+  for (const outcome of ["ok", "denied"] as const)
+    expect(sizes([row(9, { outcome, asked: true }), row(8, { outcome, asked: true })])).toEqual([1, 1]);
+});
+
 it("lets a call stand alone that took much longer than the others, and says how long the longest of a run took", () => {
   const run = [1, 0.4, 350.556, 3, 2].map((ms, index) => row(9 - index, { ms }));
   expect(sizes(run)).toEqual([2, 1, 2]);

@@ -50,6 +50,22 @@ it("finds the line of every rule that a record names, however the file was moved
     expect([rule, moved({ ...call, rule })]).toEqual([rule, line === undefined ? undefined : line + 2]);
 });
 
+it("keeps rules for one tool apart, by their conditions, when a line between them goes", async () => {
+  const rules = ["/notes/a/**", "/notes/b/**", "/notes/c/**"].map(
+    (path) => `  - { approve: [write_file], when: { path: "${path}" } }\n`,
+  );
+  const written = (left: readonly string[]): string => `${POLICY}approvals:\n${left.join("")}`;
+  const of = (path: string) => ({
+    method: "tools/call",
+    name: "write_file",
+    rule: `approvals: write_file when path: ${path}`,
+  });
+  const before = ruleLines(await parsed(written(rules)));
+  expect(["/notes/a/**", "/notes/b/**", "/notes/c/**"].map((path) => before(of(path)))).toEqual([15, 16, 17]);
+  const after = ruleLines(await parsed(written([...rules.slice(0, 1), ...rules.slice(2)])));
+  expect(["/notes/a/**", "/notes/b/**", "/notes/c/**"].map((path) => after(of(path)))).toEqual([15, undefined, 16]);
+});
+
 it("counts for a line the calls that it decided under any policy with that rule, and lists the same ones", () => {
   const index = new CallIndex();
   const denied = (id: number, policy: string, rule: string): LogRecord => ({

@@ -112,12 +112,12 @@ inBrowser("the screens of the console", (browser) => {
       expect(await page.getByRole("button", { name: "Undo" }).count()).toBe(0);
       await editor(page).fill(`${await editor(page).inputValue()}# mine\n`);
       await page.getByRole("button", { name: "Try it on the last 1,000 calls" }).click();
-      await page.getByText(/it would have decided none otherwise/).waitFor();
+      await page.getByText(/it would have decided none differently/).waitFor();
       await show(page, "audit");
       await show(page, "policy");
       await expect.poll(() => editor(page).inputValue()).toContain("# mine");
       // What was tried is tried, and may be saved.
-      await page.getByText(/it would have decided none otherwise/).waitFor();
+      await page.getByText(/it would have decided none differently/).waitFor();
       expect(await page.getByRole("button", { name: "Save" }).isEnabled()).toBe(true);
       expect(conduct.faults).toEqual([]);
       await page.close({ runBeforeUnload: true });
@@ -198,7 +198,7 @@ inBrowser("the screens of the console", (browser) => {
       await page.goBack();
       await page.locator("button[aria-pressed=true]", { hasText: "today" }).waitFor();
       await page.getByRole("button", { name: "the last week" }).click();
-      await expect.poll(() => page.locator(".bars figcaption span").first().innerText()).toMatch(/\d+\/\d+\/\d+/);
+      await expect.poll(() => page.locator(".bars figcaption span").first().innerText()).toMatch(/^\w+ \d+, \d{4}/);
       expect(await page.getByText("In the last minute").count()).toBe(0);
       expect(conduct.faults).toEqual([]);
     },
@@ -272,7 +272,7 @@ inBrowser("the screens of the console", (browser) => {
     await show(page, "definitions");
     await page.getByText(/^Compared at/).waitFor();
     expect(await titles.count()).toBe(2);
-    await page.getByRole("button", { name: /^Refuse what stands above/ }).click();
+    await page.getByRole("button", { name: /^Refuse (this change|all \d+ changes) of/ }).click();
     await expect.poll(() => titles.first().innerText(), { timeout: LONG }).toMatch(/weather \d of \d refused/);
     expect(conduct.faults).toEqual([]);
   });

@@ -39,7 +39,10 @@ describe("approvals", () => {
       answerBy: new Set(["client", "terminal"]),
     });
     expect(approvals[1]).toMatchObject({
-      rule: { text: "approvals: write_file, git_*", line: 4 },
+      rule: {
+        text: "approvals: write_file, git_* when path: /home/ada/etc/**, mode: over*, force: true, count: 3",
+        line: 4,
+      },
       when: [
         { argument: "path", pattern: "/home/ada/etc/**", isPath: true },
         { argument: "mode", pattern: "over*", isPath: false },

@@ -46,5 +46,5 @@ it("and one that is not as it was approved still counts", async () => {
   const client = await house.client();
   await client.request("tools/call", { name: "review__plain", arguments: {} });
   const listed = await house.run(["servers", "list"]);
-  expect(listed.stdout).toContain("1 withheld, since they are not as they were approved");
+  expect(listed.stdout).toContain("1 withheld, since it is not as it was approved");
 });

@@ -11,6 +11,7 @@ import {
   MOST_PATHS,
   pathsOfCall,
 } from "../../policy/decide-command.js";
+import { NOBODY_ANSWERED } from "../../audit/call-records.js";
 import type { Policy, Remember } from "../../policy/policy.js";
 import type { Rule } from "../../policy/faults.js";
 import type { CompiledPolicy, Deadline } from "../compiled-policy.js";
@@ -289,7 +290,7 @@ export class Approvals {
       why ??= reason;
       settle({ answer: undefined, reason });
     };
-    const timer = setTimeout(end("nobody answered in time"), need.timeoutMs).unref();
+    const timer = setTimeout(end(NOBODY_ANSWERED), need.timeoutMs).unref();
     const gone = end("the call was cancelled, or its client went away");
     const { signal } = asked.call.ctx;
     signal.addEventListener("abort", gone);
@@ -559,8 +560,8 @@ async function askClient(
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  TIMEOUT: "nobody answered in time",
-  EXPIRED: "nobody answered in time",
+  TIMEOUT: NOBODY_ANSWERED,
+  EXPIRED: NOBODY_ANSWERED,
   REFUSED: "the client refused to show the question",
   BAD_ANSWER: "the client's answer is none of the choices",
 };
