@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { clothesOf } from "../support/clothes.mjs";
 import { otherDoors, shapes } from "../support/shapes-of-arguments.mjs";
-import { leftWhileAsked } from "../support/servers-over-time.mjs";
+import { leftWhileAsked, leftWhileRecorded } from "../support/servers-over-time.mjs";
 import { session, wasDenied, wasRefused, wasServed } from "../support/session.mjs";
 
 export const goal = { id: "T39", title: "Consent and denials about things", atLeast: 1_340 };
@@ -70,6 +70,7 @@ export const defences = [
   },
   {
     name: "a server hears of no subscription whose caller went away",
+    steps: ["leftWhileRecorded"],
     file: "mcp/src/endpoint/call.ts",
     find: "return call.cancellation === undefined ? handler(call) : {};",
     replace: 'return call.cancellation === undefined || call.method !== "" ? handler(call) : {};',
@@ -112,7 +113,7 @@ export async function run(report, parts) {
   await urls(report, parts);
   await members(report, parts);
   await addresses(report, parts);
-  await report.take({ shapes, otherDoors }, parts);
+  await report.take({ shapes, otherDoors, leftWhileRecorded }, parts);
   await leftWhileAsked(report, parts);
 }
 

@@ -47,15 +47,20 @@ export async function otherCallers(report, parts) {
 /** Whoever had the name lost the token with a question open; whoever has the name now has the state and an answer. */
 export async function goneCallers(report, parts) {
   report.kind("a question of somebody who may not call any more", { found: "attack" });
-  for (const name of ["ada", "Ada", "ad\u0430", "ada.lovelace@example.org"])
-    for (const rules of [ASK, KEEP, SESSION])
-      await report.attack(`of ${name}, by ${rules.trim()}`, async () => {
-        const server = await approving(parts, rules);
-        const { asked } = await askedOf(parts, server, principal(name));
-        await server.secure.endWorkOf(name);
-        const peer = await server.connect({ revision: STATELESS, capabilities: FORMS, ...principal(name) });
-        return nothingRan(server, await outcome(peer.request("tools/call", parts.retry(asked, parts.yes(), ASKED))));
-      });
+  // The product ends what is kept by a name, the library what is parked and sealed: each of them is enough.
+  for (const [by, end] of [
+    ["all of it", ({ secure }, name) => secure.endWorkOf(name)],
+    ["the library alone", ({ secure }, name) => secure.server.endWorkOf(name)],
+  ])
+    for (const name of ["ada", "Ada", "ad\u0430", "ada.lovelace@example.org"])
+      for (const rules of [ASK, KEEP, SESSION])
+        await report.attack(`of ${name}, ended by ${by}, by ${rules.trim()}`, async () => {
+          const server = await approving(parts, rules);
+          const { asked } = await askedOf(parts, server, principal(name));
+          await end(server, name);
+          const peer = await server.connect({ revision: STATELESS, capabilities: FORMS, ...principal(name) });
+          return nothingRan(server, await outcome(peer.request("tools/call", parts.retry(asked, parts.yes(), ASKED))));
+        });
   await report.benign("a question of another, and one that the next of the name is asked", async () => {
     const server = await approving(parts, ASK);
     const one = await askedOf(parts, server, principal("ben"));

@@ -191,6 +191,54 @@ export async function leftWhileAsked(report, parts) {
         }
 }
 
+/** The caller goes while one of its records is written: what was let through by then is told to nobody either. */
+export async function leftWhileRecorded(report, parts) {
+  report.kind("a subscription whose caller leaves while it is recorded", { found: "attack" });
+  for (const [revision, reaches] of Object.entries(REACHES))
+    for (const [method, paramsOf] of reaches)
+      for (const uri of ["note://a", "memo://what-was-read"])
+        for (const asks of [false, true])
+          for (let held = 0; held < (asks ? 3 : 1); held += 1) {
+            const fleet = new parts.Fleet();
+            try {
+              fleet.make("every", () => parts.everyKind());
+              const approvals = asks ? "[{ approve: all, answer_by: [terminal] }]" : "[]";
+              const policy = await fleet.policy(
+                `resources: { allowed: ["note://*", "memo://*"] }\nsandbox: none\napprovals: ${approvals}`,
+              );
+              await fleet.approve(policy);
+              const [writing, written] = [latch(), latch()];
+              let records = 0;
+              let isAsked = false;
+              const audit = {
+                failure: undefined,
+                async record(event) {
+                  await fleet.audit.record(event);
+                  if (!isAsked || records++ !== held) return;
+                  writing.open();
+                  await written.opened;
+                },
+                close: async () => undefined,
+              };
+              fleet.secure = fleet.part(policy, { audit, channel: { ask: async () => ({ answer: "approve" }) } });
+              await fleet.secure.serversReady;
+              const peer = await fleet.client(revision);
+              isAsked = true;
+              const told = peer.request(method, paramsOf(uri)).catch(() => undefined);
+              await writing.opened;
+              await peer.close();
+              written.open();
+              await told;
+              await new Promise((resolve) => setTimeout(resolve, 20));
+              await report.attack(`${method} of ${uri} in ${revision}, at record ${held} of ${asks ? 3 : 1}`, () => {
+                return fleet.asked.length === 0 || fleet.asked.join(", ");
+              });
+            } finally {
+              await fleet.close();
+            }
+          }
+}
+
 function latch() {
   let open;
   const opened = new Promise((resolve) => (open = resolve));
