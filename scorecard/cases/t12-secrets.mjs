@@ -9,6 +9,7 @@ import { leakingPlugins } from "../support/leaking-plugins.mjs";
 import { inProcesses } from "../support/processes-asked.mjs";
 import { hidden } from "../support/tool-dumps.mjs";
 import { around, HOLDERS, readAll, WRITTEN } from "../support/written-secrets.mjs";
+import { loginTokens } from "../support/login-tokens.mjs";
 import { renewed } from "../support/renewed-secrets.mjs";
 import { listen } from "../support/sockets.mjs";
 
@@ -104,6 +105,13 @@ export const defences = [
     file: "secure-local/src/audit/secret-spellings.ts",
     find: "for (const file of followed.values()) renew(file);",
     replace: "",
+  },
+  {
+    name: "what logs in to a server is known before it is used",
+    steps: ["loginTokens"],
+    file: "packages/mcp-tools/src/remote/target.ts",
+    find: "if (value !== undefined) secret(kind, value);",
+    replace: 'if (value === "") secret(kind, value);',
   },
 ];
 
@@ -251,7 +259,7 @@ plugins: { folder: ${base}, load: [{ name: plug, secrets: [granted], filesystem:
   rmSync(base, { recursive: true });
 }
 
-const STEPS = { alignments, saidBack, hidden, renewed, files, broughtOut };
+const STEPS = { alignments, saidBack, hidden, renewed, files, broughtOut, loginTokens };
 
 export async function run(report, parts) {
   if (!parts.hasWall()) return report.demand("bubblewrap and python3 are there to be tried", false);

@@ -27,7 +27,8 @@ export { cleanLine, cleanText } from "../../packages/secure-local/src/guard/clea
 export { RateLimits } from "../../packages/secure-local/src/guard/rate-limits.js";
 export { builtInPolicy } from "../../packages/secure-local/src/policy/load-policy.js";
 export { runCommandLine } from "../../packages/secure-local/src/cli/run-command-line.js";
-export { ownPlaces } from "../../packages/secure-local/src/cli/settings.js";
+export { ownPlaces, pluginFolders } from "../../packages/secure-local/src/cli/settings.js";
+export { upstreamOf } from "../../packages/secure-local/src/server/open-server.js";
 export { SecretFilter } from "../../packages/secure-local/src/capabilities/secret-exchange.js";
 export { rememberSecret } from "../../packages/secure-local/src/audit/secret-shapes.js";
 export { spellingsOf } from "../../packages/secure-local/src/audit/secret-spellings.js";
