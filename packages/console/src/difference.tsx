@@ -124,7 +124,7 @@ export function Differing({ text, Tag }: { readonly text: string; readonly Tag: 
     <>
       {text.slice(0, at)}
       <Tag>
-        <Shown text={words} />
+        <Shown text={words} complete />
       </Tag>
       {text.slice(at + words.length)}
     </>

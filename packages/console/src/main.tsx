@@ -81,8 +81,14 @@ function Page(): JSX.Element {
 }
 
 function Badge({ screen }: { readonly screen: string }): JSX.Element | null {
-  const count = screen === "approvals" ? waiting.value.length : screen === "now" ? troubles.value.length : 0;
-  return count === 0 ? null : <span class="badge">{count}</span>;
+  const [asked, wrong] = [waiting.value.length, troubles.value.length];
+  const count = screen === "approvals" ? asked : screen === "now" ? asked + wrong : 0;
+  const words = screen === "approvals" ? `${asked} waiting` : `${asked} waiting for you, ${wrong} problems`;
+  return count === 0 ? null : (
+    <span class="badge" title={words}>
+      {count}
+    </span>
+  );
 }
 
 watchAddress();

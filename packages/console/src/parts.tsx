@@ -13,9 +13,16 @@ const FIRST_SHOWN = 2_000;
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
 const UNSEEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Default_Ignorable_Code_Point}\p{Cf}\p{Co}\p{Cs}\u2028\u2029\u2800]/gu;
 
+interface ShownProps {
+  readonly text: string;
+  readonly block?: boolean;
+  /** All of it at once, however long: who decides about it is to have it before their eyes. */
+  readonly complete?: boolean;
+}
+
 /** Text that a server, a model or a client wrote: as it is, with what nobody would see written out. */
-export function Shown({ text, block = false }: { readonly text: string; readonly block?: boolean }): JSX.Element {
-  const whole = useSignal(false);
+export function Shown({ text, block = false, complete = false }: ShownProps): JSX.Element {
+  const whole = useSignal(complete);
   const cut = whole.value || text.length <= FIRST_SHOWN ? text : text.slice(0, FIRST_SHOWN);
   const more = cut.length < text.length;
   const pieces = seen(cut);

@@ -268,17 +268,30 @@ function QuestionText({ text }: { readonly text: string }): JSX.Element {
         : wordDiff(body, own.body).now,
     [body, own.body],
   );
-  if (pieces === undefined) return <Shown text={text} block />;
-  const isLong = text.length > IN_VIEW.characters || text.split("\n").length > IN_VIEW.lines;
+  const lines = text.split("\n").length;
+  const isLong = text.length > IN_VIEW.characters || lines > IN_VIEW.lines;
+  const more = isLong && (
+    <p class="note">
+      The text above has {lines} lines and {text.length} characters. All of them are there: it scrolls.
+    </p>
+  );
+  if (pieces === undefined)
+    return (
+      <>
+        <Shown text={text} block complete />
+        {more}
+      </>
+    );
   return (
     <>
       <pre class="shown" dir="ltr" tabIndex={0}>
-        <Shown text={own.head} />
+        <Shown text={own.head} complete />
         {pieces.map(({ text: words, differs }, index) =>
-          differs ? <Differing key={index} text={words} Tag="mark" /> : <Shown key={index} text={words} />,
+          differs ? <Differing key={index} text={words} Tag="mark" /> : <Shown key={index} text={words} complete />,
         )}
-        <Shown text={own.rest} />
+        <Shown text={own.rest} complete />
       </pre>
+      {more}
       <p class="note">
         <mark>Marked</mark>: what is different in another call of this tool, that waited beside this one.
       </p>

@@ -111,7 +111,7 @@ function Answer({ of, takeBack }: AnswerProps): JSX.Element {
           ],
           ["Until", until === undefined ? "the end of its session" : <Moment at={until} />],
           [
-            "Let pass since",
+            "It has let pass",
             used === 0 ? (
               "nothing"
             ) : (

@@ -84,7 +84,7 @@ function processTroubles(server: RunningServer): Trouble[] {
 }
 
 /** Whether what is wrong is what it offers, which a person decides. */
-function isOfWords({ state, remedy }: PolicyServer): boolean {
+export function isOfWords({ state, remedy }: PolicyServer): boolean {
   return state === "withheld" || remedy.includes(" review ");
 }
 

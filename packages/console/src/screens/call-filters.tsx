@@ -277,7 +277,7 @@ export function Looked({ of }: { readonly of: LookedThrough }): JSX.Element {
   const folders = words.under.length + words.outside.length;
   return (
     <p class="note" role="status">
-      {found === 1 ? "One fits" : `${found} fit`}. {looked}
+      {found === 1 ? "One call fits" : `${found} calls fit`}. {looked}
       {since !== undefined && ", as far back as is known here"}
       {sought !== "" && (
         <>

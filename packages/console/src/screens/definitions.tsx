@@ -1,7 +1,7 @@
 // Definitions: what plugins and servers offer now beside what was approved, word by word, and what the inspection found in it.
 import { type Signal, signal, useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import type {
   ChangedFile,
   ChangedFiles,
@@ -17,6 +17,7 @@ import { Action, Empty, Fault, Moment, Shown, State, visible } from "../parts.js
 import { type Mark, marksIn } from "../marks.js";
 import { get, post } from "../request.js";
 import { place } from "../router.js";
+import { isOfWords } from "../troubles.js";
 import { wordDiff } from "../word-diff.js";
 
 type Place = OfferedItem["places"][number];
@@ -45,6 +46,16 @@ async function compare(): Promise<void> {
   hold();
 }
 
+/** Takes over what the console keeps, where another page has decided or compared since. */
+async function readKept(): Promise<void> {
+  const read = await get<ComparedDefinitions | null>("/api/definitions");
+  if (read === null || deciding.peek() !== undefined) return;
+  const known = offered.peek();
+  if (known !== undefined && JSON.stringify(known.all) === JSON.stringify(read.all)) return;
+  offered.value = read;
+  if (known !== undefined) hold();
+}
+
 function keyOf({ policy, kind, name }: Pick<ShownDefinitions, "policy" | "kind" | "name">): string {
   return JSON.stringify([policy, kind, name]);
 }
@@ -60,6 +71,7 @@ export function Definitions(): JSX.Element {
   const isLooking = useSignal(false);
   /** Whether it is known that the console keeps nothing that was compared before. */
   const isRead = useSignal(false);
+  const isStarted = useRef(false);
   const fault = useSignal<unknown>(undefined);
   const look = async (): Promise<void> => {
     if (isLooking.peek()) return;
@@ -70,19 +82,20 @@ export function Definitions(): JSX.Element {
       isLooking.value = false;
     }
   };
-  useEffect(() => {
-    const kept = async (): Promise<void> => {
-      const read = await get<ComparedDefinitions | null>("/api/definitions");
-      if (read !== null) offered.value ??= read;
-      isRead.value = true;
-    };
-    kept().catch((error: unknown) => (fault.value = error));
-  }, []);
+  useSignalEffect(() => {
+    // What another page, or this one, has decided or compared shows in how the servers are.
+    void servers.value;
+    readKept().then(
+      () => (isRead.value = true),
+      (error: unknown) => (fault.value = error),
+    );
+  });
   useSignalEffect(() => {
     if (!isRead.value || offered.value !== undefined) return;
     // Whoever comes to decide what is withheld would start the comparison themselves.
     if (!place.value.query.has("name") && withheldNow().length === 0) return;
-    isRead.value = false;
+    if (isStarted.current) return;
+    isStarted.current = true;
     look().catch((error: unknown) => (fault.value = error));
   });
   const { at, all } = offered.value ?? {};
@@ -180,7 +193,9 @@ function withheldNow(): string[] {
     ]),
   );
   const mounted = servers.value.flatMap(({ servers: all = [] }) =>
-    all.filter(({ state }) => state === "withheld").map(({ name, cause }) => `server ${name}: ${cause}`),
+    all
+      .filter((each) => isOfWords(each) && each.refused === undefined)
+      .map(({ name, cause }) => `server ${name}: ${cause}`),
   );
   return [...new Set([...plugins, ...mounted])];
 }

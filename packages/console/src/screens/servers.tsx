@@ -183,7 +183,8 @@ function Mounted({
     }
   };
   const act = (path: string) => async (): Promise<void> => {
-    await post(path, { policy, server: name });
+    // Other processes of this policy have a server of this name as well: each is started and stopped where it stands.
+    await post(path, { policy, server: name, process: pid });
     // What was found before is of another start.
     test.value = undefined;
   };

@@ -18,6 +18,8 @@ const MAX_OPEN = 10_000;
 
 /** What the record of a refusal gives as its reason where the time for an answer was over. */
 export const NOBODY_ANSWERED = "nobody answered in time";
+/** The same where a person refused. */
+export const PERSON_REFUSED = "the person who was asked said no";
 
 const STEPS: ReadonlyMap<unknown, CallStep> = new Map<unknown, CallStep>([
   ["call.intent", "begun"],

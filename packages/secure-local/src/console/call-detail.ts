@@ -1,6 +1,14 @@
 // One call opened: its records, what happened when, each hop of the request, and what differs from the last one a person agreed to.
 import type { CallDetail, CallRow, DifferentArgument, Hop } from "@secure-local/console/api";
-import { callerOf, type LogRecord, membersOf, NOBODY_ANSWERED, recordOf, textOf } from "../audit/call-records.js";
+import {
+  callerOf,
+  type LogRecord,
+  membersOf,
+  NOBODY_ANSWERED,
+  PERSON_REFUSED,
+  recordOf,
+  textOf,
+} from "../audit/call-records.js";
 import { SERVER_GONE } from "../control/control-client.js";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 
@@ -99,6 +107,13 @@ function unnamed({ method, name, object }: CallRow, records: readonly LogRecord[
     : of(`the path ${object}`, "filesystem.allowed_paths, or for reading alone filesystem.readable_paths,");
 }
 
+/** Whose refusal it was. */
+function refusalIn({ kind, detail }: LogRecord): string | undefined {
+  if (kind !== "approval.denied") return undefined;
+  const { reason } = membersOf(detail);
+  return reason === PERSON_REFUSED ? "a person said no" : reason === NOBODY_ANSWERED ? reason : "nobody said yes";
+}
+
 /** In the order of time, the hop to a server behind us among them. */
 function stepsOf(
   { server }: CallRow,
@@ -109,7 +124,7 @@ function stepsOf(
   const last = records.at(-1);
   const steps = records.map((record, index) => {
     const next = records[index + 1];
-    const label = STEPS[textOf(record["kind"])] ?? textOf(record["kind"]);
+    const label = refusalIn(record) ?? STEPS[textOf(record["kind"])] ?? textOf(record["kind"]);
     const took = next === undefined ? undefined : timeOf(next) - timeOf(record);
     const step = { label, ms: timeOf(record) - first, ...(record["kind"] === "approval.asked" ? { took } : {}) };
     const { remembered, answer, answered, by } = membersOf(record["detail"]);

@@ -327,7 +327,9 @@ async function control(
   ask: "restart" | "stop",
   body: Readonly<Record<string, unknown>>,
 ): Promise<object> {
-  const asked = { ask, policy: textIn(body, "policy"), server: textIn(body, "server") };
+  const pid = body["process"];
+  if (!Number.isInteger(pid)) throw new ConsoleFault(400, "The process is a number.", "Name the one that is meant.");
+  const asked = { ask, policy: textIn(body, "policy"), server: textIn(body, "server"), pid: pid as number };
   const { done, unanswered } = await state.control(asked);
   if (unanswered.length > 0)
     throw new ConsoleFault(

@@ -30,12 +30,18 @@ export interface Controlled {
   readonly unanswered: readonly number[];
 }
 
-/** Has every server of this person that runs by a policy start one of its servers anew, or end it. */
-export async function controlServer(
-  folder: string,
-  { ask, policy, server }: { readonly ask: "restart" | "stop"; readonly policy: string; readonly server: string },
-): Promise<Controlled> {
-  const each = socketsIn(folder).map(async (name): Promise<Partial<Record<keyof Controlled, number>>> => {
+export interface WantedControl {
+  readonly ask: "restart" | "stop";
+  readonly policy: string;
+  readonly server: string;
+  /** The one process that is meant. Default: all that run by the policy. */
+  readonly pid?: number | undefined;
+}
+
+/** Has the servers of this person that run by a policy start one of its servers anew, or end it. */
+export async function controlServer(folder: string, { ask, policy, server, pid }: WantedControl): Promise<Controlled> {
+  const meant = socketsIn(folder).filter((name) => pid === undefined || Number.parseInt(name, 10) === pid);
+  const each = meant.map(async (name): Promise<Partial<Record<keyof Controlled, number>>> => {
     const path = join(folder, name);
     const state = await stateAt(path);
     if (state === undefined) return fs.existsSync(path) ? { unanswered: Number.parseInt(name, 10) } : {};

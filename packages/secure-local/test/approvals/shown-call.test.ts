@@ -1,4 +1,5 @@
 // What a person is shown: all of the call, nothing that acts on a terminal, nothing that passes for something else.
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MAX_SHOWN, shownCall } from "../../src/guard/approvals/shown-call.js";
 import { cleanText } from "../../src/guard/cleaning/clean-text.js";
@@ -59,6 +60,14 @@ describe("a call is shown", () => {
     "without a warning of honest writing: %s",
     (text) => expect(shown({ path: text })).not.toContain("CAREFUL"),
   );
+
+  it("with each line of a longer text as it is: a quote is a quote, and no two texts look alike", () => {
+    const script = 'cp "$HOME/work" \\\n  "$1"\n';
+    expect(shown({ script })).toContain('    | cp "$HOME/work" \\\\\n    |   "$1"\n    | ');
+    const piece = fc.constantFrom('"', "\\", '\\"', "a", "\u200b", "{", " ", "\\u{200b}", "| ");
+    const text = fc.array(piece, { minLength: 1, maxLength: 6 }).map((all) => `x\n${all.join("")}`);
+    fc.assert(fc.property(text, text, (a, b) => (shown({ a }) === shown({ a: b })) === (a === b)));
+  });
 
   it("tells escapes from what looks like them", () => {
     expect(shown({ note: "\\u{200b}" })).toContain("\\\\u{200b}");

@@ -79,6 +79,8 @@ describe.skipIf(process.platform !== "linux")("behind a policy", () => {
   const definitions = async (): Promise<OfferedDefinitions[]> =>
     JSON.parse((await watched.post("/api/definitions", {})).text) as OfferedDefinitions[];
   const about = (server: string): { policy: string; server: string } => ({ policy: watched.policy, server });
+  /** The server of that name in the process that serves. */
+  const here = (server: string): object => ({ ...about(server), process: watched.client.child.pid });
   const query = (server: string): string => new URLSearchParams(about(server)).toString();
 
   it("shows both hops of a call, each with its revision, ids and times, and the second one among the steps", async () => {
@@ -139,13 +141,28 @@ describe.skipIf(process.platform !== "linux")("behind a policy", () => {
   });
 
   it("stops a server for good, and starts it again", async () => {
-    expect((await watched.post("/api/stop", about("notes"))).status).toBe(200);
+    expect((await watched.post("/api/stop", here("notes"))).status).toBe(200);
     await untilState("notes", "stopped");
     expect(JSON.stringify(await call("notes__read"))).toContain("a person stopped its server");
-    expect((await watched.post("/api/restart", about("notes"))).status).toBe(200);
+    expect((await watched.post("/api/restart", here("notes"))).status).toBe(200);
     expect(JSON.stringify(await call("notes__read"))).toContain('"read"');
     for (const act of ["stop", "restart", "login", "logout"])
-      expect((await watched.post(`/api/${act}`, about("nobody"))).status).toBe(409);
+      expect((await watched.post(`/api/${act}`, here("nobody"))).status).toBe(409);
+  });
+
+  it("stops a server in the process that is meant, and in no other of the same policy", async () => {
+    const first = watched.client;
+    const other = await watched.serve();
+    const said = async (client: typeof other): Promise<string> =>
+      JSON.stringify(await client.request("tools/call", { name: "notes__read", arguments: {} }));
+    await said(other);
+    expect((await watched.post("/api/stop", here("notes"))).status).toBe(200);
+    expect(await said(other)).toContain("a person stopped its server");
+    expect(await said(first)).toContain('"read"');
+    expect((await watched.post("/api/stop", about("notes"))).status).toBe(400);
+    expect((await watched.post("/api/stop", { ...about("notes"), process: 1 })).status).toBe(409);
+    other.child.kill();
+    watched.client = first;
   });
 
   it("examines a server as doctor does, beside the one that serves, and no other", { timeout: 240_000 }, async () => {
@@ -161,20 +178,20 @@ describe.skipIf(process.platform !== "linux")("behind a policy", () => {
 
   it("says why a call was withheld whose server turned out at its start to be another", async () => {
     const words = join(watched.notes, "description.txt");
-    await watched.post("/api/restart", about("notes"));
+    await watched.post("/api/restart", here("notes"));
     writeFileSync(words, "Reads another thing.");
     expect(JSON.stringify(await call("notes__read"))).toContain("withheld");
     writeFileSync(words, "Reads.");
-    // The call while its server was stopped was withheld by the same rule, for another reason.
+    // The calls while its server was stopped were withheld by the same rule, for another reason.
     const withheld = (seen: readonly StreamLine[]): CallRow[] =>
       rowsOf(seen).filter(({ rule, outcome }) => outcome === "denied" && rule === "approval of the server notes");
-    const rows = withheld(await watched.stream((seen) => withheld(seen).length >= 2));
+    const rows = withheld(await watched.stream((seen) => withheld(seen).length >= 3));
     const reasons = await Promise.all(
       rows.map(async ({ n }) => ((await answerOf(`/api/call?n=${n}`)) as CallDetail).reason),
     );
-    expect(reasons[0]).toContain("a person stopped its server; to start it: ");
-    expect(reasons[1]).toMatch(/changed|not as it was approved/);
-    await watched.post("/api/restart", about("notes"));
+    expect(reasons.filter((each) => each.includes("a person stopped its server; to start it: "))).toHaveLength(2);
+    expect(reasons.filter((each) => /changed|not as it was approved/.test(each))).toHaveLength(1);
+    await watched.post("/api/restart", here("notes"));
   });
 
   it("looks at plugins, and approves one, without starting any in the console's own process", async () => {

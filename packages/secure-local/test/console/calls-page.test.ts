@@ -89,9 +89,9 @@ inBrowser("the screen Calls", (browser) => {
       const told = page.locator(".note", { hasText: "Looked at" });
       await expect
         .poll(() => told.innerText())
-        .toMatch(/^One fits\. Looked at 45 calls since .*, for those with "read_file", without "notes"\.$/);
+        .toMatch(/^One call fits\. Looked at 45 calls since .*, for those with "read_file", without "notes"\.$/);
       await words.fill("");
-      await expect.poll(() => told.innerText()).toMatch(/^45 fit/);
+      await expect.poll(() => told.innerText()).toMatch(/^45 calls fit/);
       await page.getByLabel("Path is").selectOption("not under");
       await page.getByLabel("Folder").pressSequentially("/home/me/notes/");
       await expect.poll(objects).toEqual(["/etc/passwd"]);
@@ -103,7 +103,7 @@ inBrowser("the screen Calls", (browser) => {
       await expect.poll(objects).toEqual(["/home/me/notes/b.md", "/home/me/notes/a.md"]);
       await words.fill("nothing-of-this");
       await page.getByText("No call fits.").waitFor();
-      await expect.poll(() => told.innerText()).toMatch(/^0 fit\. Looked at 45 calls since/);
+      await expect.poll(() => told.innerText()).toMatch(/^0 calls fit\. Looked at 45 calls since/);
     },
   );
 

@@ -11,7 +11,7 @@ import {
   MOST_PATHS,
   pathsOfCall,
 } from "../../policy/decide-command.js";
-import { NOBODY_ANSWERED } from "../../audit/call-records.js";
+import { NOBODY_ANSWERED, PERSON_REFUSED } from "../../audit/call-records.js";
 import type { Policy, Remember } from "../../policy/policy.js";
 import type { Rule } from "../../policy/faults.js";
 import type { CompiledPolicy, Deadline } from "../compiled-policy.js";
@@ -246,7 +246,7 @@ export class Approvals {
     if (doubt === undefined && reply.answer !== "deny") {
       return this.#give(asked, { how: { by: asked.by }, isKept: reply.answer === "remember" });
     }
-    const reason = doubt ?? "the person who was asked said no";
+    const reason = doubt ?? PERSON_REFUSED;
     await recorded(trail.approval(guarded, "approval.denied", asked.detail({ by: asked.by, reason })));
     return asked.refused(reason);
   }

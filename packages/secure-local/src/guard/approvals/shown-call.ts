@@ -89,7 +89,7 @@ export function shownMember(name: string, value: unknown, about = ""): string {
 /** A text of several lines is shown as lines, each behind a bar that none of them can remove. */
 function quotedValue(value: unknown): string {
   if (typeof value !== "string" || !value.includes("\n")) return shortened(printable(JSON.stringify(value) ?? "null"));
-  const lines = value.split("\n").map((line) => `    | ${quoted(line).slice(1, -1)}`);
+  const lines = value.split("\n").map((line) => `    | ${unquoted(line)}`);
   const out: string[] = [];
   for (let from = 0, to = 0; from < lines.length; from = to) {
     while (to < lines.length && lines[to] === lines[from]) to += 1;
@@ -102,6 +102,12 @@ function quotedValue(value: unknown): string {
 /** A text in quotes, as `shownMember` writes it. */
 export function quoted(text: string): string {
   return shortened(printable(JSON.stringify(text)));
+}
+
+/** A line behind a bar. Nothing ends it but its end, so quotes in it stand for themselves; a backslash stays two. */
+function unquoted(line: string): string {
+  const escaped = JSON.stringify(line).slice(1, -1);
+  return shortened(printable(escaped.replace(/\\(.)/g, (pair, escape) => (escape === '"' ? '"' : pair))));
 }
 
 /** Every character that is not seen, or seen as another, as `\u{…}`. JSON has escaped C0, quotes and backslashes. */

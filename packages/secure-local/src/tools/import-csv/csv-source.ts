@@ -179,7 +179,7 @@ function plainName(text: string): string {
   return text
     .normalize("NFC")
     .replace(/[^\p{L}\p{N}]+/gu, "_")
-    .replace(/^_+|(?<!_)_+$/g, "")
+    .replace(/^_|_$/g, "")
     .slice(0, MAX_NAME);
 }
 
