@@ -78,7 +78,7 @@ export function Proof(): JSX.Element {
         Each record carries the hash of the one before it. A record that was changed, removed or added breaks the chain.
         What happens to the log after it was verified shows when it is verified again.
       </p>
-      <Action label="Verify every record" act={verify} />
+      {isChanged() && <Action label="Verify every record" act={verify} />}
       <Unverified of={unknown} />
     </section>
   );
@@ -98,7 +98,7 @@ export function ProofInBrief(): JSX.Element {
           </>
         )}
       </span>
-      <Action label="Verify the log" act={verify} />
+      <Action label="Verify every record" act={verify} />
     </p>
   );
 }
@@ -110,11 +110,38 @@ function Intact({ of }: { readonly of: readonly Verification[] }): JSX.Element {
   const drawn = of.map((each) => <Verified key={each.file} of={each} />);
   if (of.length <= MAX_DRAWN) return <>{drawn}</>;
   return (
-    <details>
-      <summary>{of.length} logs: none was changed</summary>
-      {drawn}
-    </details>
+    <>
+      <p>{of.length} logs: none was changed.</p>
+      <ul>
+        {of.map((each) => (
+          <li key={each.file}>
+            <Shown text={each.file} />: {signedIn(each)}
+          </li>
+        ))}
+      </ul>
+      <details>
+        <summary>All of them as pictures</summary>
+        {drawn}
+      </details>
+    </>
   );
+}
+
+/** How many records of a log there are, and up to which one somebody signed. */
+function signedIn({ records, signed = [] }: Verification): string {
+  const count = records === 1 ? "one record" : `${records} records`;
+  const last = signed.at(-1);
+  if (last === undefined) return `${count}, none signed`;
+  return last >= records ? `${count}, signed up to the last one` : `${count}, signed up to record ${last}`;
+}
+
+/** Whether a log is known to be another than it was written, and how. */
+export function changeOf(file: string): string | undefined {
+  const bad = verified.value?.found.find((each) => each.file === file && !each.ok);
+  const line = bad?.firstBadLine === undefined ? "" : `line ${bad.firstBadLine}: `;
+  return bad === undefined
+    ? logs.value.find((each) => each.file === file)?.changed
+    : `${line}${bad.reason ?? "it does not verify"}`;
 }
 
 /** Logs that no check has read yet; of many those that cannot be read stand first, and their number above. */
@@ -209,6 +236,7 @@ function BadRecord({ file, line }: { readonly file: string; readonly line: numbe
   };
   if (found.value === undefined) return <Action label={`Open line ${line}`} act={read} />;
   const { text, call } = found.value;
+  const isSeen = logs.value.some((each) => each.file === file && each.changed !== undefined);
   return (
     <>
       <p>
@@ -216,11 +244,14 @@ function BadRecord({ file, line }: { readonly file: string; readonly line: numbe
           "This console has read no call at this place."
         ) : (
           <>
-            At this place stood a record of the call{" "}
+            {isSeen ? "Before it was changed, this console read" : "When it was first read here, there stood"} a record
+            of the call{" "}
             <button type="button" class="link" onClick={() => go("calls", { n: call.n })}>
               <Brief text={`${call.name === "" ? call.method : call.name} ${call.object}`} />
             </button>{" "}
-            of <Moment at={call.at} />. Now there stands:
+            of <Moment at={call.at} />
+            {isSeen ? " here. " : ". It may have been changed by then: what stood there before is not known. "}
+            Now there stands:
           </>
         )}
       </p>

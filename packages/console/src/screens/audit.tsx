@@ -98,6 +98,9 @@ export function Audit(): JSX.Element {
                 }
               />
             ))}
+            {Math.max(sums.byClient.length, sums.byName.length) > (sums.lanes?.name.length ?? 0) && (
+              <p class="note">Drawn are those that called, or were called, most. All are in the lists below.</p>
+            )}
             <div class="counts">
               <Counts title="Clients" key="client" field="client" of={sums.byClient} since={since} until={until} />
               <Counts title="Tools" key="name" field="name" of={sums.byName} since={since} until={until} />

@@ -8,6 +8,7 @@ import { CallsTable, narrow } from "../calls-table.js";
 import { newest } from "../live.js";
 import { Brief, duration, Empty, exactTime, Facts, Fault, Moment, Shown, State, took, Wide } from "../parts.js";
 import { exportCalls } from "../export.js";
+import { changeOf, isChanged } from "../proof.js";
 import { get } from "../request.js";
 import { Difference } from "../difference.js";
 import { go, place } from "../router.js";
@@ -30,6 +31,14 @@ export function Calls(): JSX.Element {
         <Filters query={query} filtered={filtered} save={() => exportCalls(asked(query))} />
         <Chosen query={query} />
         <Fault error={fault.value} />
+        {isChanged() && (
+          <p class="bad">
+            A log was changed: calls of it may not be what happened. Each says so when it is opened.{" "}
+            <button type="button" class="link" onClick={() => go("audit")}>
+              See which log
+            </button>
+          </p>
+        )}
         {looked.value !== undefined && (filtered || rows.length > 0) && <Looked of={looked.value} />}
         {rows.length === 0 ? (
           <Empty
@@ -154,6 +163,7 @@ export function CallPanel({ n, close }: { readonly n: number; readonly close: ()
 
 function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
   const { row, reason, result, records, steps, hops, difference, file } = call;
+  const changed = changeOf(file);
   return (
     <>
       <h3>
@@ -178,6 +188,15 @@ function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
           ["Audit log", file],
         ]}
       />
+      {changed !== undefined && (
+        <p class="bad" role="alert">
+          The log of this call was changed (<Shown text={changed} />
+          ): what stands here may not be what happened.{" "}
+          <button type="button" class="link" onClick={() => go("audit")}>
+            See where
+          </button>
+        </p>
+      )}
       {row.outcome === "lost" && (
         <p class="note">Its server ended before it said how the call ended. Whether it took effect is not known.</p>
       )}

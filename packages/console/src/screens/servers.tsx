@@ -205,7 +205,7 @@ function Mounted({
           It failed: <Shown text={brief} />.
         </p>
       )}
-      {cause !== "" && <Shown text={cause} block />}
+      {cause !== "" && !stopped && <Shown text={cause} block />}
       {since !== undefined && (
         <p class="note">
           {idle ? "Idle since " : "Stopped since "}
@@ -225,7 +225,7 @@ function Mounted({
         )
       )}
       <p class="note">
-        {tools === 1 ? "One tool" : `${tools} tools`}
+        {stopped ? "None of its tools" : tools === 1 ? "One tool" : `${tools} tools`}
         {idle && " as approved: what it offers is seen when it starts, by itself, with its next call"}.{" "}
         <button type="button" class="link" onClick={() => go("calls", { text: name })}>
           Its calls

@@ -62,7 +62,11 @@ export function mountedHealth(
     const remedy = login === undefined ? LOGIN : `mcp-secure-local servers login ${name}`;
     return { name, state: "needs login", tools, cause: cause ?? "", brief, remedy };
   }
-  if (cause !== undefined) return { name, state, tools, cause, brief, remedy: `mcp-secure-local servers logs ${name}` };
+  if (cause !== undefined) {
+    // How it was tried in other revisions says nothing of why it failed.
+    const why = cause.replace(/\s+Before that: [^\n]*/, "");
+    return { name, state, tools, cause: why, brief, remedy: `mcp-secure-local servers logs ${name}` };
+  }
   const others = launchChanged ? [] : [...held].filter(([, reason]) => dependsOnClient(reason)).map(([item]) => item);
   const count = withheld.size - others.length;
   const note = others.length === 0 ? {} : { note: `${others.join(", ")}: only for clients that declare more` };
