@@ -14,11 +14,12 @@ import { parsePostgres } from "../../src/capabilities/databases/postgres-store.j
 import { FunctionNames } from "../../src/policy/policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { POSTGRES_HONEST } from "./honest-queries.js";
-import { CANARY, samplePostgres, type SamplePostgres } from "./sample-databases.js";
+import { CANARY, openPostgres, samplePostgres, type SamplePostgres } from "./sample-databases.js";
 import {
   BUILT_IN_FUNCTIONS,
   checkPostgres,
   HARMLESS_VOLATILE,
+  KNOWN_EXTENSIONS,
 } from "../../src/capabilities/databases/postgres-statement.js";
 import {
   POSTGRES_ATTACKS,
@@ -53,6 +54,22 @@ const ONE_ARGUMENT = `SELECT DISTINCT ON (p.proname) p.proname, CASE WHEN t.typt
 const CALLED_BY_VIEW = `SELECT p.proname::text, p.oid::regprocedure::text FROM pg_rewrite w,
     regexp_matches(w.ev_action::text, ':(?:funcid|aggfnoid|winfnoid|opfuncid) ([1-9][0-9]*)', 'g') AS m(id)
   JOIN pg_proc p ON p.oid = m.id[1]::oid WHERE w.ev_class = 'judged'::regclass AND (p.oid >= 16384 OR p.provolatile = 'v')`;
+
+/** A statement with a value of the extension's own. */
+const EXTENDED: Readonly<Record<string, string>> = {
+  citext: "SELECT 'A'::citext = 'a'::citext",
+  cube: "SELECT cube_dim('(1, 2)'::cube)",
+  hstore: "SELECT hstore('a', 'z') -> 'a'",
+  intarray: "SELECT sort('{2,1}'::int[])",
+  isn: "SELECT '978-0-393-04002-9'::isbn13",
+  ltree: "SELECT nlevel('a.b'::ltree)",
+  pg_trgm: "SELECT similarity('one', 'two')",
+  pgcrypto: "SELECT digest('a', 'sha256')",
+  seg: "SELECT '1 .. 2'::seg",
+  unaccent: "SELECT unaccent('\u00e9')",
+  "uuid-ossp": "SELECT uuid_nil()",
+  fuzzystrmatch: "SELECT soundex('one')",
+};
 
 const databasesFor = async (
   url: string,
@@ -248,6 +265,35 @@ describe.skipIf(sample === undefined)("PostgreSQL", () => {
       await query(sql).catch((error: unknown) => refused.push(`${sql}: ${String(error)}`));
     };
     for (const sql of sampled(POSTGRES_HONEST, 4)) await one(sql);
+    expect(refused).toEqual([]);
+  });
+
+  it("answers honest queries beside each extension that it knows, and of its types", { timeout: 120_000 }, async () => {
+    const name = `${NAME}_extended`;
+    await admin.run(`CREATE DATABASE ${name}`);
+    const its = new URL(url);
+    its.pathname = `/${name}`;
+    const owner = await openPostgres(its.href);
+    const refused: string[] = [];
+    try {
+      await owner.run("CREATE TABLE z (a int, b text); INSERT INTO z VALUES (2, 'two'), (1, 'one')");
+      const extended = await databasesFor(its.href, "", "", undefined, 30);
+      const available = (await owner.query("SELECT name FROM pg_available_extensions", [], 999)).rows.flat();
+      const known = [...KNOWN_EXTENSIONS].filter((each) => available.includes(each));
+      expect(known.length).toBeGreaterThan(10);
+      for (const each of known) {
+        await owner.run(`CREATE EXTENSION "${each}" CASCADE`);
+        const own = EXTENDED[each] === undefined ? [] : [EXTENDED[each]];
+        for (const sql of ["SELECT * FROM z ORDER BY b", "SELECT b, count(*) FROM z WHERE a > 0 GROUP BY b", ...own])
+          await extended
+            .query({ sql, limit: 5, signal })
+            .catch((error: unknown) => refused.push(`${each}: ${sql}: ${String(error)}`));
+        await owner.run(`DROP EXTENSION "${each}" CASCADE`);
+      }
+    } finally {
+      owner.close();
+      await admin.run(`DROP DATABASE ${name} WITH (FORCE)`);
+    }
     expect(refused).toEqual([]);
   });
 

@@ -129,7 +129,8 @@ const REACHED_SQL = `WITH RECURSIVE
       JOIN pg_operator o ON o.oid = m.id[1]::oid WHERE o.oid >= 16384)
   SELECT DISTINCT f.how, n.nspname::text, p.proname::text, (p.provolatile = 'v')::text, coalesce(e.extname::text, ''),
       (n.nspname = 'pg_catalog' AND f.how NOT IN ('call', 'dotted') AND (EXISTS (SELECT 1 FROM pg_cast c WHERE c.castfunc = p.oid AND c.oid < 16384)
-        OR EXISTS (SELECT 1 FROM pg_operator o WHERE o.oprcode = p.oid AND o.oid < 16384)))::text
+        OR EXISTS (SELECT 1 FROM pg_operator o WHERE o.oprcode = p.oid AND o.oid < 16384)
+        OR EXISTS (SELECT 1 FROM pg_amproc a WHERE a.amproc = p.oid AND a.oid < 16384)))::text
     FROM functions f JOIN pg_proc p ON p.oid = f.oid JOIN pg_namespace n ON n.oid = p.pronamespace
     LEFT JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
     LEFT JOIN pg_extension e ON e.oid = d.refobjid
@@ -218,7 +219,7 @@ interface Reached extends SqlName {
   readonly volatile: boolean;
   /** Empty where no extension owns it. */
   readonly extension: string | undefined;
-  /** Whether it stands behind an operator or cast that PostgreSQL came with. */
+  /** Whether it stands behind an operator, a cast or an operator class that PostgreSQL came with: extensions build theirs on these. */
   readonly system: boolean;
 }
 
