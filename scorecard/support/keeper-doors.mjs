@@ -99,6 +99,9 @@ const TELLING = {
   "an attribute read, of no link": `n = l.lgetxattr(p, b"user.note", b, 99); print(b.value.decode()) if n > 0 else 0`,
   "its owner named anew": `l.chown(p, -1, -1); l.lchown(p, os.getuid(), -1); l.fchownat(-100, p, -1, -1, 0)`,
   "its owner named by a handle": `f = os.open(p, 0o10000000); l.fchownat(f, b"", -1, -1, 0x1000); l.chown(b"/proc/self/fd/%d" % f, -1, -1)`,
+  "its dates set": `l.utimes(p, None); l.utime(p, None); l.lutimes(p, None); l.utimensat(-100, p, None, 0)`,
+  "its dates set by a handle": `f = os.open(p, 0o10000000); l.utimensat(f, b"", None, 0x1000); l.utimes(b"/proc/self/fd/%d" % f, None)`,
+  "its dates set to others": `t = (ctypes.c_long * 4)(7, 0, 7, 0); l.utimensat(-100, p, t, 0); l.futimesat(-100, p, t); l.utimensat(-100, p, t, 0x100)`,
 };
 
 export async function told(report, parts, ground) {
@@ -117,10 +120,12 @@ export async function told(report, parts, ground) {
       for (const path of [name, `./${name}`, `/proc/self/cwd/${name}`, join(folder, name)])
         await report.attack(`${path}: ${way}`, async () => {
           const script = `${PYTHON} -c '${begin}; p = b"${path}"; ${call}'`;
+          const before = statSync(join(folder, name)).mtimeMs;
           const { stdout } = await inside(parts, folder, script, { denied });
-          const mode = statSync(join(folder, name)).mode & 0o7777;
+          const { mode: rights, mtimeMs } = statSync(join(folder, name));
+          const mode = rights & 0o7777;
           chmodSync(join(folder, name), 0o4755);
-          return (stdout === "" && mode === 0o4755) || `${stdout} ${mode.toString(8)}`;
+          return (stdout === "" && mode === 0o4755 && mtimeMs === before) || `${stdout} ${mode.toString(8)} ${mtimeMs}`;
         });
   }
   await report.benign("a server that watches its sources, and an archive unpacked with owners", async () => {

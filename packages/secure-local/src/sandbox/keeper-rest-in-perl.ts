@@ -471,8 +471,39 @@ sub watched {
 # To whom a file belongs cannot be changed, but to be asked for it takes away what lets others run it as its owner.
 sub owned { return result(syscall($call{fchownat}, $CWD, "$_[0]", $_[1] & 0xffffffff, $_[2] & 0xffffffff, 0)) }
 
+# The dates of a file are changed as its mode is: who else looks at them takes a file for written, or for not written. The older calls
+# give them in other units.
+sub dated {
+  my ($id, $pid, $call, @a) = @_;
+  unshift @a, $CWD if $call eq 'utime' || $call eq 'utimes';
+  my ($fd, $at, $given, $flags) = (small($a[0]), $a[1], $a[2], $call eq 'utimensat' ? small($a[3]) : 0);
+  return -$EINVAL if $flags & ~0x1100;
+  my $dates = 0;
+  if ($given) {
+    my $size = $call eq 'utime' ? 16 : 32;
+    sysopen(my $memory, "/proc/$pid/mem", $O_CLOEXEC) or return -$EACCES;
+    sysseek($memory, $given, 0);
+    return -$EFAULT unless (sysread($memory, my $bytes, $size) // 0) == $size;
+    my @t = unpack('q*', $bytes);
+    @t = $call eq 'utime' ? ($t[0], 0, $t[1], 0) : ($t[0], $t[1] * 1000, $t[2], $t[3] * 1000) if $call ne 'utimensat';
+    $dates = pack('q4', @t);
+  }
+  my $set = sub { return result(syscall($call{utimensat}, $CWD, "$_[0]", $dates, 0)) };
+  my $path = '';
+  if ($at) { ($path) = texts($id, $pid, $at) or return -$EACCES }
+  return found($pid, $fd, $path, $set, $flags & 0x100 ? $O_NOFOLLOW : 0, 'h') if $path ne '';
+  return -$ENOENT if $at && !($flags & 0x1000);
+  my $open = followed("/proc/$pid/fd/" . ($fd & 0x7fffffff));
+  return -($! == $ENOENT ? $EBADF : 0 + $!) if $open < 0;
+  waits($id) or return undef;
+  return -$EPERM if exists $handed_how{$open};
+  my $no = may('h', where($open));
+  return $no ? -$no : $set->("/proc/self/fd/$open");
+}
+
 sub changed {
   my ($id, $pid, $call, @a) = @_;
+  return dated($id, $pid, $call, @a) if $call =~ /^(?:utimes?|futimesat|utimensat)\z/;
   return paired($id, $pid, @a[1 .. 3]) if $call eq 'socketpair';
   # Older calls are the newer ones at the working folder.
   if ($call eq 'mkdir' || $call eq 'mknod' || $call eq 'chmod') { $call .= 'at'; unshift @a, $CWD; $call = 'fchmodat' if $call eq 'chmodat'; $a[3] = 0 if $call eq 'fchmodat' }

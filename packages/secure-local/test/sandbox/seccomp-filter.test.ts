@@ -24,7 +24,8 @@ const REFUSED = read(`
 const KEPT = read(`
   creat:85:- mkdir:83:- mkdirat:258:34 mknod:133:- mknodat:259:33 rename:82:- renameat:264:38 renameat2:316:276 link:86:-
   linkat:265:37 symlink:88:- symlinkat:266:36 unlink:87:- unlinkat:263:35 rmdir:84:- truncate:76:45 chmod:90:- fchmod:91:52
-  fchmodat:268:53 fchmodat2:452:452 chown:92:- fchown:93:55 lchown:94:- fchownat:260:54 inotify_add_watch:254:27
+  fchmodat:268:53 fchmodat2:452:452 chown:92:- fchown:93:55 lchown:94:- fchownat:260:54 utime:132:- utimes:235:- futimesat:261:-
+  utimensat:280:88 inotify_add_watch:254:27
   readlink:89:- readlinkat:267:78 socketpair:53:199`);
 /** Towards the first process alone. */
 const SLOWING = read(`

@@ -11,6 +11,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -120,6 +121,22 @@ function namesIn(folder: string, below = ""): string[] {
 }
 
 const READLINKAT = process.arch === "x64" ? 267 : 78;
+/** Sets the dates of each file it is given by every call there is for that, and says which of them did. */
+const SETTING_DATES = `import ctypes, os, struct, sys
+call, at = ctypes.CDLL(None).syscall, -100
+numbers = {"utime": 132, "utimes": 235, "futimesat": 261, "utimensat": 280} if os.uname().machine == "x86_64" else {"utimensat": 88}
+newest, pair = numbers["utimensat"], struct.pack("4q", 7, 8, 9, 10)
+def tried(name, *all): print(name, "refused" if call(*all) != 0 else "set")
+for path in sys.argv[1:]:
+    text = path.encode()
+    file = os.open(path, os.O_RDONLY) if os.access(path, os.R_OK) else -1
+    for name, number in numbers.items():
+        first = [at] if name in ("futimesat", "utimensat") else []
+        tried(name, number, *first, text, struct.pack("2q", 7, 9) if name == "utime" else pair, 0)
+        if file >= 0: print(os.stat(path).st_mtime_ns)
+    for name, *all in [("now", at, text, None, 0), ("link", at, text, pair, 0x100), ("handle", file, None, pair, 0),
+        ("empty", file, b"", pair, 0x1000), ("odd", at, text, pair, 0x80000)]: tried(name, newest, *all)
+`;
 const PROTECTED = [".vscode/tasks.json", "deep/er/.vscode/tasks.json", "conf/policy.yaml", ".env"];
 
 describe.skipIf(!hasWall())("in a folder that may be written", () => {
@@ -153,6 +170,23 @@ describe.skipIf(!hasWall())("in a folder that may be written", () => {
     await run(script);
     const texts = textsOf(data);
     for (const name of PROTECTED) expect([name, texts[name]]).toEqual([name, FILES[name]]);
+  });
+
+  test("what is protected keeps its dates, and what is not gets those that are set", async () => {
+    const dates = (): unknown[] => PROTECTED.map((name) => [name, statSync(join(data, name)).mtimeMs]);
+    const before = dates();
+    const names = PROTECTED.join(" ");
+    writeFileSync(join(data, "own"), "");
+    writeFileSync(join(data, "set.py"), SETTING_DATES);
+    const script = `touch -d 2001-01-01 ${names}; touch ${names}; touch -h -d 2001-01-01 .env; python3 set.py own ${names}`;
+    const { stdout } = await run(script);
+    expect(dates()).toEqual(before);
+    const all = stdout.split("\n");
+    const honest = all.slice(0, all.indexOf("odd refused") + 1);
+    const older = ["utime set", "9000000000", "utimes set", "9000010000", "futimesat set", "9000010000"];
+    const newer = ["utimensat set", "9000000010", "now set", "link set", "handle set", "empty set", "odd refused"];
+    expect(honest).toEqual(process.arch === "x64" ? [...older, ...newer] : newer);
+    expect(all.slice(honest.length).filter((each) => / set$/.test(each))).toEqual([]);
   });
 
   test.each([
