@@ -33,10 +33,12 @@ import {
   type Approver,
   type ArgumentCondition,
   type DatabasePolicy,
+  CALL_TOOL,
   DEFAULT_SANDBOX,
   FunctionNames,
   MAX_POLICY_BYTES,
   nextRevision,
+  NO_CALL_OF_ITS_OWN,
   type OutputPolicy,
   type PluginGrant,
   type PluginsPolicy,
@@ -325,6 +327,8 @@ function approvalText(approve: ApprovalRule["approve"] | undefined, when: readon
 function readApprove(item: Section): ApprovalRule["approve"] | undefined {
   if (item.tree("approve")?.kind !== "list") return item.need("approve", GROUP)?.value;
   const names = item.some("approve", ASKED_FOR, "name a tool") ?? [];
+  for (const { value, place } of names)
+    if (value === CALL_TOOL) item.faults.add(place, `${item.name("approve")} ${NO_CALL_OF_ITS_OWN}, or write all`);
   return new NameMatcher(names.map(({ value, place }) => patternRule("approvals", value, place)));
 }
 
