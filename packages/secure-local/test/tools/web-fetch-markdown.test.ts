@@ -122,3 +122,100 @@ describe("a part of a page", () => {
     }
   });
 });
+
+/** What an element hides itself by: attributes, then declarations of its own style. */
+const HIDING_ATTRIBUTES = [
+  "hidden",
+  "inert",
+  "popover",
+  'aria-hidden="true"',
+  'class="x sr-only"',
+  "class=visually-hidden",
+];
+const HIDING = [
+  ...["display: none", "visibility: hidden", "visibility: collapse", "content-visibility: hidden", "opacity: 0"],
+  ...[
+    "opacity: .01",
+    "opacity: 0%",
+    "filter: opacity(0)",
+    "font-size: 0",
+    "font-size: .1px",
+    "font: 0/0 a",
+    "color: transparent",
+  ],
+  ...[
+    "color: rgba(1, 2, 3, 0)",
+    "left: -9999px",
+    "margin-left: -999em",
+    "text-indent: -100vw",
+    "top: -2000px",
+    "inset: 0 0 0 -9999px",
+  ],
+  ...[
+    "transform: scale(0)",
+    "transform: translate(1px) scale(0, 1)",
+    "scale: 0",
+    "zoom: 0",
+    "clip: rect(0, 0, 0, 0)",
+    "clip: rect(1px,1px,1px,1px)",
+  ],
+  ...[
+    "clip-path: inset(50%)",
+    "clip-path: circle(0)",
+    "height: 0; overflow: hidden",
+    "width: 1px; overflow: clip",
+    "max-height: 0px; overflow: hidden",
+  ],
+];
+const HONEST_STYLES = [
+  ...[
+    "display: block",
+    "visibility: visible",
+    "opacity: .5",
+    "opacity: 1",
+    "font-size: 12px",
+    "font: bold 12px/1.5 a",
+    "color: #fff",
+  ],
+  ...[
+    "color: rgba(1, 2, 3, .8)",
+    "left: -20px",
+    "margin-left: -1em",
+    "text-indent: 2em",
+    "transform: scale(1.2)",
+    "zoom: 1",
+    "height: 0",
+  ],
+  ...[
+    "height: 20px; overflow: hidden",
+    "clip: auto",
+    "clip-path: inset(5%)",
+    "background: url(a;display:none)x",
+    "--display: none",
+    "filter: blur(0)",
+  ],
+];
+/** The same declaration as browsers read it, in other words. */
+const WORN: readonly ((style: string) => string)[] = [
+  (style) => style,
+  (style) => style.toUpperCase(),
+  (style) => style.replaceAll(":", " : ").replaceAll(";", " !important;"),
+  (style) => style.replace(/:\s*/, ":/**/ /* ; */"),
+  (style) => style.replace(/^[a-z]/, (letter) => `\\${letter.charCodeAt(0).toString(16)} `),
+  (style) => `color: red; margin: 0; ${style}; padding: 0`,
+  (style) => `background: url(data:${"x".repeat(2_000)}); ${style}`,
+];
+
+describe("text that an element hides from readers", () => {
+  it("is left out, however the hiding is written, and what is seen is not", async () => {
+    const around = async (attributes: string): Promise<string> =>
+      (await markdown(`<p>seen <span ${attributes}>said</span> too</p>`)).replace(/\s+/g, " ").trim();
+    const wrong: string[] = [];
+    for (const each of HIDING_ATTRIBUTES) if ((await around(each)) !== "seen too") wrong.push(each);
+    for (const style of HIDING)
+      for (const worn of WORN) if ((await around(`style="${worn(style)}"`)) !== "seen too") wrong.push(worn(style));
+    for (const style of HONEST_STYLES)
+      if ((await around(`style="${style}"`)) !== "seen said too") wrong.push(`honest: ${style}`);
+    expect(wrong).toEqual([]);
+  });
+});

@@ -53,8 +53,25 @@ const UNSEEN: ReadonlySet<string> = new Set(
   ),
 );
 const KEPT_ATTRIBUTES = ["href", "alt", "class", "role", "start", "id", "lang"] as const;
-const HIDDEN_STYLE =
-  /(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?:\.0*)?\s*(?:;|!|$)|font-size\s*:\s*0)/i;
+/** Classes by which pages hide what they keep for other than eyes. */
+const HIDDEN_CLASS = /(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-text|screen-reader-only|off-?screen)(?:\s|$)/i;
+/** Nobody reads letters of so many pixels, or at so small a part of their strength. */
+const UNREADABLE_PX = 2;
+const UNREADABLE_PART = 0.05;
+/** So many pixels to a side are out of every window. */
+const FAR_PX = 500;
+const ASIDE: readonly string[] = [
+  "left",
+  "right",
+  "top",
+  "bottom",
+  "text-indent",
+  "margin-left",
+  "margin-top",
+  "inset",
+];
+/** Pixels of the units that lengths are written in most, roughly. */
+const PIXELS: Readonly<Record<string, number>> = { px: 1, pt: 1.3, em: 16, rem: 16, vw: 12, vh: 8, "%": 10 };
 
 /** The HTML parser is loaded by the first page. Throws nothing but the reason of an abort. */
 export async function readPage(html: string, pace: Pace): Promise<Page> {
@@ -166,8 +183,79 @@ class TreeBuilder {
 }
 
 function isUnseen(name: string, attributes: Readonly<Record<string, string>>): boolean {
-  if (UNSEEN.has(name) || "hidden" in attributes || attributes["aria-hidden"] === "true") return true;
-  return HIDDEN_STYLE.test((attributes["style"] ?? "").slice(0, 1_000));
+  if (UNSEEN.has(name) || attributes["aria-hidden"] === "true") return true;
+  if (["hidden", "inert", "popover"].some((each) => each in attributes)) return true;
+  const { class: classes = "", style = "" } = attributes;
+  if (classes !== "" && HIDDEN_CLASS.test(classes)) return true;
+  return style !== "" && isHiding(declarationsIn(style));
+}
+
+/** The declarations of an element's own style by their names, as a browser reads them: without comments, escapes resolved. */
+function declarationsIn(style: string): ReadonlyMap<string, string> {
+  const text = style
+    .split("/*")
+    .map((part, index) => (index === 0 ? part : part.slice(part.includes("*/") ? part.indexOf("*/") + 2 : part.length)))
+    .join("")
+    .replace(/\\(?:([0-9a-f]{1,6})\s?|(.))/gi, (_, hex?: string, as = "") =>
+      hex === undefined ? String(as) : String.fromCodePoint(Math.min(Number.parseInt(hex, 16), 0xfffd)),
+    )
+    .toLowerCase();
+  const declarations = text.split(";").map((each): [string, string] => {
+    const colon = each.indexOf(":");
+    const value = each.slice(colon + 1).trim();
+    return [each.slice(0, Math.max(0, colon)).trim(), (value.split("!", 1)[0] ?? "").trim()];
+  });
+  return new Map(declarations);
+}
+
+/** Whether an element with this style of its own is seen by nobody. What style sheets say is not known here. */
+function isHiding(style: ReadonlyMap<string, string>): boolean {
+  const of = (name: string): string => style.get(name) ?? "";
+  if (of("display") === "none" || ["hidden", "collapse"].includes(of("visibility"))) return true;
+  if (of("content-visibility") === "hidden" || of("color") === "transparent") return true;
+  if (isFaint(of("opacity")) || isFaint(within(of("filter"), "opacity")) || isFaint(alphaOf(of("color")))) return true;
+  const size = style.has("font-size") ? of("font-size") : (of("font").match(/[\d.]+(?=\D|$)[a-z%]*/)?.[0] ?? "");
+  if (size !== "" && Math.abs(pixels(size)) < UNREADABLE_PX) return true;
+  if (
+    ASIDE.some((each) =>
+      of(each)
+        .split(/\s+/)
+        .some((length) => pixels(length) <= -FAR_PX),
+    )
+  )
+    return true;
+  const scale = Number.parseFloat(within(of("transform"), "scale") || of("scale") || "1");
+  if (scale < UNREADABLE_PART || pixels(of("zoom")) < UNREADABLE_PART) return true;
+  if (
+    /^(?:rect\(\s*[01](?:px)?[\s,]|inset\(\s*(?:50|100)%|(?:circle|ellipse)\(\s*0)/.test(of("clip") || of("clip-path"))
+  )
+    return true;
+  const isCut = ["hidden", "clip"].includes(of("overflow"));
+  return isCut && ["width", "height", "max-width", "max-height"].some((each) => pixels(of(each)) <= 1);
+}
+
+/** What stands between the brackets of a function in a value. */
+function within(value: string, name: string): string {
+  const at = value.indexOf(`${name}(`);
+  return at < 0 ? "" : (value.slice(at + name.length + 1).split(")", 1)[0] ?? "").trim();
+}
+
+function alphaOf(color: string): string {
+  const parts = (within(color, "rgba") || within(color, "hsla")).split(/[\s,/]+/);
+  return parts.length === 4 ? (parts[3] ?? "") : "";
+}
+
+/** A number or percentage that leaves nothing to see; a value that is none does not. */
+function isFaint(value: string): boolean {
+  const part = Number.parseFloat(value) / (value.endsWith("%") ? 100 : 1);
+  return part < UNREADABLE_PART;
+}
+
+/** NaN for what is no length. */
+function pixels(length: string): number {
+  const value = Number.parseFloat(length);
+  const unit = /[a-z%]+$/.exec(length)?.[0] ?? "px";
+  return value * (PIXELS[unit] ?? 1);
 }
 
 function keptOf(attributes: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
