@@ -60,6 +60,7 @@ export class HttpConnection<T extends Pipelined> {
   #allowance: number;
   #scheduled = false;
   #paused = false;
+  #heard = false;
 
   /** `serve` begins a request. */
   constructor(socket: Socket, limits: ConnectionLimits, serve: (request: T) => void) {
@@ -71,8 +72,19 @@ export class HttpConnection<T extends Pipelined> {
     socket.on("resume", () => this.#paused && socket.pause());
   }
 
+  /** Whether it has sent a whole request yet. */
+  get heard(): boolean {
+    return this.#heard;
+  }
+
+  /** Whether nobody on it waits for an answer. */
+  get idle(): boolean {
+    return this.#inService.length === 0 && this.#waiting.length === 0;
+  }
+
   /** Serves a request now or in its turn. */
   enter(request: T): void {
+    this.#heard = true;
     if (this.#waiting.length === 0 && this.#hasRoom) return this.#begin(request);
     this.#waiting.push(request);
     this.#overdue ??= setTimeout(this.#letMoreIn, OVERDUE_MS).unref();
@@ -183,6 +195,9 @@ export interface HttpTraffic {
 /** How often Node looks for requests that take too long: a tenth of the shortest time it has to keep. */
 const CHECK_MS = 1_000;
 
+/** Places that are kept free for who comes next: several may come before one that was ended is gone. */
+const SPARE = 8;
+
 export class HttpListener {
   readonly #server: Server;
   #site: HttpSite | undefined;
@@ -215,7 +230,9 @@ export class HttpListener {
       if (connection !== undefined) connection.enter(new NodeExchange(request, response, { connection, room }));
     };
     this.#server =
-      tls === undefined ? createServer(options, listener) : createTlsServer({ ...tls, ...options }, listener);
+      tls === undefined
+        ? createServer(options, listener)
+        : createTlsServer({ ...tls, ...options, handshakeTimeout: limits.headersMs }, listener);
     this.#server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => this.#count(socket));
     this.#server.maxConnections = limits.connections;
     // One more than allowed, so that too many are noticed: Node drops the rest without a word.
@@ -269,7 +286,21 @@ export class HttpListener {
     });
   }
 
+  /** Whoever fills all places and sends nothing is to keep nobody out: the oldest who has nothing under way gives up theirs. */
+  #makeRoom(): void {
+    const { connections: most } = this.#limits;
+    if (this.#connections.size < most - Math.min(SPARE, most >> 2)) return;
+    let chosen: HttpConnection<NodeExchange> | undefined;
+    for (const connection of this.#connections.values()) {
+      if (!connection.idle) continue;
+      if (!connection.heard) return void connection.socket.destroy();
+      chosen ??= connection;
+    }
+    chosen?.socket.destroy();
+  }
+
   #count(socket: Socket): void {
+    this.#makeRoom();
     const connection = new HttpConnection(socket, this.#limits, this.#serve);
     this.#connections.set(socket, connection);
     socket.once("close", () => {

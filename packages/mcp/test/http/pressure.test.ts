@@ -113,6 +113,48 @@ it("a reader that takes nothing of a long answer in JSON loses its connection", 
   expect(taken).toBeLessThan(LONG);
 });
 
+describe("connections that fill all places", () => {
+  const PLACES = 20;
+
+  /** Opens connections one after the other, each with the beginning of a request, or a whole one where `whole` says so. */
+  async function fill(url: string, count: number, whole: boolean): Promise<() => void> {
+    const { hostname, port, host } = new URL(url);
+    const sockets = [];
+    for (let index = 0; index < count; index += 1) {
+      const socket = connect({ host: hostname, port: Number(port) });
+      socket.on("error", () => undefined).resume();
+      await new Promise((resolve) => socket.once("connect", resolve));
+      socket.write(`GET /none HTTP/1.1\r\nHost: ${host}\r\n${whole ? "\r\n" : ""}`);
+      if (whole) await new Promise((resolve) => socket.once("data", resolve).once("close", resolve));
+      sockets.push(socket);
+    }
+    return () => sockets.forEach((socket) => socket.destroy());
+  }
+
+  it.each([false, true])("keep nobody out, with whole requests: %s; and end no request that runs", async (whole) => {
+    const server = new Server({ name: "t", version: "1" });
+    const [begun, go] = [gate(), gate()];
+    server.tool("slow", {
+      async run() {
+        begun.open();
+        await go.opened;
+        return "delivered";
+      },
+    });
+    server.tool("quick", { run: () => "quick" });
+    const serving = await start(server, { limits: { connections: PLACES } });
+    const slow = postModern(serving.url, modern("tools/call", { name: "slow" }));
+    await begun.opened;
+    const end = await fill(serving.url, PLACES * 3, whole);
+    expect(serving.stats().connections).toBeLessThanOrEqual(PLACES);
+    const { status } = await postModern(serving.url, modern("tools/call", { name: "quick" }));
+    expect(status).toBe(200);
+    go.open();
+    expect((await slow).status).toBe(200);
+    end();
+  });
+});
+
 describe("close", () => {
   it("delivers what is running, refuses what is new, ends sessions and listens", async () => {
     const server = new Server({ name: "t", version: "1" });

@@ -5,7 +5,10 @@
  * never silence.
  */
 export interface HttpLimits {
-  /** Open connections; further ones are dropped when they come. Node only. */
+  /**
+   * Open connections. When nearly all places are taken, the oldest connection that waits for nothing gives up its place, one that has
+   * sent no whole request first; where none does, further ones are dropped when they come. Node only.
+   */
   readonly connections: number;
   /** Bytes of a request's headers. Node only. */
   readonly headerBytes: number;
