@@ -19,7 +19,8 @@ A policy is one file that says what an AI client may do through \`mcp-secure-loc
 | \`mcp-secure-local policy test FILE\` | holds cases against the policy, and exits with 1 where one fails |
 
 A server reads its policy again when the file changes (and has rested for a second) and at SIGHUP. A file that cannot be used changes nothing: the policy
-before stays in force, and stderr, the log messages and the audit log say so.
+before stays in force, and stderr, the log messages and the audit log say so. A server of the policy that does not run yet is started when the file can be used
+again.
 `;
 const CASES = `## Cases for \`policy test\`
 

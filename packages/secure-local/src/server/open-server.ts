@@ -13,6 +13,8 @@ import { FetchError } from "../capabilities/refusals.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
 import { resolveAllowed, resolveBySystem } from "../capabilities/resolve.js";
 import { deniedEndpoint } from "../policy/decide.js";
+import { PolicyError } from "../policy/faults.js";
+import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy, SecretPolicy, ServerGrant } from "../policy/policy.js";
 import { secretsOf, withSecrets } from "../policy/read-servers.js";
 import { launchDigest } from "./server-launch.js";
@@ -82,9 +84,29 @@ export async function openServer(
 ): Promise<Client> {
   const upstream = await upstreamOf(grant, given);
   const wanted = { ...options, reconnect: false as const, verdicts: false as const, connectTimeoutMs: CONNECT_MS };
-  return upstream.kind === "command"
-    ? connect(upstream.command, wanted)
-    : connect(upstream.url, { ...wanted, http: upstream.http });
+  if (upstream.kind === "url") return connect(upstream.url, { ...wanted, http: upstream.http });
+  try {
+    return await connect(upstream.command, wanted);
+  } catch (error) {
+    throw (await unusablePolicy(grant, given.policy, error)) ?? error;
+  }
+}
+
+/** What starts a server reads the policy file anew: while that cannot be used nothing starts, and the server itself is not to blame. */
+async function unusablePolicy(
+  { name }: ServerGrant,
+  { file }: Policy,
+  cause: unknown,
+): Promise<LocalError | undefined> {
+  try {
+    await loadPolicy(file);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error;
+    const brief = "it cannot be started while the policy file cannot be used";
+    const text = `${name} is not started: the policy file ${file} cannot be used as it is now; see mcp-secure-local policy check`;
+    return new LocalError("USAGE", text, { cause, brief });
+  }
 }
 
 /** The one way to a server of the policy, for calls, reviews and examinations alike. Rejects with NO_SECRET, or with REFUSED where the policy denies its address. */

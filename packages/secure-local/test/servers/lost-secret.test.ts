@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Household, tool } from "./household.js";
+import { Household, said, tool } from "./household.js";
 
 const house = new Household();
 const file = join(house.folder, "key");
@@ -53,4 +53,18 @@ it("is noted by policy check", async () => {
   const checked = await house.run(["policy", "check", "--strict"]);
   expect(checked.stdout).toContain(`the secret brave_api_key cannot be read: ${file} is missing`);
   expect(checked.code).toBe(1);
+});
+
+it("is started again by a process that serves once its policy can be used, and is not taken for broken meanwhile", async () => {
+  writeFileSync(file, "the-value-of-the-key");
+  const client = await house.client();
+  const policy = readFileSync(house.policy, "utf8");
+  writeFileSync(house.policy, `${policy}nonsense: 1\n`);
+  for (let tries = 0; tries < 4; tries += 1)
+    expect(await said(client, "brave__find")).toContain(
+      "brave: it cannot be started while the policy file cannot be used",
+    );
+  writeFileSync(house.policy, policy);
+  expect(await said(client, "brave__find")).toContain("find");
+  await house.closeClients();
 });
