@@ -5,6 +5,21 @@ import { join } from "node:path";
 import { corpus } from "../support/corpora.mjs";
 import { session } from "../support/session.mjs";
 
+export const defences = [
+  {
+    name: "what a call reaches for has its place in a record",
+    file: "secure-local/src/audit/event-text.ts",
+    find: "text: text + (reserved.get(index) ?? 0),",
+    replace: "text: text + 0 * (reserved.get(index) ?? 0),",
+  },
+  {
+    name: "what a record cannot hold is told by its hash",
+    file: "secure-local/src/audit/event-text.ts",
+    find: "const whole = budget.cut ? json(value) : undefined;",
+    replace: 'const whole = budget.cut && text === "" ? json(value) : undefined;',
+  },
+];
+
 export const goal = { id: "T26", title: "Log injection, audit tampering", atLeast: 1_500, refusalMs: 500 };
 
 const RECORDS = 10_000;
@@ -34,10 +49,50 @@ const OWN_TEXTS = [
 export async function run(report, parts) {
   const folder = mkdtempSync(join(tmpdir(), "scorecard-audit-"));
   await texts(report, parts);
+  await leftOut(report, parts);
   await changes(report, parts, folder);
   await unwritable(report, parts);
   await cost(report, parts, folder);
   rmSync(folder, { recursive: true, force: true });
+}
+
+const TOLD = ["path", "command", "url", "sql", "query", "file", "uri"];
+const PADS = {
+  "one long text": () => "x".repeat(40_000),
+  "texts in a list": () => Array.from({ length: 3_000 }, () => "y".repeat(30)),
+  "numbers in a list": () => Array.from({ length: 5_000 }, (_, index) => index),
+  "members of an object": () =>
+    Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`m${index}`, "z".repeat(9)])),
+  "lists within lists": () => Array.from({ length: 60 }, () => Array.from({ length: 60 }, () => "w".repeat(9))),
+};
+const NAMES = {
+  "a short name": "a",
+  "a name like the first": "content",
+  "a long name": "n".repeat(20_000),
+  "2,500 names": undefined,
+};
+
+/** What a call reached for is in its record, whatever else the caller wrote, and wherever. */
+async function leftOut(report, { MemoryAudit }) {
+  report.kind("arguments that push others out of the record", { found: "attack" });
+  for (const told of TOLD)
+    for (const [pad, make] of Object.entries(PADS))
+      for (const [what, name] of Object.entries(NAMES))
+        for (const place of ["before", "behind"]) {
+          const names = name === undefined ? Array.from({ length: 2_500 }, (_, index) => `pad${index}`) : [name];
+          const pads = names.map((each, index) => [each, index === 0 ? make() : "p".repeat(50)]);
+          const own = [[told, "/srv/notes/MARKED-BY-THE-CALL.md"]];
+          const given = Object.fromEntries(place === "before" ? [...pads, ...own] : [...own, ...pads]);
+          await report.attack(`${told} with ${pad} in ${what}, ${place} it`, async () => {
+            const audit = new MemoryAudit();
+            await audit.record({ kind: "call.intent", tool: "t", arguments: given });
+            const { arguments: kept, arguments_sha256: digest } = audit.records()[0];
+            const [line] = audit.lines;
+            if (line.length > 400_000) return `a line of ${line.length} characters`;
+            const isTold = /^[0-9a-f]{64}$/.test(digest) || JSON.stringify(kept) === JSON.stringify(given);
+            return (kept[told] === given[told] && isTold) || line.slice(0, 300);
+          });
+        }
 }
 
 /** One record is one line of plain JSON, whatever is in whichever field. */

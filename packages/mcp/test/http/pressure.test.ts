@@ -1,6 +1,6 @@
 // Slow readers and a server that goes down: bounded memory, stalled streams cut, what runs is delivered.
 import { request as httpRequest } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { Server } from "../../src/server/server.js";
 import { repeated } from "../support/soak.js";
@@ -119,7 +119,7 @@ describe("connections that fill all places", () => {
   /** Opens connections one after the other, each with the beginning of a request, or a whole one where `whole` says so. */
   async function fill(url: string, count: number, whole: boolean): Promise<() => void> {
     const { hostname, port, host } = new URL(url);
-    const sockets = [];
+    const sockets: Socket[] = [];
     for (let index = 0; index < count; index += 1) {
       const socket = connect({ host: hostname, port: Number(port) });
       socket.on("error", () => undefined).resume();

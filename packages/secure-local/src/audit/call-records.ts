@@ -83,7 +83,19 @@ export class CallJoiner<Call> {
 }
 
 /** Arguments by which tools name what they reach for, the most telling first. */
-const TELLING = ["path", "file", "url", "uri", "host", "query", "sql", "pattern", "expression", "name", "text"];
+export const TELLING: readonly string[] = [
+  "path",
+  "file",
+  "url",
+  "uri",
+  "host",
+  "query",
+  "sql",
+  "pattern",
+  "expression",
+  "name",
+  "text",
+];
 
 /** What a call was about: a path, URL, query, command or URI; its arguments where none of them is known. */
 export function objectOf(record: LogRecord): string {

@@ -3,32 +3,48 @@
 import { hash } from "node:crypto";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import type { AuditEvent, AuditSink } from "./audit-event.js";
+import { TELLING } from "./call-records.js";
 import { holdsKnownDigits } from "./number-secrets.js";
 import { isSecretKey, mayHoldSecret, REDACTED, redactText, replaceKnown, secretsVersion } from "./secret-shapes.js";
 import { followsFiles, renewSecrets } from "./secret-spellings.js";
 
 // Copies a value with its secrets replaced and its size bounded, at any depth.
+//
+// What is kept does not depend on the order in which a caller wrote the members: what names the thing that a call reaches for comes
+// first, then the shortest, and long ones share what is left. So nobody pushes the name of a file out by a long text before it.
 
 /** Deeper than any call a person would want to read; the parser of messages stops at 64. */
 const MAX_DEPTH = 32;
-/** Characters of text kept in one record: enough for a long query, small enough that a log line stays a line. */
-const MAX_TEXT = 16_384;
+/** Characters of text kept in one record: enough for the longest SQL, small enough that a log line stays a line. */
+const MAX_TEXT = 24_576;
 /** Values kept in one record, so that a list of a million zeros costs little. */
 const MAX_VALUES = 2_000;
+/** Of a name of a member. Longer ones are no names. */
+const MAX_NAME = 1_024;
+/** Of a text that names what a call reaches for: SQL of `query_database` has no more. */
+const MAX_TOLD = 20_000;
+/** A secret that begins before a cut is found whole in so many characters more. */
+const BEYOND = 4_096;
 
 interface Budget {
   text: number;
   values: number;
+  /** Whether anything was left out. */
+  cut: boolean;
 }
 
 /** A copy that is safe to log. Never throws: what cannot be copied is named instead. */
 export function redactValue(value: unknown): unknown {
-  return copy(value, 0, { text: MAX_TEXT, values: MAX_VALUES });
+  return copy(value, 0, wholeBudget());
+}
+
+function wholeBudget(): Budget {
+  return { text: MAX_TEXT, values: MAX_VALUES, cut: false };
 }
 
 /** One text that is safe to log. */
 export function redactString(text: string): string {
-  return bounded(text, { text: MAX_TEXT, values: 1 });
+  return bounded(text, wholeBudget());
 }
 
 /** What stands for a secret in a policy, and in a text in which its value was known. */
@@ -82,29 +98,116 @@ function itself(value: { toJSON(): unknown }): unknown {
 }
 
 function copyArray(values: readonly unknown[], depth: number, budget: Budget): unknown[] {
-  const out: unknown[] = [];
-  for (const [index, value] of values.entries()) {
-    if (--budget.values < 0) {
-      out.push(`[${values.length - index} more]`);
-      break;
-    }
-    out.push(copy(value, depth + 1, budget));
-  }
-  return out;
+  const kept = values.length <= budget.values ? values : values.slice(0, Math.max(0, budget.values - 1));
+  const out = copyShared(
+    kept.map((value) => ({ value })),
+    depth,
+    budget,
+  );
+  return kept === values ? out : [...out, left(values.length - kept.length, budget)];
 }
 
 function copyObject(object: object, depth: number, budget: Budget): Record<string, unknown> {
   const out: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  const keys = Object.keys(object);
-  for (const [index, key] of keys.entries()) {
-    if (--budget.values < 0) {
-      out["…"] = `[${keys.length - index} more]`;
-      break;
-    }
-    const name = bounded(key, budget);
-    out[name] = isSecretKey(key) ? REDACTED : copy(property(object, key), depth + 1, budget);
-  }
+  const all = Object.keys(object);
+  const toldAt = (key: string): number | undefined => (depth === 0 ? TOLD.get(key) : undefined);
+  const keys =
+    all.length <= budget.values
+      ? all
+      : [...all]
+          .sort((a, b) => Number(toldAt(a) === undefined) - Number(toldAt(b) === undefined))
+          .slice(0, Math.max(0, budget.values - 1));
+  // However many names there are, something is left for what they name.
+  const longest = Math.max(1, Math.min(MAX_NAME, Math.floor(budget.text / 2 / keys.length)));
+  const names = keys.map((key) => {
+    const room = toldAt(key) === undefined ? longest : MAX_NAME;
+    const part: Budget = { text: room, values: 1, cut: false };
+    const name = bounded(key, part);
+    budget.text -= room - part.text;
+    budget.cut ||= part.cut;
+    return name;
+  });
+  const members = keys.map((key) => ({
+    value: isSecretKey(key) ? HIDDEN : property(object, key),
+    told: toldAt(key),
+  }));
+  const copies = copyShared(members, depth, budget);
+  for (const [index, name] of names.entries()) out[name] = copies[index];
+  if (keys !== all) out["…"] = left(all.length - keys.length, budget);
   return out;
+}
+
+function left(count: number, budget: Budget): string {
+  budget.cut = true;
+  return `[${count} more]`;
+}
+
+/** What stands for the value of a member that is named like a secret. */
+const HIDDEN = Symbol("a secret by its name");
+/** Members by which calls name what they reach for. */
+const TOLD: ReadonlyMap<string, number> = new Map(["command", ...TELLING].map((name, place) => [name, place]));
+
+interface Member {
+  readonly value: unknown;
+  /** How early it names what the call reaches for; undefined where it does not. */
+  readonly told?: number | undefined;
+}
+
+/** Copies of the members in their order. Each may have as much of the budget as each other, and what a short one leaves goes to the rest. */
+function copyShared(members: readonly Member[], depth: number, budget: Budget): unknown[] {
+  budget.values -= members.length;
+  const sized = members.map(({ value, told }, index) => ({ value, told, index, size: sizeOf(value, budget.text + 1) }));
+  const reserved = reservedFor(sized, budget);
+  const copies: unknown[] = [];
+  for (const [done, { value, index }] of sized.sort((one, other) => one.size - other.size).entries()) {
+    const others = sized.length - done;
+    const text = Math.floor(budget.text / others);
+    const part: Budget = {
+      text: text + (reserved.get(index) ?? 0),
+      values: Math.floor(Math.max(0, budget.values) / others),
+      cut: false,
+    };
+    const { values } = part;
+    copies[index] = value === HIDDEN ? REDACTED : copy(value, depth + 1, part);
+    budget.text += part.text - text;
+    budget.values += part.values - values;
+    budget.cut ||= part.cut;
+  }
+  return copies;
+}
+
+/** What is set aside for members that name what the call reaches for, by their places: those that are looked at first go first. */
+function reservedFor(
+  members: readonly { readonly told?: number | undefined; readonly index: number; readonly size: number }[],
+  budget: Budget,
+): ReadonlyMap<number, number> {
+  const telling = members.filter(({ told }) => told !== undefined).sort((a, b) => (a.told ?? 0) - (b.told ?? 0));
+  return new Map(
+    telling.map(({ index, size }) => {
+      const text = Math.min(size, MAX_TOLD, budget.text);
+      budget.text -= text;
+      return [index, text];
+    }),
+  );
+}
+
+/** Characters of all texts in a value, up to `most`; of what lies deeper than it is looked at, as many as there may be. */
+function sizeOf(value: unknown, most: number): number {
+  let size = 0;
+  const waiting: unknown[] = [value];
+  for (let looked = 0; waiting.length > 0; looked += 1) {
+    if (looked > MAX_VALUES || size >= most) return most;
+    const each = waiting.pop();
+    if (typeof each === "string") size += each.length;
+    else if (Array.isArray(each)) waiting.push(...(each.slice(0, MAX_VALUES) as unknown[]));
+    else if (typeof each === "object" && each !== null) {
+      for (const key of Object.keys(each).slice(0, MAX_VALUES)) {
+        size += key.length;
+        waiting.push(property(each, key));
+      }
+    }
+  }
+  return Math.min(size, most);
 }
 
 function property(object: object, key: string): unknown {
@@ -115,16 +218,20 @@ function property(object: object, key: string): unknown {
   }
 }
 
+/** The beginning and the end of what is too long: the middle says the least. */
 function bounded(text: string, budget: Budget): string {
   if (text.length <= budget.text) {
     budget.text -= text.length;
     return redactText(text);
   }
   // Rather one lost half of a surrogate pair than a record that grows with what a caller sends.
-  const kept = redactText(text.slice(0, budget.text));
+  const after = Math.floor(budget.text / 4);
+  const before = budget.text - after;
+  const first = redactText(text.slice(0, before + BEYOND)).slice(0, before);
+  const last = after === 0 ? "" : redactText(text.slice(Math.max(before, text.length - after - BEYOND))).slice(-after);
   const cut = text.length - budget.text;
-  budget.text = 0;
-  return `${kept}[${cut} characters cut]`;
+  [budget.text, budget.cut] = [0, true];
+  return `${first}[${cut} characters cut]${last}`;
 }
 
 /** The event's fields as `,"name":value…`, in a fixed order. Fields that are undefined are left out. Never throws. */
@@ -141,7 +248,7 @@ export function eventText(event: AuditEvent): string {
   if (event.method !== undefined) text += `,"method":${usualText(event.method)}`;
   if (event.tool !== undefined) text += `,"tool":${usualText(event.tool)}`;
   if (event.server !== undefined) text += `,"server":${usualText(event.server)}`;
-  if (event.arguments !== undefined) text += `,"arguments":${valueText(event.arguments)}`;
+  if (event.arguments !== undefined) text += argumentsText(event.arguments);
   if (decision) {
     const line = decision.line === undefined ? "" : `,"line":${decision.line}`;
     text += `,"decision":{"allowed":${decision.allowed},"rule":${usualText(decision.rule)}${line}}`;
@@ -187,10 +294,18 @@ function anyText(text: string): string {
  * The common value is short, holds no secret and is written as it is; only others are copied, cut and redacted first. What
  * a reader of the log would not see counts as what may hold a secret, so that a plain text needs no second look.
  */
-function valueText(value: unknown): string {
+function valueText(value: unknown, budget: Budget = wholeBudget()): string {
   const plain = hasLongText(value) ? undefined : json(value);
   if (plain !== undefined && plain.length <= MAX_TEXT && !mayHoldSecret(plain)) return plain;
-  return escapeUnseen(json(redactValue(value)) ?? "null");
+  return escapeUnseen(json(copy(value, 0, budget)) ?? "null");
+}
+
+/** What a record cannot hold whole is told by its hash, so that whoever has the call can show that it was this one. */
+function argumentsText(value: unknown): string {
+  const budget = wholeBudget();
+  const text = `,"arguments":${valueText(value, budget)}`;
+  const whole = budget.cut ? json(value) : undefined;
+  return whole === undefined ? text : `${text},"arguments_sha256":"${hash("sha256", replaceKnown(whole), "hex")}"`;
 }
 
 /** Whether a text right inside the value is longer than a record keeps: a megabyte need not be written to be cut. */

@@ -1,7 +1,10 @@
 // Nothing secret reaches the log, and no text can end, forge or grow a line.
+import { createHash } from "node:crypto";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AuditEvent } from "../../src/audit/audit-event.js";
 import { MemoryAudit, redactLaunch } from "../../src/audit/event-text.js";
+import { rememberSecret } from "../../src/audit/secret-shapes.js";
 import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
 import { hasCorpus, readCorpus } from "../fixtures/shared-corpus.js";
 
@@ -152,11 +155,66 @@ describe("size and shape", () => {
     }
   });
 
-  it("cuts a long text and keeps what is before it", async () => {
-    const { record } = await logged({ kind: "call.intent", arguments: { n: 7, text: "x".repeat(1_000_000) } });
-    const { text, n } = record["arguments"] as { text: string; n: number };
-    expect(n).toBe(7);
-    expect(text).toMatch(/^x{16379}\[983621 characters cut\]$/);
+  it("cuts the middle out of a long text, and keeps what stands before and behind it", async () => {
+    const given = { n: 7, text: `begin ${"x".repeat(1_000_000)} end`, last: "kept" };
+    const { record } = await logged({ kind: "call.intent", arguments: given });
+    const { text, ...others } = record["arguments"] as typeof given;
+    expect(others).toEqual({ n: 7, last: "kept" });
+    expect(text).toMatch(/^begin x+\[\d{6} characters cut\]x+ end$/);
+    expect(text.length).toBeGreaterThan(24_000);
+    expect(text.length).toBeLessThan(24_700);
+    expect(record["arguments_sha256"]).toBe(createHash("sha256").update(JSON.stringify(given)).digest("hex"));
+  });
+
+  it("keeps what names the thing that a call reaches for, whatever else a caller sends, in whatever order", async () => {
+    const padding = fc.oneof(
+      fc.integer({ min: 1, max: 40_000 }).map((length) => "x".repeat(length)),
+      fc
+        .tuple(fc.integer({ min: 1, max: 3_000 }), fc.integer({ min: 1, max: 300 }))
+        .map(([count, length]) => Array.from({ length: count }, () => "y".repeat(length))),
+      fc
+        .integer({ min: 1, max: 3_000 })
+        .map((count) =>
+          Object.fromEntries(Array.from({ length: count }, (_, index) => [`member-${index}`, "z".repeat(9)])),
+        ),
+    );
+    const told = fc.constantFrom(
+      ["path", "/srv/notes/MARKED.md"],
+      ["command", "MARKED"],
+      ["url", "https://MARKED.test/"],
+    );
+    const other = fc.tuple(fc.constantFrom("content", "pad", "edits", "k".repeat(5_000), "options"), padding);
+    const order = fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 6, maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(told, fc.array(other, { maxLength: 5 }), order, async (named, others, places) => {
+        const all = [named, ...others] as [string, unknown][];
+        const given = Object.fromEntries(places.flatMap((at) => (all[at] === undefined ? [] : [all[at]])));
+        const { record, line } = await logged({ kind: "call.intent", tool: "t", arguments: given });
+        const kept = record["arguments"] as Record<string, unknown>;
+        expect(kept[named[0] as string]).toBe(named[1]);
+        expect(line.length).toBeLessThan(200_000);
+        const isWhole = JSON.stringify(kept) === JSON.stringify(given);
+        expect(record["arguments_sha256"] === undefined).toBe(isWhole);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("keeps short members beside long ones at any depth, as many as there are", async () => {
+    const item = { old_text: "o".repeat(9_000), new_text: "n".repeat(9_000), file: "notes/MARKED.md" };
+    const { record } = await logged({ kind: "call.intent", arguments: { edits: [item, item, item] } });
+    expect(JSON.stringify(record["arguments"]).match(/MARKED/g)).toHaveLength(3);
+  });
+
+  it("never leaves the beginning of a secret before a cut, nor its end behind one", async () => {
+    rememberSecret("cut_apart", "harbour-lantern-cut-apart-77");
+    for (let before = 24_500; before < 24_590; before += 3) {
+      const text = `${"x".repeat(before)}harbour-lantern-cut-apart-77${"y".repeat(before)}`;
+      const { line } = await logged({ kind: "call.intent", arguments: { a: text } });
+      const half = `${"x".repeat(Math.floor((before * 3) / 4))}harbour-lantern-cut-apart-77${"y".repeat(19_000)}`;
+      const { line: other } = await logged({ kind: "call.intent", arguments: { a: half } });
+      for (const each of [line, other]) expect(each).not.toMatch(/harbour|apart-77/);
+    }
   });
 
   it("survives what cannot be read", async () => {
