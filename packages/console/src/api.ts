@@ -573,6 +573,15 @@ export interface LogRecordShown {
   readonly call?: CallRow | undefined;
 }
 
+/** A record that is of no call: a start, a policy that was taken up, an answer that was taken back. */
+export interface EventShown {
+  /** Milliseconds since 1970; 0 where the record does not say. */
+  readonly at: number;
+  /** What it was about; empty where the record does not say. */
+  readonly object: string;
+  readonly text: string;
+}
+
 /** Every refusal: what happened, and what to do. */
 export interface ApiFault {
   readonly error: string;

@@ -33,6 +33,9 @@ export function Approvals(): JSX.Element {
     <>
       <section aria-labelledby="approvals-title">
         <h2 id="approvals-title">Approvals</h2>
+        <p class="note">
+          An answer here counts as one in a terminal of this machine: for the policy both are the same.
+        </p>
         <Questions
           none={
             <Empty next="The section approvals of the policy says which calls you are asked about.">

@@ -2,12 +2,12 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
-import type { Totals } from "../api.js";
+import type { EventShown, Totals } from "../api.js";
 import { Bars, Lanes } from "../charts.js";
 import { CallFacts, Counts } from "../counts.js";
 import { exportCalls, exportRecords } from "../export.js";
 import { now } from "../live.js";
-import { Action, dayBegin, Empty, Fault, Shown } from "../parts.js";
+import { Action, Brief, dayBegin, Empty, Fault, Moment, Shown } from "../parts.js";
 import { isChanged, Proof, ProofInBrief } from "../proof.js";
 import { get } from "../request.js";
 import { go, place } from "../router.js";
@@ -28,6 +28,7 @@ export function Audit(): JSX.Element {
   const totals = useSignal<Totals | undefined>(undefined);
   const fault = useSignal<unknown>(undefined);
   const isBad = isChanged();
+  const kind = place.value.query.get("kind");
   useEffect(() => {
     const until = span === "yesterday" ? dayBegin(now.peek()) : now.peek();
     const from = begin(now.peek());
@@ -72,6 +73,7 @@ export function Audit(): JSX.Element {
           <button type="submit">Search</button>
         </form>
         {sums !== undefined && <Export of={sums} />}
+        {sums !== undefined && kind !== null && <Events key={`${span} ${kind}`} kind={kind} of={sums} />}
         <Fault error={fault.value} />
         {sums?.calls === 0 && (
           <Empty next="Choose a longer time, or ask your AI client to use a tool.">
@@ -127,9 +129,86 @@ function Export({ of: { from: since, to: until, calls, events = {} } }: { readon
       </div>
       <p class="note">
         The calls: every record of {calls === 1 ? "one call" : `${calls} calls`}. All records: those, and{" "}
-        {count === 0 ? "no other" : <Shown text={others.map(([kind, each]) => `${each} ${kind}`).join(", ")} />}. Both
-        are a copy: only the log itself can be verified.
+        {count === 0 ? "no other" : "those below"}. Both are a copy: only the log itself can be verified.
       </p>
+      {count > 0 && (
+        <ul class="kinds">
+          {others.map(([kind, each]) => (
+            <li key={kind}>
+              <button
+                type="button"
+                class="link"
+                onClick={() => go("audit", { time: place.value.query.get("time") ?? undefined, kind })}
+              >
+                {each} × <Brief text={EVENTS[kind] ?? kind} />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
     </>
+  );
+}
+
+/** What records say that are of no call. */
+const EVENTS: Readonly<Record<string, string>> = {
+  start: "a server of this program began",
+  stop: "a server of this program ended",
+  "policy.loaded": "a policy was taken up",
+  "policy.rejected": "a policy could not be used",
+  "people.changed": "people came, went or got another token",
+  "people.ended": "the work of somebody who left was ended",
+  "people.rejected": "a list of people could not be used",
+  "lock.loaded": "approvals were taken up",
+  "lock.rejected": "approvals could not be used",
+  "plugins.changed": "plugins changed",
+  "plugins.quarantined": "definitions of a plugin were withheld",
+  "plugin.runs": "a plugin began",
+  "server.started": "a server of the policy began",
+  "server.quarantined": "definitions of a server were withheld",
+  "server.asked": "a server asked a person or a model",
+  "server.answered": "a server was answered",
+  "server.login": "a login to a server",
+  "approval.taken_back": "a remembered answer was taken back",
+  "sandbox.begun": "a sandbox began",
+  "sandbox.refused": "a sandbox was refused something",
+  "sandbox.ended": "a sandbox ended",
+  "recording.begun": "a recording began",
+  "recording.ended": "a recording ended",
+  "cluster.joined": "a process joined the others",
+  "cluster.heads": "the logs of other processes were noted",
+  "cluster.away": "Redis went away",
+  "cluster.back": "Redis came back",
+  "log.repaired": "the end of a log was repaired",
+  "log.truncated": "records were missing at the end of a log",
+  "log.restored": "a log was restored",
+};
+
+/** Records of one kind that are of no call, each with all that it says. */
+function Events({ kind, of: { from: since, to: until } }: { readonly kind: string; readonly of: Totals }): JSX.Element {
+  const found = useSignal<readonly EventShown[] | undefined>(undefined);
+  const fault = useSignal<unknown>(undefined);
+  useEffect(() => {
+    get<EventShown[]>("/api/events", { kind, since: Math.floor(since), until: Math.ceil(until) }).then(
+      (read) => (found.value = read),
+      (error: unknown) => (fault.value = error),
+    );
+  }, []);
+  return (
+    <section aria-labelledby="audit-events">
+      <h3 id="audit-events">
+        <Brief text={EVENTS[kind] ?? kind} />
+      </h3>
+      <Fault error={fault.value} />
+      {found.value?.map(({ at, object, text }, index) => (
+        <details key={index}>
+          <summary>
+            <Moment at={at} dated /> <Brief text={object} />
+          </summary>
+          <Shown text={text} block />
+        </details>
+      ))}
+      {found.value?.length === 0 && <p class="calm">There is none in this time any more.</p>}
+    </section>
   );
 }

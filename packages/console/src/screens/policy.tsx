@@ -29,7 +29,17 @@ export function Policy(): JSX.Element {
       fault.value = error;
     }
   };
-  useEffect(() => void load(), [profile]);
+  // A server that has taken up another text tells of a file that was changed, whoever did it.
+  const taken = servers.value
+    .filter(({ policy: { file: of } }) => of === policy.value?.file)
+    .map(({ policy: { hash } }) => hash)
+    .join(" ");
+  useEffect(() => void load(), [profile, taken]);
+  useEffect(() => {
+    const look = (): void => void load();
+    addEventListener("focus", look);
+    return () => removeEventListener("focus", look);
+  }, [profile]);
   const { file, text, fault: wrong } = policy.value ?? {};
   return (
     <>
@@ -40,7 +50,7 @@ export function Policy(): JSX.Element {
             ? ""
             : (file ?? "The built-in policy. Write your own with mcp-secure-local policy init.")}
         </p>
-        {policy.value !== undefined && <InForce of={policy.value} />}
+        <p>{policy.value !== undefined && <InForce of={policy.value} />}</p>
         <Fault error={fault.value} />
         {wrong !== undefined && (
           <div class="fault" role="alert">
@@ -91,11 +101,11 @@ function InForce({ of: { file, hash, fault } }: { readonly of: PolicyState }): J
   const late = serving.filter((each) => each.policy.hash !== hash).map(({ pid }) => pid);
   const all = serving.length === 1 ? "the one server" : `all ${serving.length} servers`;
   return (
-    <p class={late.length === 0 ? "note" : "bad"} role="status">
+    <span class={late.length === 0 ? "note" : "bad"} role="status">
       {late.length === 0
         ? `In force in ${all} that ${serving.length === 1 ? "runs" : "run"} with it.`
         : `Not in force yet in process ${late.join(", ")}: ${late.length === 1 ? "it decides" : "they decide"} by the text before.`}
-    </p>
+    </span>
   );
 }
 
@@ -299,7 +309,8 @@ interface UndoProps extends ChangeProps {
 }
 
 /** Puts the text before back, as long as the file is what was saved: here, in another page, or before this one was loaded. */
-function Undo({ policy: { saved, digest }, undone, load }: UndoProps): JSX.Element | null {
+function Undo({ policy, undone, load }: UndoProps): JSX.Element | null {
+  const { saved, digest } = policy;
   const undo = async (): Promise<void> => {
     await post("/api/undo", { digest });
     undone.value = Date.now();
@@ -320,6 +331,7 @@ function Undo({ policy: { saved, digest }, undone, load }: UndoProps): JSX.Eleme
           <Action label="Undo" act={undo} />
         </>
       )}
+      <InForce of={policy} />
     </p>
   );
 }

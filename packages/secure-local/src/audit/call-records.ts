@@ -116,12 +116,12 @@ export function objectOf(record: LogRecord): string {
 }
 
 /** What an event that is no call was about: a server, plugins with their states, people, the file of a policy, a path. */
-function subjectOf({ server, detail }: LogRecord): string {
+function subjectOf({ server, tool, detail }: LogRecord): string {
   const { plugins, path } = membersOf(detail);
   if (Array.isArray(plugins))
     return plugins.map((each) => `${textOf(membersOf(each)["name"])} ${textOf(membersOf(each)["state"])}`).join(", ");
   const people = peopleIn(membersOf(detail));
-  return people === "" ? textOf(server ?? policyLoaded(detail)?.file ?? path) : people;
+  return people === "" ? textOf(server ?? policyLoaded(detail)?.file ?? path ?? tool) : people;
 }
 
 /** `came: ada, gone: bob cho, another token: eve`. */

@@ -5,6 +5,7 @@ import type {
   CallDetail,
   CallFilter,
   CallRow,
+  EventShown,
   Explanation,
   LogRecordShown,
   PolicyState,
@@ -15,7 +16,7 @@ import type {
   Trial,
   Verification,
 } from "@secure-local/console/api";
-import { recordOf, textOf } from "../audit/call-records.js";
+import { objectOf, recordOf, textOf } from "../audit/call-records.js";
 import type { LineOf, WantedCalls } from "./call-filter.js";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { isAnswer } from "../control/control-client.js";
@@ -178,6 +179,9 @@ function logRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<Rec
     },
     "GET /api/record": async ({ query }) => ({
       json: await recordAt(state, query.get("file") ?? "", numberIn(query, "line") ?? 0),
+    }),
+    "GET /api/events": async ({ query }) => ({
+      json: await eventsOf(state, query.get("kind") ?? "", filterOf(query)),
     }),
     "POST /api/verify": async () => ({ json: await state.verify((logs) => commands.verify(logs)) }),
   };
@@ -521,6 +525,21 @@ async function* exported(state: ConsoleState, filter: WantedCalls): AsyncIterabl
 async function* everyRecord(state: ConsoleState, { since, until }: WantedCalls): AsyncIterable<string> {
   const logs = state.logs.map(({ file }) => file);
   for await (const text of recordsOf(logs, { since, until })) yield escapeUnseen(text);
+}
+
+/** Records of one kind that are shown at once: who wants more exports them. */
+const MOST_EVENTS = 200;
+
+/** The newest first. */
+async function eventsOf(state: ConsoleState, kind: string, { since, until }: CallFilter): Promise<EventShown[]> {
+  const found: EventShown[] = [];
+  for await (const text of everyRecord(state, { since, until })) {
+    const record = recordOf(text);
+    if (record?.["kind"] !== kind) continue;
+    found.push({ at: Date.parse(textOf(record["time"])) || 0, object: escapeUnseen(objectOf(record)), text });
+    if (found.length > MOST_EVENTS) found.shift();
+  }
+  return found.sort((a, b) => b.at - a.at);
 }
 
 /** @throws ConsoleFault: nothing but the logs that are shown is read */

@@ -184,7 +184,7 @@ inBrowser("the screens of the console", (browser) => {
       const { page, conduct } = await opened(await contextOf(browser(), { acceptDownloads: true }), watched);
       await show(page, "audit");
       await page.getByRole("button", { name: "today" }).click();
-      await page.getByText(/All records: those, and .*1 policy\.loaded/).waitFor();
+      await page.getByRole("button", { name: "1 × a policy was taken up" }).waitFor();
       const calls = await kept(page, "Export the calls");
       expect(calls.name).toMatch(/^audit-calls-\d{4}-\d\d-\d\d\.jsonl$/);
       const kinds = (lines: readonly string[]): string[] =>
@@ -248,6 +248,37 @@ inBrowser("the screens of the console", (browser) => {
     },
   );
 
+  it(
+    "Audit lists what is of no call, and Policy shows the file as it is when another page changed it",
+    { timeout: LONG },
+    async () => {
+      const watched = await started({ signedIn: false, policy: POLICY });
+      await watched.serve();
+      await call(watched, "calculate", { expression: "1+1" });
+      const { page, conduct } = await opened(await contextOf(browser()), watched);
+      await show(page, "audit");
+      await page.getByRole("button", { name: /× a server of this program began$/ }).click();
+      const event = page.locator("section[aria-labelledby=audit-events] details").first();
+      await event.locator("summary").click();
+      await event.getByText('"kind":"start"').waitFor();
+      await show(page, "policy");
+      await page
+        .getByText(/^In force in/)
+        .first()
+        .waitFor();
+      const before = readFileSync(watched.policy, "utf8");
+      writeFileSync(watched.policy, `# by somebody else\n${before}`);
+      await page.locator(".lines li", { hasText: "# by somebody else" }).waitFor();
+      await page
+        .getByText(/^In force in/)
+        .first()
+        .waitFor();
+      writeFileSync(watched.policy, before);
+      await expect.poll(() => page.locator(".lines li", { hasText: "# by somebody else" }).count()).toBe(0);
+      expect(conduct.faults).toEqual([]);
+    },
+  );
+
   it("Definitions keeps what was compared, with what waits for a decision first", { timeout: LONG }, async () => {
     const watched = await started({
       signedIn: false,
@@ -272,8 +303,15 @@ inBrowser("the screens of the console", (browser) => {
     await show(page, "definitions");
     await page.getByText(/^Compared at/).waitFor();
     expect(await titles.count()).toBe(2);
+    watched.code = await watched.anotherCode();
+    const other = await opened(await contextOf(browser()), watched);
+    await show(other.page, "definitions");
+    const others = other.page.locator(".offering h3");
+    await expect.poll(() => others.first().innerText(), { timeout: LONG }).toMatch(/not approved/);
     await page.getByRole("button", { name: /^Refuse (this change|all \d+ changes) of/ }).click();
     await expect.poll(() => titles.first().innerText(), { timeout: LONG }).toMatch(/weather \d of \d refused/);
+    // Another page that was open all the time says the same.
+    await expect.poll(() => others.first().innerText(), { timeout: LONG }).toMatch(/weather \d of \d refused/);
     expect(conduct.faults).toEqual([]);
   });
 
