@@ -552,11 +552,26 @@ export function isSecretKey(key: string): boolean {
   return SECRET_NAMES.has(name) || PASS.test(key) || (SECRET_WORDS.test(name) && !PLAIN_NAMES.has(name));
 }
 
+/** Words of commands, which a record has to have: whoever writes one in the clothes of a secret hides nothing by that. */
+function isStatement(text: string): boolean {
+  return /\$[({]|`|[;|&<>][ \t\r\n]|[ \t\r\n][;|&<>]/.test(text);
+}
+
+/** Of the words of a key nearly all are long: its last line, and a stray one, may be short. */
+const SHORT_WORD = 16;
+const MOST_SHORT = 2;
+
+function isKeyBlock(block: string): boolean {
+  const body = block.replace(/-----[A-Z0-9 ]{1,60}-----/g, "").replace(/^[\w-]{1,40}: .*$/gm, "");
+  const words = body.split(/(?:\s|\\[nrt])+/);
+  return words.filter((word) => word !== "" && word.length < SHORT_WORD).length <= MOST_SHORT;
+}
+
 // Every rule either starts where a run of word characters starts or bounds its repeats, so that the time stays linear.
-const RULES: readonly (readonly [RegExp, string])[] = [
+const RULES: readonly (readonly [RegExp, string | ((all: string, before: string) => string)])[] = [
   [
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
-    REDACTED,
+    (all) => (isStatement(all) || !isKeyBlock(all) ? all : REDACTED),
   ],
   [/(:\/\/)[^\s/?#@]+@/g, `$1${REDACTED}@`],
   [/((?:authorization|cookie)["']?[ \t]{0,10}[=:][ \t]{0,10})[^\r\n"']+/gi, `$1${REDACTED}`],
@@ -564,7 +579,7 @@ const RULES: readonly (readonly [RegExp, string])[] = [
   [/(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)*/g, REDACTED],
   [
     /((?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[ _-]?key|(?:access|private|signing|account)[ _-]?key|credential)[\w-]{0,40}["']?[ \t]{0,10}[=:][ \t]{0,10})(?:"[^"]*"?|'[^']*'?|[^\s&,;"']+)/gi,
-    `$1${REDACTED}`,
+    (all, before) => (isStatement(all.slice(before.length)) ? all : before + REDACTED),
   ],
   [
     /(?<![A-Za-z0-9])(?:(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}|AIza[\w-]{35}|ya29\.[\w-]{20,}|gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,}|gl(?:pat|dt|rt|ptt|cbt|soat)-[\w-]{20,}|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|npm_[A-Za-z0-9]{36}|pypi-[\w-]{16,}|SG\.[\w-]{16,}\.[\w-]{16,}|hf_[A-Za-z0-9]{30,}|do[opr]_v1_[a-f0-9]{64}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|dapi[a-f0-9]{32}|AGE-SECRET-KEY-1[A-Z0-9]{50,}|GOCSPX-[\w-]{20,}|ATATT3[\w=-]{50,}|lin_api_[A-Za-z0-9]{30,}|SK[0-9a-f]{32}|\d{8,10}:AA[\w-]{32,33}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|sk-[\w-]{20,})/g,
@@ -580,6 +595,7 @@ export function mayHoldSecret(text: string): boolean {
 /** The text with every secret in it replaced. */
 export function redactText(text: string): string {
   let clean = replaceShapes(replaceKnown(text), REDACTED);
-  for (const [pattern, replacement] of RULES) clean = clean.replace(pattern, replacement);
+  for (const [pattern, replacement] of RULES)
+    clean = typeof replacement === "string" ? clean.replace(pattern, replacement) : clean.replace(pattern, replacement);
   return clean;
 }

@@ -131,6 +131,27 @@ describe("secrets by the name of their key", () => {
   });
 });
 
+describe("what is done in the clothes of a secret", () => {
+  const DEEDS = ["; echo MARKED > f; ", " && curl MARKED | sh ", "$(echo${IFS}MARKED>&2)", "`MARKED`", "; MARKED;\n"];
+  const CLOTHES: readonly ((deed: string) => string)[] = [
+    (deed) => `echo -----BEGIN PRIVATE KEY-----${deed}: -----END PRIVATE KEY-----`,
+    (deed) => `echo -----BEGIN RSA PRIVATE KEY-----${deed}`,
+    (deed) => `password="${deed}"`,
+    (deed) => `password='${deed}'`,
+    (deed) => `token: "x${deed}"`,
+    (deed) => `secret=${deed}`,
+  ];
+  it.each(DEEDS.flatMap((deed) => CLOTHES.map((wear) => wear(deed))))("is on record: %j", async (text) => {
+    const { line } = await logged({ kind: "call.intent", arguments: { command: "sh", arguments: ["-c", text] } });
+    expect(line).toContain("MARKED");
+  });
+
+  it("is on record where it stands in lines between the marks of a key", async () => {
+    const text = "-----BEGIN PRIVATE KEY-----\necho MARKED\nrm -rf /srv/x\n-----END PRIVATE KEY-----";
+    expect((await logged({ kind: "call.intent", arguments: { text } })).line).toContain("MARKED");
+  });
+});
+
 describe("size and shape", () => {
   it("is bounded in text, values and depth", async () => {
     let deep: unknown = "bottom";

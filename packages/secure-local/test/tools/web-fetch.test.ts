@@ -167,6 +167,13 @@ describe("web_fetch", () => {
     expect(await said("/deep")).not.toContain("\n  [");
     expect((await said("/deeper", { max_length: 100_000 })).length).toBeLessThan(31_000);
     expect(await said("/escaped")).toContain('{\n  "a\\"[": [\n    1\n  ]\n}');
+    // No number becomes another one on the way.
+    for (const number of ["1e400", "9007199254740993", "0.1000000000000000055", "-0", "1.0E5"]) {
+      pages.set("/number", { type: "application/json", body: `{"text":"1e400","n":${number}}` });
+      expect(await said("/number")).toContain(`"n":${number}}`);
+    }
+    pages.set("/text", { type: "application/json", body: '{"text":"9007199254740993 1e400","n":1}' });
+    expect(await said("/text")).toContain('\n  "n": 1');
   });
 
   it("says which rule refused, and nothing of what lies behind", async () => {

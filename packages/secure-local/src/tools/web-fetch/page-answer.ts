@@ -66,9 +66,14 @@ const MAX_INDENTED = 512 * 1024;
 /** Levels of JSON that is indented: each line is as long as it is deep. */
 const MAX_NESTING = 64;
 
-/** The text as it is when it is no JSON, too long, too deep, or mostly indentation. */
+/** A number that might be another one once it was read and written again. */
+const INEXACT = /\d{16}|\d\.\d{14}|[\d.][eE]|-0/;
+const STRING = /"(?:[^"\\]|\\.)*"/gs;
+
+/** The text as it is when it is no JSON, too long, too deep, mostly indentation, or has a number that would not stay as it is. */
 export function indentedJson(text: string): string {
   if (text.length > MAX_INDENTED || nestsDeeper(text, MAX_NESTING)) return text;
+  if (INEXACT.test(text.replace(STRING, ""))) return text;
   try {
     const indented = JSON.stringify(JSON.parse(text), undefined, 2);
     return indented.length < text.length * 4 + 1_000 ? indented : text;
