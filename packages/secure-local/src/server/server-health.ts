@@ -63,9 +63,7 @@ export function mountedHealth(
     return { name, state: "needs login", tools, cause: cause ?? "", brief, remedy };
   }
   if (cause !== undefined) {
-    // How it was tried in other revisions says nothing of why it failed.
-    const why = cause.replace(/\s+Before that: [^\n]*/, "");
-    return { name, state, tools, cause: why, brief, remedy: `mcp-secure-local servers logs ${name}` };
+    return { name, state, tools, cause: withoutTries(cause), brief, remedy: `mcp-secure-local servers logs ${name}` };
   }
   const others = launchChanged ? [] : [...held].filter(([, reason]) => dependsOnClient(reason)).map(([item]) => item);
   const count = withheld.size - others.length;
@@ -75,6 +73,14 @@ export function mountedHealth(
   const changed = `${count} withheld, since ${words} approved`;
   const remedy = `mcp-secure-local servers review ${name}`;
   return { name, state: tools === 0 ? "withheld" : state, tools, cause: changed, remedy, ...note };
+}
+
+/** How it was tried in other revisions says nothing of why it failed. */
+function withoutTries(cause: string): string {
+  const at = cause.indexOf(" Before that: ");
+  if (at < 0) return cause;
+  const end = cause.indexOf("\n", at);
+  return cause.slice(0, at).trimEnd() + (end < 0 ? "" : cause.slice(end));
 }
 
 /** Since when servers do not run: those that a person stopped, and those that nobody called any more. */

@@ -254,7 +254,7 @@ function isFaint(value: string): boolean {
 /** NaN for what is no length. */
 function pixels(length: string): number {
   const value = Number.parseFloat(length);
-  const unit = /[a-z%]+$/.exec(length)?.[0] ?? "px";
+  const unit = /^[-+\d.]+([a-z%]+)/.exec(length)?.[1] ?? "px";
   return value * (PIXELS[unit] ?? 1);
 }
 
