@@ -121,7 +121,11 @@ async function run(
   { executable, args, env, folder, parent, copies = [], shown: read = [] }: Errand,
   { reach, limits, egress, close }: SandboxEnvironment,
 ): Promise<number> {
-  const inPlace = copies.map(({ at, copy }): Reach => ({ path: realpathSync(copy), at, access: "read" }));
+  // A package lies where it is kept, among this program's own files, which may lie in a folder that the server was granted.
+  const inPlace = copies.map(({ at, copy }): Reach => ({
+    ...{ path: realpathSync(copy), at, access: "read" },
+    ...(at === copy ? { apart: true } : {}),
+  }));
   const shown = SYSTEM.test(executable) || inPlace.some(({ at }) => at === executable);
   const replaced = new Set(inPlace.map(({ at }) => at));
   const rest = reach.filter(({ path, at = path, access }) => access === "hidden" || !replaced.has(at));

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
+import { isOwnPlace } from "../policy/own-places.js";
 import type { ServerGrant } from "../policy/policy.js";
 import { networkHint } from "../server/sandbox-hints.js";
 import { programFile } from "../server/server-launch.js";
@@ -17,6 +18,8 @@ const BY_WAY_OF_US =
 export function whyNot(error: unknown, grant: ServerGrant): string {
   const text = inOptions(error instanceof Error ? error.message : String(error), changeableIn(grant.name));
   const lacking = lackingPath(text);
+  if (lacking !== undefined && isOwnPlace(lacking.path))
+    return cleanLine(`${text.split("\n")[0]}. ${lacking.path} is this program's own, and no grant opens it`);
   if (lacking !== undefined) {
     const { path, key } = lacking;
     const what = key === "readable_paths" ? "it does not see" : "it may not change";

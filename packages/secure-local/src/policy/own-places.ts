@@ -48,6 +48,13 @@ export function dataFolder(environment: Environment = process.env, platform: str
   return join(home, ".local", "share", NAME);
 }
 
+/** Whether a path lies where this program keeps what it lives by, which no policy can grant. */
+export function isOwnPlace(path: string): boolean {
+  return [configFolder, stateFolder, cacheFolder, dataFolder].some((folder) =>
+    `${path}/`.startsWith(`${resolve(folder())}/`),
+  );
+}
+
 interface Place {
   /** In words, with the line that names it, or its path. */
   readonly what: string;

@@ -10,6 +10,7 @@ import {
   type Handed,
   HANDED_FOLDER,
   homeEnvironment,
+  type Judge,
   KEPT_HOME,
   KeptBytes,
   type Launch,
@@ -59,7 +60,7 @@ export class Bubblewrap implements Wall {
     const { egress, limits } = command;
     const feeds: Feed[] = ["gate"];
     const feed = (bytes: Feed): string => String(FIRST_FEED + feeds.push(bytes) - 1);
-    const judged = reach.filter(({ judge }) => judge !== undefined);
+    const judged = withApart(reach);
     const keeper = judged.length > 0 || command.keeper === true;
     const all = feed(this.#filter(egress !== undefined, keeper));
     const args = [...this.#namespaces, "--seccomp", all, ...this.#files(command, feed), ...environment(command)];
@@ -168,6 +169,19 @@ function needed(reach: readonly Reach[]): readonly Reach[] {
   return reach.filter(
     ({ path, at = path, spare }) => spare !== true || !reach.some((other) => other.spare !== true && holds(other, at)),
   );
+}
+
+/** What is judged, with what is seen apart in it: nobody else is asked about that. */
+function withApart(reach: readonly Reach[]): readonly Reach[] {
+  const judged = reach.filter(({ judge }) => judge !== undefined);
+  const inJudged = ({ path, at = path }: Reach): boolean =>
+    judged.some(({ path: above, at: seen = above }) => at.startsWith(`${seen}/`));
+  const apart = reach.filter((each) => each.apart === true && each.judge === undefined && inJudged(each));
+  return [...judged, ...apart.map((each): Reach => ({ ...each, access: "read", judge: readsOnly }))];
+}
+
+function readsOnly(_path: string, asked: Parameters<Judge>[1]): boolean {
+  return asked === "read" || asked === "list";
 }
 
 /** A folder before what lies in it; what covers comes last, wherever it lies. */

@@ -178,10 +178,10 @@ function portOf(proxy: string): number {
   throw new WallError("On macOS the way out of a sandbox is a proxy on loopback, given as a URL with its port.");
 }
 
-/** A folder before what lies in it; what covers comes last, wherever it lies. */
+/** A folder before what lies in it; what covers comes behind all that, wherever it lies, and what is seen apart in the end. */
 function byPath(a: Reach, b: Reach): number {
-  const covers = Number(a.access === "hidden") - Number(b.access === "hidden");
-  return covers || (a.path < b.path ? -1 : 1);
+  const turn = ({ access, apart }: Reach): number => (access === "hidden" ? 1 : apart === true ? 2 : 0);
+  return turn(a) - turn(b) || (a.path < b.path ? -1 : 1);
 }
 
 function rule({ path, access }: Reach): string {

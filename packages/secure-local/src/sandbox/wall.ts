@@ -28,6 +28,8 @@ export interface Reach {
   readonly spare?: boolean;
   /** `hidden` covers what lies in a path that is reached: a file reads as empty; a folder, written with a `/` at its end, too. */
   readonly access: "read" | "write" | "hidden";
+  /** Part of the very program that is started: read, and no more, in folders too in which a judge or a cover would keep it back. */
+  readonly apart?: boolean;
   /** Nothing begins unless this is what is seen there. */
   readonly held?: Held;
   /** Asked for each look-up in the folder; undefined: all that lies in it may be used as `access` says. */

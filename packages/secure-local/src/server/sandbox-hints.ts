@@ -1,6 +1,7 @@
 // What to do about a server that fails because its sandbox lets it reach no host, or write nowhere it wants to: its own
 // words rarely say so.
 import { basename, posix } from "node:path";
+import { isOwnPlace } from "../policy/own-places.js";
 import type { SandboxPolicy, ServerGrant } from "../policy/policy.js";
 
 /** How programs say that they reached nobody: Node, Python, Go, curl and the system itself. */
@@ -73,6 +74,8 @@ export function filesHint(
   const [, quoted, plain] = PATH.exec(said) ?? [];
   const path = quoted ?? plain;
   const readOnly = READ_ONLY.test(said);
+  if (path !== undefined && (readOnly || MISSING.test(said) || CLOSED.test(said)) && isOwnPlace(path))
+    return `${path} is this program's own: no server is let near it, and no grant opens it.`;
   if (!readOnly && (path === undefined || !isShutOut(grant, said, path))) return undefined;
   const allowed = grant.filesystem.allowed.rules.map(({ pattern }) => pattern);
   const changes = allowed.length === 0 ? "no file" : `no file but those of ${allowed.join(", ")}`;

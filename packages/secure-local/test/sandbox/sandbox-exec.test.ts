@@ -43,6 +43,19 @@ describe("the profile for macOS", () => {
     );
   });
 
+  test("lets a program's own package be read in a folder that is covered, and not be written", () => {
+    const reach: Reach[] = [
+      { path: "/home/a", access: "write" },
+      { path: "/home/a/state", at: "/home/a/state/", access: "hidden" },
+      { path: "/home/a/state/packages/1", access: "read", apart: true },
+    ];
+    const lines = seatbeltProfile({ executable: "/x", reach }).split("\n");
+    const own = '(subpath "/home/a/state/packages/1")';
+    expect(lines.indexOf(`(allow file-read* ${own})(deny file-write* ${own})`)).toBeGreaterThan(
+      lines.indexOf('(deny file* (subpath "/home/a/state"))'),
+    );
+  });
+
   test("has no network without a proxy, and the proxy's port alone with one", () => {
     const closed = seatbeltProfile({ executable: "/x" });
     expect(closed).toContain("(deny network*)");

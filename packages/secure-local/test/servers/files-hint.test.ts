@@ -1,5 +1,10 @@
 // A server whose file system is read-only hears from us where its owner lets it write.
-import { expect, it } from "vitest";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { whyNot } from "../../src/cli/why-not.js";
+import { stateFolder } from "../../src/policy/own-places.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { ServerGrant } from "../../src/policy/policy.js";
 import { filesHint } from "../../src/server/sandbox-hints.js";
@@ -56,6 +61,25 @@ it.each([
   [NONE, "spawn git ENOENT"],
 ])("says nothing of what is not there, or closed, for another reason: %j %s", async (entry, said) => {
   expect(filesHint(await grantOf(entry), said)).toBeUndefined();
+});
+
+it("never advises to grant what is this program's own", async () => {
+  const state = mkdtempSync(join(tmpdir(), "own-"));
+  vi.stubEnv("XDG_STATE_HOME", state);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    rmSync(state, { recursive: true });
+  });
+  const path = join(stateFolder(), "packages/64/node_modules/x/dist/index.js");
+  mkdirSync(dirname(path), { recursive: true });
+  for (const said of [`EACCES: permission denied, open '${path}'`, `EROFS: read-only file system, open '${path}'`]) {
+    expect(filesHint(await grantOf(SOME), said)).toBe(
+      `${path} is this program's own: no server is let near it, and no grant opens it.`,
+    );
+    const why = whyNot(new Error(`memory exited with status 1\n${said}`), await grantOf(SOME));
+    expect(why).toContain("is this program's own, and no grant opens it");
+    expect(why).not.toContain("Grant it");
+  }
 });
 
 it("does not blame a sandbox where there is none", async () => {

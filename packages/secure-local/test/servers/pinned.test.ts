@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { wantedPackage } from "../../src/server/pinned-package.js";
-import { Household, said, tool } from "./household.js";
+import { Household, type Program, said, tool } from "./household.js";
 
 const house = new Household();
 const NAME = "@test/kept-server";
@@ -30,16 +30,23 @@ const registry = createServer((request, response) => {
   response.end(JSON.stringify({ name: NAME, "dist-tags": { latest }, versions: Object.fromEntries(versions) }));
 });
 
+function saysVersion(version: string): Program {
+  return { tools: [tool("version")], answers: { version: `() => "${version} " + process.argv.slice(2).join()` } };
+}
+
+/** Where a version is kept. */
+function own(version: string): string {
+  const name = createHash("sha256").update(NAME + version).digest("hex").slice(0, 32);
+  return join(house.folder, "state/mcp-secure-local/packages", name);
+}
+
 /** A version of the server, which says which one it is; its script would leave a mark. */
-function publish(version: string): void {
-  const source = house.program("kept", {
-    tools: [tool("version")],
-    answers: { version: `() => "${version} " + process.argv.slice(2).join()` },
-  });
+function publish(version: string, offered: Program = saysVersion(version)): void {
+  const source = house.program("kept", offered);
   const folder = join(house.folder, `package-${version}`, "package");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "main.mjs"), readFileSync(source), { mode: 0o755 });
-  writeFileSync(join(folder, "main.json"), JSON.stringify([tool("version")]));
+  writeFileSync(join(folder, "main.json"), JSON.stringify(offered.tools));
   const scripts = { postinstall: `node -e "require('fs').writeFileSync('${house.folder}/ran', '')"` };
   writeFileSync(
     join(folder, "package.json"),
@@ -147,4 +154,29 @@ it("withholds another version until it is approved", async () => {
   expect(await call()).toMatch(/withheld|not as it was approved/);
   expect((await house.approve()).code).toBe(0);
   expect(await call()).toContain("1.1.0 --here");
+});
+
+it("starts from its own package, which lies in a folder that it may read, and sees nothing else of ours there", async () => {
+  const looking = `async ({ path, to }) => {
+    const { appendFileSync, readFileSync } = await import("node:fs");
+    try { return to === undefined ? readFileSync(path, "utf8").length + " characters" : String(appendFileSync(path, to)) }
+    catch (error) { return error.code }
+  }`;
+  publish("1.2.0", { tools: [tool("look")], answers: { look: looking } });
+  house.write(`version: "1.0"\ntools: { allowed: ["kept__*"] }
+servers:
+  kept: { command: [npx, -y, "${NAME}@1.2.0"], filesystem: { readable_paths: ["${house.folder}/state/**"] } }\n`);
+  expect(await house.approve()).toMatchObject({ code: 0 });
+  const client = await house.client();
+  const at = join(own("@1.2.0"), "node_modules", NAME, "main.mjs");
+  const other = join(own("@other"), "main.mjs");
+  mkdirSync(own("@other"));
+  writeFileSync(other, "");
+  writeFileSync(join(house.folder, "state", "mine.txt"), "mine");
+  expect(await said(client, "kept__look", { path: at })).toMatch(/^\d+ characters$/);
+  expect(await said(client, "kept__look", { path: join(house.folder, "state", "mine.txt") })).toBe("4 characters");
+  expect(await said(client, "kept__look", { path: other })).toBe("EACCES");
+  expect(await said(client, "kept__look", { path: `${own("@1.2.0")}.json` })).toBe("EACCES");
+  for (const path of [at, join(own("@1.2.0"), "more.js"), other])
+    expect(await said(client, "kept__look", { path, to: "//" })).toMatch(/^E(?:ACCES|ROFS)$/);
 });
