@@ -50,9 +50,7 @@ export function dataFolder(environment: Environment = process.env, platform: str
 
 /** Whether a path lies where this program keeps what it lives by, which no policy can grant. */
 export function isOwnPlace(path: string): boolean {
-  return [configFolder, stateFolder, cacheFolder, dataFolder].some((folder) =>
-    `${path}/`.startsWith(`${resolve(folder())}/`),
-  );
+  return ownFolders(process.env).some((own) => `${path}/`.startsWith(`${own.path}/`));
 }
 
 interface Place {
@@ -122,6 +120,8 @@ export function ownPlaceFaults(policy: Policy, { environment, namesOf = itself }
   };
   for (const grant of writable) check(grant, places);
   for (const grant of filesToWrite(policy)) check(grant, seen);
+  for (const { place, rule } of grantsInOwn(policy, environment ?? process.env))
+    tell(rule, `lies in ${place}, where no server writes; name a folder of yours`);
   const { homes } = policy.sandbox;
   if (homes === undefined) return faults;
   const where = `sandbox.homes keeps the homes of sandboxes${lineOf(policy, "sandbox.homes")}`;
@@ -197,23 +197,38 @@ function ownPlaces(policy: Policy, environment: Environment): Place[] {
   const { file, audit } = policy;
   const log = `the audit log${lineOf(policy, "audit.log_file")}`;
   const checkpoints = `the file of checkpoints${lineOf(policy, "audit.checkpoints")}`;
+  const places: readonly { readonly what: string; readonly path: string | undefined }[] = [
+    { what: "this policy", path: file && resolve(file) },
+    { what: log, path: audit.logFile },
+    { what: checkpoints, path: audit.checkpoints?.file },
+    ...ownFolders(environment),
+    { what: `this program's own code (${import.meta.dirname})`, path: import.meta.dirname },
+  ];
+  return places.flatMap(({ what, path }) => (path ? [{ what, path }] : []));
+}
+
+function ownFolders(environment: Environment): Place[] {
   const folders: readonly (readonly [string, typeof stateFolder])[] = [
     ["configuration", configFolder],
     ["state", stateFolder],
     ["data", dataFolder],
     ["cache", cacheFolder],
   ];
-  const places: readonly { readonly what: string; readonly path: string | undefined }[] = [
-    { what: "this policy", path: file && resolve(file) },
-    { what: log, path: audit.logFile },
-    { what: checkpoints, path: audit.checkpoints?.file },
-    ...folders.map(([what, folder]) => ({
-      what: `this program's ${what} (${folder(environment)})`,
-      path: folder(environment),
-    })),
-    { what: `this program's own code (${import.meta.dirname})`, path: import.meta.dirname },
-  ];
-  return places.flatMap(({ what, path }) => (path ? [{ what, path }] : []));
+  return folders.map(([what, folder]) => ({
+    what: `this program's ${what} (${folder(environment)})`,
+    path: folder(environment),
+  }));
+}
+
+/** No sandbox could be built by them: a server whose entry has one would never start. */
+function grantsInOwn({ servers }: Policy, environment: Environment): { readonly place: string; readonly rule: Rule }[] {
+  const own = ownFolders(environment);
+  return [...servers.values()].flatMap(({ filesystem: { allowed } }) =>
+    allowed.rules.flatMap(({ rule, pattern }) => {
+      const place = own.find(({ path }) => `${folderOf(pattern)}/`.startsWith(`${path}/`));
+      return place === undefined ? [] : [{ place: place.what, rule }];
+    }),
+  );
 }
 
 /** A link that a program puts in such a place would be mounted over what every sandbox is made of. */

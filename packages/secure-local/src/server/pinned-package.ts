@@ -46,9 +46,14 @@ export function wantedPackage([program = "", ...rest]: readonly string[]): Wante
   return { spec, name: version === -1 ? spec : spec.slice(0, version), args: rest.slice(first + 1) };
 }
 
+/** Where all of them lie. */
+export function keptPackages(): string {
+  return join(stateFolder(), "packages");
+}
+
 /** Where a package lies, whether it was fetched or not. */
 export function packageFolder({ spec }: WantedPackage): string {
-  return join(stateFolder(), "packages", createHash("sha256").update(spec).digest("hex").slice(0, 32));
+  return join(keptPackages(), createHash("sha256").update(spec).digest("hex").slice(0, 32));
 }
 
 /** What was fetched; undefined where nothing was, or where it lies there no more. */

@@ -3,6 +3,7 @@
 import { basename, posix } from "node:path";
 import { isOwnPlace } from "../policy/own-places.js";
 import type { SandboxPolicy, ServerGrant } from "../policy/policy.js";
+import { keptPackages } from "./pinned-package.js";
 
 /** How programs say that they reached nobody: Node, Python, Go, curl and the system itself. */
 const UNREACHED =
@@ -75,13 +76,19 @@ export function filesHint(
   const path = quoted ?? plain;
   const readOnly = READ_ONLY.test(said);
   if (path !== undefined && (readOnly || MISSING.test(said) || CLOSED.test(said)) && isOwnPlace(path))
-    return `${path} is this program's own: no server is let near it, and no grant opens it.`;
+    return isIn(keptPackages(), path)
+      ? `${grant.name} would keep that in its own package, which stays as it was approved. Its owner has it kept elsewhere, by a variable (servers.${grant.name}.env) or an argument that its documentation names, and adds that folder to servers.${grant.name}.filesystem.allowed_paths.`
+      : `${path} is this program's own: no server is let near it, and no grant opens it.`;
   if (!readOnly && (path === undefined || !isShutOut(grant, said, path))) return undefined;
   const allowed = grant.filesystem.allowed.rules.map(({ pattern }) => pattern);
   const changes = allowed.length === 0 ? "no file" : `no file but those of ${allowed.join(", ")}`;
   const what = path === undefined ? "the folder that it writes in" : `the folder of ${path}`;
   const wish = readOnly ? "If it is to" : "If it is to write there";
   return `The sandbox of ${grant.name} lets it change ${changes}. ${wish}, its owner adds ${what} to servers.${grant.name}.filesystem.allowed_paths.`;
+}
+
+function isIn(folder: string, path: string): boolean {
+  return path.startsWith(`${folder}/`);
 }
 
 /**

@@ -36,6 +36,18 @@ it.each([
   }
 });
 
+it("what a server is to write in this program's own folders, which no sandbox shows", async () => {
+  const server = (path: string): string =>
+    `servers: { one: { command: [/opt/one], filesystem: { allowed_paths: ["${path}"] } } }`;
+  const environment = { XDG_STATE_HOME: "/ground" };
+  const kept = "/ground/mcp-secure-local/packages/1/dist/**";
+  expect(await faultOf([server(kept)], environment)).toMatch(
+    /:2:\d+: servers\.one\.filesystem\.allowed_paths: \S+ lies in this program's state \(\/ground\/mcp-secure-local\), where no server writes; name a folder of yours/,
+  );
+  expect(await faultOf([server("/ground/mcp-secure-local/**")], environment)).toBeDefined();
+  expect(await faultOf([server("/ground/mcp-secure-local-notes/**")], environment)).toBeUndefined();
+});
+
 it("the code that runs", async () => {
   const folder = `${import.meta.dirname}/../../src`;
   const plugin = PLUGIN.replace("/ground", new URL(`file://${folder}`).pathname);
