@@ -1,10 +1,9 @@
 // What is known of the tools of the policy's servers without starting one: from what was approved of them.
 import { mountedName } from "@secure-local/mcp/gateway";
 import type { ToolAnnotations } from "@secure-local/mcp/server";
-import { canonicalJson } from "@secure-local/inspection/drift";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { type Decision, deniedByEntry } from "../policy/decide.js";
-import { serverLaunch } from "../server/server-launch.js";
+import { isAsApproved } from "../server/server-launch.js";
 import { approvedServers } from "../server/server-reviews.js";
 
 /** Undefined for what is no tool of a server. */
@@ -61,7 +60,7 @@ export function serverContext(policy: Policy): ServerContext {
 function idleReason(grant: ServerGrant, launch: unknown): string | undefined {
   const { name, enabled } = grant;
   if (!enabled) return `The policy says servers.${name}.enabled: false.`;
-  if (canonicalJson(serverLaunch(grant)) === canonicalJson(launch)) return undefined;
+  if (isAsApproved(grant, launch)) return undefined;
   return `The launch of the server ${name} is not as it was approved; look at it: mcp-secure-local servers review ${name}`;
 }
 

@@ -7,7 +7,7 @@ import { lockFileOf, type PluginLock, readLock } from "../server/plugin-lock.js"
 import { pinnedPackage, wantedPackage } from "../server/pinned-package.js";
 import { secretsOf } from "../policy/read-servers.js";
 import { secretFault } from "../server/open-server.js";
-import { launchDifference, serverLaunch } from "../server/server-launch.js";
+import { approvedLaunch, isAsApproved, launchDifference, serverLaunch } from "../server/server-launch.js";
 import { approvedServers } from "../server/server-reviews.js";
 
 /** What of a server is known without starting it. */
@@ -49,9 +49,9 @@ export function serverState(policy: Policy, grant: ServerGrant, approved: Plugin
   const known = { name, tools: tools.length, tokens: Math.ceil(JSON.stringify(tools).length / 4), launch: shown };
   if (!enabled) return { ...known, state: "disabled" };
   if (items === undefined) return { ...known, state: "not approved" };
-  const [was, now] = [items.get("launch"), JSON.parse(JSON.stringify(serverLaunch(grant))) as unknown];
   const unread = unreadSecret(policy, grant);
-  if (JSON.stringify(was) === JSON.stringify(now))
+  const [was, now] = [approvedLaunch(grant, items.get("launch")), serverLaunch(grant)];
+  if (isAsApproved(grant, was, now))
     return { ...known, state: "approved", ...(unread === undefined ? {} : { note: unread }) };
   const what = `not as it was approved: ${launchDifference(was, now, true)}`;
   return { ...known, state: "launch changed", note: isPackageGone(grant, items) ? PACKAGE_GONE : what };

@@ -18,7 +18,7 @@ import {
   serverPeers,
   withoutSecrets,
 } from "../server/server-reviews.js";
-import { dataNamed, launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
+import { dataNamed, isAsApproved, launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
 import { type CommandLine, inUse, nearest, UsageError } from "./command-line.js";
 import { editedPolicy } from "./edit-policy.js";
 import {
@@ -286,7 +286,9 @@ export async function look(policy: Policy, grant: ServerGrant, line?: CommandLin
     const client = await openServer(grant, { ...given, record: audit?.record }, options);
     try {
       const offer: Offer = await readOffer(client);
-      return { grant, offer, launch, items: serverItems(offer, launch) };
+      const approved = approvedServers(policy).get(grant.name)?.approved.get("launch");
+      const shown = isAsApproved(grant, approved, launch) ? approved : launch;
+      return { grant, offer, launch: shown, items: serverItems(offer, shown) };
     } finally {
       await client.close();
     }

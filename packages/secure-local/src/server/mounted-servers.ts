@@ -61,7 +61,7 @@ async function loadParts() {
     import("./server-reach.js"),
   ]);
   const { approvedOffer, serverPeers } = reviews;
-  const { launchDigest, launchReason, serverLaunch } = launches;
+  const { isAsApproved, launchDigest, launchReason } = launches;
   const { serverWords } = words;
   const { askable, undeclared } = questions;
   const { Mounts, mountedName, unwrapUri, wrapUri } = gateway;
@@ -75,7 +75,7 @@ async function loadParts() {
     approvedOffer,
     canonicalJson: drift.canonicalJson,
     mountedName,
-    serverLaunch,
+    isAsApproved,
     sameGrant: reach.sameGrant,
     serverReach: reach.serverReach,
     launchDigest,
@@ -275,8 +275,7 @@ export class MountedServers {
   }
 
   #launchChanged(grant: ServerGrant, { approved }: LockedPlugin): boolean {
-    const { canonicalJson, serverLaunch } = this.#parts as Parts;
-    return canonicalJson(serverLaunch(grant)) !== canonicalJson(approved.get("launch"));
+    return !(this.#parts as Parts).isAsApproved(grant, approved.get("launch"));
   }
 
   health(): readonly ServerHealth[] {

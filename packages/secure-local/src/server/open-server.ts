@@ -17,7 +17,7 @@ import { PolicyError } from "../policy/faults.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy, SecretPolicy, ServerGrant } from "../policy/policy.js";
 import { secretsOf, withSecrets } from "../policy/read-servers.js";
-import { launchDigest } from "./server-launch.js";
+import { approvedLaunch, launchDigest } from "./server-launch.js";
 import { serverReach } from "./server-reach.js";
 import { learnSecret } from "./follow-policy-file.js";
 
@@ -139,7 +139,7 @@ export async function upstreamOf(
   const env = {
     [PARENT]: String(process.pid),
     [REACH]: serverReach(policy, grant),
-    ...(approved === undefined ? {} : { [APPROVED]: launchDigest(approved) }),
+    ...(approved === undefined ? {} : { [APPROVED]: launchDigest(approvedLaunch(grant, approved)) }),
   };
   const command: ChildCommand = {
     ...{ command: process.execPath, args, inheritEnv: true, env, stderr: say ?? "tail" },

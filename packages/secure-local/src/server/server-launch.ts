@@ -44,7 +44,7 @@ export function serverLaunch(grant: ServerGrant, hash: HashFile = hashOf): unkno
   const long = files.flatMap(([path, sha256]) => (sha256 === undefined ? [`the file ${path}, which is too long`] : []));
   const unpinned = [
     ...long,
-    ...named.folders.map((path) => `what lies in the folder ${path}`),
+    ...named.folders.map((path) => IN_FOLDER + path),
     ...(workingDirectory === undefined ? [] : [`what lies in its working directory ${workingDirectory}`]),
     ...(pinned === undefined && FETCHES.test(basename(program))
       ? [fetchedText(basename(program), launch.command.slice(1))]
@@ -93,8 +93,40 @@ export function dataNamed(grant: ServerGrant): readonly string[] {
   const { data, kept } = namedPaths(grant);
   return [
     ...data.map(({ path, why }) => `the file ${path}, which ${why}`),
-    ...kept.map((path) => `what lies in the folder ${path}, which it may write`),
+    ...kept.map((path) => `${IN_FOLDER}${path}, which it may write`),
   ];
+}
+
+/** What begins the words for a folder that the entry names. */
+const IN_FOLDER = "what lies in the folder ";
+
+/**
+ * What was approved of a launch, as `serverLaunch` says it of the entry by now. A folder of which a person approved that what lies in it
+ * is compared with nothing may have been granted to be written since, and is data then: nothing more can change unseen by that.
+ */
+export function approvedLaunch({ filesystem }: ServerGrant, approved: unknown): unknown {
+  const isData = (what: string): boolean => {
+    const path = what.startsWith(IN_FOLDER) ? what.slice(IN_FOLDER.length) : "";
+    return path.startsWith("/") && mayWrite(filesystem, join(realOrSame(path), "any"));
+  };
+  const all = unpinnedOf(approved);
+  const unpinned = all.filter((what) => !isData(what));
+  if (unpinned.length === all.length) return approved;
+  const { unpinned: _, ...rest } = approved as Readonly<Record<string, unknown>>;
+  return unpinned.length === 0 ? rest : { ...rest, unpinned };
+}
+
+/** Whether a server would be started as it was approved; the one comparison there is. `now`: how it was, or is to be, started. */
+export function isAsApproved(grant: ServerGrant, approved: unknown, now: unknown = serverLaunch(grant)): boolean {
+  return canonicalJson(approvedLaunch(grant, approved) ?? null) === canonicalJson(now);
+}
+
+function realOrSame(path: string): string {
+  try {
+    return fs.realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 /** Names one launch: what is started may be told which one was approved. */
@@ -292,7 +324,7 @@ export function launchDifference(approved: unknown, now: unknown, full = false):
 
 /** Why a server is not started, and what mends it: for callers, who are told names of files and nothing of their folders. */
 export function launchReason(grant: ServerGrant, approved: ReadonlyMap<string, unknown>): string {
-  const what = launchDifference(approved.get("launch"), serverLaunch(grant));
+  const what = launchDifference(approvedLaunch(grant, approved.get("launch")), serverLaunch(grant));
   const changed = `launch was changed${what === "" ? "" : `: ${what}`}`;
   return `it is not as it was approved (${changed}); look at it: mcp-secure-local servers review ${grant.name}`;
 }
@@ -306,7 +338,7 @@ const NAMED_PARTS: Readonly<Record<string, string>> = {
   headers: "the names of its headers",
   folder: "its working directory",
   url: "its address",
-  unpinned: "what of it is not pinned",
+  unpinned: "what of it may change without being approved again",
 };
 
 /** The text, its parts, what stands right behind a short option as in `-r/a.js`, and what each is as a URL or a file of arguments. */

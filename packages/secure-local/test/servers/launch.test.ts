@@ -7,7 +7,9 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { ServerGrant } from "../../src/policy/policy.js";
 import {
+  approvedLaunch,
   dataNamed,
+  isAsApproved,
   launchDifference,
   launchDigest,
   serverLaunch,
@@ -188,6 +190,38 @@ it("does not compare whether there is a folder that a server may make, and does 
   expect([(await digestOf(writes)) === own, (await digestOf({})) === other]).toEqual([true, false]);
 });
 
+describe("a folder that was approved as it is, and that a server may write since", () => {
+  const entry = (grants: object = {}): object => ({
+    command: ["node", join(folder, "h.js"), join(folder, "pkg")],
+    ...grants,
+  });
+  const writing = (path: string): object => ({ filesystem: { allowed_paths: [path] } });
+
+  it("makes no other launch of it, and neither does taking the grant back", async () => {
+    const approved = serverLaunch(await grantOf(entry()));
+    const wider = await grantOf(entry(writing(join(folder, "pkg/**"))));
+    expect(launchDigest(serverLaunch(wider))).not.toBe(launchDigest(approved));
+    expect(isAsApproved(wider, approved)).toBe(true);
+    expect(launchDigest(approvedLaunch(wider, approved))).toBe(launchDigest(takeLaunch(wider, folder).launch));
+    expect(isAsApproved(await grantOf(entry()), approved)).toBe(true);
+  });
+
+  it.each([
+    ["a file that was pinned may be written", () => ({ ...entry(), ...writing(join(folder, "**")) }), "plain"],
+    ["a folder more is named", () => entry({ env: { MORE: folder } }), undefined],
+    ["the program is another one", () => ({ ...entry(writing(join(folder, "pkg/**"))), command: ["node", folder] }), undefined],
+  ])("does not let pass that %s", async (_, later, more) => {
+    const named = more === undefined ? {} : { env: { MORE: join(folder, more) } };
+    const approved = serverLaunch(await grantOf(entry(named)));
+    expect(isAsApproved(await grantOf({ ...later(), ...named }), approved)).toBe(false);
+  });
+
+  it("does not let pass a folder that was approved as data, and is none any more", async () => {
+    const approved = serverLaunch(await grantOf(entry(writing(join(folder, "pkg/**")))));
+    expect(isAsApproved(await grantOf(entry()), approved)).toBe(false);
+  });
+});
+
 describe("what is not pinned is said", () => {
   it.each([
     [{ command: ["node", "DIR/pkg"] }, /the folder .*pkg/],
@@ -221,6 +255,32 @@ describe("by the built command", () => {
   const house = new Household();
   afterAll(() => house.close());
   afterEach(() => house.closeClients());
+
+  it("starts a server whose folder it may write since, without a review", async () => {
+    const source = house.program("notes", {
+      tools: [tool("save")],
+      answers: {
+        save: `async () => {
+          const { writeFileSync } = await import("node:fs");
+          try { return writeFileSync(process.argv[2] + "/a.txt", "a") ?? "saved" } catch (error) { return error.code }
+        }`,
+      },
+    });
+    const kept = join(house.folder, "kept");
+    mkdirSync(kept);
+    const write = (grants: string): void =>
+      house.write(`version: "1.0"
+tools: { allowed: ["notes__*"] }
+servers: { notes: { command: [node, ${source}, ${kept}], filesystem: { ${grants} } } }\n`);
+    write(`readable_paths: ["${house.folder}/programs/**", "${kept}/**"]`);
+    expect(await house.approve()).toMatchObject({ code: 0 });
+    expect(await said(await house.client(), "notes__save")).toBe("EROFS");
+    write(`readable_paths: ["${house.folder}/programs/**"], allowed_paths: ["${kept}/**"]`);
+    expect(await said(await house.client(), "notes__save")).toBe("saved");
+    expect(await house.run(["servers", "list"])).toMatchObject({ code: 0 });
+    expect((await house.run(["servers", "review"])).stdout).toContain("as it was approved");
+    expect((await house.run(["policy", "explain", "notes__save"])).stdout).not.toContain("not as it was approved");
+  });
 
   it("shows a server its own bytes as they were approved, and says in the review what is not pinned", async () => {
     const source = house.program("notes", {
