@@ -63,10 +63,27 @@ export async function approvedNames(policy: Policy): Promise<ApprovedNames | und
   if (file === undefined || servers.size + plugins.load.size === 0) return undefined;
   const { mountedName } = await import("@secure-local/mcp/gateway");
   const locked = plugins.load.size === 0 ? undefined : readLock(lockFileOf(file));
+  const approved = approvedServers(policy);
+  const changed = withheldServers(policy, approved).flatMap(({ name, state, why }) =>
+    state === "launch changed" ? [[name, why] as const] : [],
+  );
   return {
-    servers: namesIn(approvedServers(policy), (server, own) => mountedName(server, own)),
+    servers: namesIn(approved, (server, own) => mountedName(server, own)),
     plugins: namesIn(locked ?? new Map(), (_plugin, own) => own),
+    changed: new Map(changed),
   };
+}
+
+/** Servers of which nothing is offered until a person looks at them, and why, as the end of a sentence. */
+export function withheldServers(
+  policy: Policy,
+  approved: PluginLock = approvedServers(policy),
+): readonly { readonly name: string; readonly state: ServerState["state"]; readonly why: string }[] {
+  return [...policy.servers.values()].flatMap((grant) => {
+    const { name, state, note } = serverState(policy, grant, approved);
+    if (state === "not approved") return [{ name, state, why: "nothing of it is approved yet" }];
+    return state === "launch changed" ? [{ name, state, why: note ?? state }] : [];
+  });
 }
 
 function namesIn(

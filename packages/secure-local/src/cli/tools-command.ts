@@ -4,8 +4,9 @@ import { seconds } from "../guard/compiled-policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { forTool } from "../policy/policy.js";
 import { SecureServer } from "../server/secure-server.js";
-import { type CommandLine, UsageError } from "./command-line.js";
+import { type CommandLine, inUse, UsageError } from "./command-line.js";
 import { namesTarget } from "./remote/find-target.js";
+import { withheldServers } from "./server-state.js";
 import { ownPlaces, pluginFolders, policyFile, programVersion } from "./settings.js";
 import { startPlugins } from "./started-plugins.js";
 import { complain, ExitCode, fitted, outputWidth, print, printJson, styled } from "./terminal.js";
@@ -37,6 +38,8 @@ export async function toolsCommand(line: CommandLine): Promise<number> {
     printJson(tools);
     return ExitCode.Ok;
   }
+  for (const { name, why } of withheldServers(policy))
+    complain(`The server ${name} is withheld: ${why}. Look at it: mcp-secure-local servers review ${name}${inUse(line)}`);
   if (tools.length === 0) print(NONE);
   const columns = outputWidth() ?? 0;
   const width = Math.max(0, ...tools.map(({ name }) => name.length));

@@ -39,6 +39,7 @@ export function reviewPolicy(
     ...shadowedCommands(policy),
     ...hiddenHistories(policy),
     ...misnamed(policy, known, approved),
+    ...changedServers(policy, approved),
     ...openConditions(policy, known),
     ...idleMemories(policy.approvals, known),
     ...idleLimits(policy),
@@ -387,6 +388,17 @@ export interface ApprovedItem {
 export interface ApprovedNames {
   readonly servers: ReadonlyMap<string, readonly ApprovedItem[]>;
   readonly plugins: ReadonlyMap<string, readonly ApprovedItem[]>;
+  /** In what a server that was approved is another one by now, in words. */
+  readonly changed?: ReadonlyMap<string, string>;
+}
+
+/** All of such a server is withheld, whatever the policy allows of it. */
+function changedServers({ servers }: Policy, approved: ApprovedNames | undefined): Remark[] {
+  return [...(approved?.changed ?? [])].flatMap(([name, what]) => {
+    const rule = servers.get(name)?.rule;
+    const message = `the server ${name} is withheld: ${what}. Look at it: mcp-secure-local servers review ${name}`;
+    return [{ ...(rule && { rule }), message }];
+  });
 }
 
 /** One place that names something. */

@@ -282,6 +282,28 @@ servers: { notes: { command: [node, ${source}, ${kept}], filesystem: { ${grants}
     expect((await house.run(["policy", "explain", "notes__save"])).stdout).not.toContain("not as it was approved");
   });
 
+  it("says in the list of tools and in the check of the policy that a server is withheld, and why", async () => {
+    const source = house.program("papers", { tools: [tool("read")] });
+    const write = (more: string): void =>
+      house.write(`version: "1.0"
+tools: { allowed: ["papers__*"] }
+servers: { papers: { command: [node, ${source}${more}], ${house.readable} } }\n`);
+    write("");
+    const before = await house.run(["tools"]);
+    expect(before.stderr).toContain(
+      `The server papers is withheld: nothing of it is approved yet. Look at it: mcp-secure-local servers review papers --policy ${house.policy}`,
+    );
+    await house.approve();
+    expect((await house.run(["tools"])).stderr).toBe("");
+    write(", --more");
+    expect((await house.run(["tools"])).stderr).toContain(
+      "The server papers is withheld: not as it was approved: its command. Look at it",
+    );
+    expect((await house.run(["policy", "check"])).stdout).toMatch(
+      /note {2}\S+:3:\d+: the server papers is withheld: not as it was approved: its command\. Look at it: mcp-secure-local servers review papers/,
+    );
+  });
+
   it("shows a server its own bytes as they were approved, and says in the review what is not pinned", async () => {
     const source = house.program("notes", {
       tools: [tool("read")],
