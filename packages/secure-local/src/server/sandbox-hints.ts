@@ -26,9 +26,8 @@ export function networkHint({ name, launch, network }: ServerGrant, said: string
   const allowed = host !== undefined && network.allowedEndpoints.rules.some(({ pattern }) => pattern === host);
   const wish = host === undefined ? "a host that it needs" : `${host}, which it names,`;
   const grant = allowed ? "" : ` Its owner allows ${wish} by adding it to ${key}.`;
-  const [major = "0"] = process.versions.node.split(".");
-  const isOld = startedByOldNode(launch.command) && !(LEADS_FETCH && /\bfetch failed\b/i.test(said));
-  const old = isOld && hosts.length > 0 ? ` ${oldNodeHint(name, major)}` : "";
+  const isOld = startedByOldNode(launch.command) && hosts.length > 0;
+  const old = isOld ? ` ${oldNodeHint(name, /\bfetch failed\b/i.test(said))}` : "";
   return `The sandbox of ${name} lets it reach ${hosts.length === 0 ? reached : `these hosts and no other: ${reached}`}.${grant}${old}`;
 }
 
@@ -43,12 +42,15 @@ function startedByOldNode(command: readonly string[] = []): boolean {
   return NODE.test(basename(command[0] ?? "")) && Number(major) < HEEDS_PROXY;
 }
 
-/** What an owner does about it. */
-function oldNodeHint(name: string, major: string = process.versions.node.split(".")[0] ?? ""): string {
-  const what = LEADS_FETCH
-    ? "node:http does not use the proxy of the sandbox, as fetch does"
-    : "fetch does not use the proxy of the sandbox";
-  return `In Node ${major} ${what}, so it reaches no host: start this server with Node ${HEEDS_PROXY} or later, by naming that program in servers.${name}.command, as in [/opt/node-${HEEDS_PROXY}/bin/npx, ...].`;
+/** What an owner does about it. Words of a fetch may be those of Node's own, which is led there, or of a package's. */
+function oldNodeHint(name: string, byFetch: boolean): string {
+  const [major = "0"] = process.versions.node.split(".");
+  const start = `tart this server with Node ${HEEDS_PROXY} or later, by naming that program in servers.${name}.command, as in [/opt/node-${HEEDS_PROXY}/bin/npx, ...].`;
+  if (!LEADS_FETCH)
+    return `In Node ${major} fetch does not use the proxy of the sandbox, so it reaches no host: s${start}`;
+  if (byFetch)
+    return `In Node ${major} the global fetch alone uses the proxy of the sandbox. If the host is one of these, and this server fetches by a package, s${start}`;
+  return `In Node ${major} node:http does not use the proxy of the sandbox, as fetch does, so it reaches no host: s${start}`;
 }
 
 // What to do about a server that may not write where it wants to: the system says "read-only" or "no such file", and not who made it so.

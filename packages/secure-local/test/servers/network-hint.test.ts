@@ -54,7 +54,7 @@ describe("what a server says that reaches nobody", () => {
     const isAdvised = async (said: string): Promise<boolean> =>
       /start this server with Node 24 or later/.test(networkHint(await grantOf(SOME), said) ?? "");
     expect(await isAdvised("getaddrinfo ENOTFOUND api.example.com")).toBe(isOld);
-    expect(await isAdvised("fetch failed")).toBe(isOld && process.platform !== "linux");
+    expect(await isAdvised("fetch failed")).toBe(isOld);
     expect(networkHint(await grantOf(NONE), "fetch failed")).not.toContain("Node");
   });
 });
