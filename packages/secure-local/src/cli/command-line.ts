@@ -289,8 +289,11 @@ const OWNERS: readonly (readonly [Key, readonly string[]])[] = [
   ["prefix", SHARING],
   ["address", ["serve"]],
 ];
-/** Those of them that `sandbox` has, too. */
-const SANDBOX_OPTIONS: readonly Key[] = ["config", "env"];
+/** Those of them that other commands have, too. */
+const SHARED_WITH: ReadonlyMap<string, readonly Key[]> = new Map([
+  ["sandbox", ["config", "env"]],
+  ["servers", ["env", "headers"]],
+]);
 const TARGET_COMMANDS = [
   "inspect",
   "doctor",
@@ -352,7 +355,8 @@ export function refuseForeign(line: CommandLine, command: string | undefined): v
   const serving = command === "serve" ? undefined : optionOf(line, NOT_SERVE.get(command ?? "") ?? SERVE_ONLY);
   if (serving !== undefined)
     throw new UsageError(`${serving} belongs to serve, as in mcp-secure-local serve ${serving}`);
-  const foreign = command === "sandbox" ? TARGET_ONLY.filter((key) => !SANDBOX_OPTIONS.includes(key)) : TARGET_ONLY;
+  const shared = SHARED_WITH.get(command ?? "") ?? [];
+  const foreign = TARGET_ONLY.filter((key) => !shared.includes(key));
   const targeted = TARGET_COMMANDS.includes(command ?? "") ? undefined : optionOf(line, foreign);
   if (targeted !== undefined)
     throw new UsageError(`${targeted} belongs to commands that talk to a server: ${TARGET_COMMANDS.join(", ")}`);

@@ -286,9 +286,12 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     usage: "NAME URL, or NAME -- COMMAND…",
     about:
       "Write another server into the policy, start it once in the sandbox, show what it offers and ask for approval",
-    options: [POLICY],
+    details:
+      "A folder or file of the command may be read. --env KEY takes the value from this environment, and it is kept in a file of its own as every secret.",
+    options: [POLICY, "--env", "--header"],
     examples: [
       ["servers add notes -- npx -y @modelcontextprotocol/server-filesystem@2026.7.10 /srv/notes", ""],
+      ["servers add board --env BOARD_KEY -- node /home/ada/mcp/board.mjs", "a variable of yours that it needs"],
       ["servers add tickets https://tickets.example/mcp", ""],
     ],
   },

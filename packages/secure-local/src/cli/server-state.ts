@@ -74,12 +74,16 @@ export async function approvedNames(policy: Policy): Promise<ApprovedNames | und
   };
 }
 
+interface Withheld extends Pick<ServerState, "name" | "state"> {
+  readonly why: string;
+}
+
 /** Servers of which nothing is offered until a person looks at them, and why, as the end of a sentence. */
 export function withheldServers(
   policy: Policy,
   approved: PluginLock = approvedServers(policy),
-): readonly { readonly name: string; readonly state: ServerState["state"]; readonly why: string }[] {
-  return [...policy.servers.values()].flatMap((grant) => {
+): readonly Withheld[] {
+  return [...policy.servers.values()].flatMap((grant): Withheld[] => {
     const { name, state, note } = serverState(policy, grant, approved);
     if (state === "not approved") return [{ name, state, why: "nothing of it is approved yet" }];
     return state === "launch changed" ? [{ name, state, why: note ?? state }] : [];

@@ -74,6 +74,10 @@ export async function serversCommand(line: CommandLine): Promise<number> {
     const known = Object.keys(ACTIONS);
     throw new UsageError(`servers needs one of ${known.join(", ")}${nearest(action, known)}`);
   }
+  if (action !== "add" && line.env.length + line.headers.length > 0)
+    throw new UsageError(
+      `servers ${action} takes no --env and no --header: what a server is given stands in its entry, as servers add writes it`,
+    );
   return await ACTIONS[action]!({ ...line, words });
 }
 
@@ -153,8 +157,8 @@ async function reviewServers(line: CommandLine): Promise<number> {
 }
 
 /** Starts each once, shows what is not as it was approved, and writes down what a person approves of what was shown. */
-async function reviewed(line: CommandLine): Promise<number> {
-  const review = await lookAtAll(line);
+async function reviewed(line: CommandLine, given?: Review): Promise<number> {
+  const review = given ?? (await lookAtAll(line));
   if (line.json) return reviewAsJson(line, review);
   const changed = review.looked.filter(({ changes }) => changes.length > 0);
   const { looked, failed } = review;
@@ -342,13 +346,22 @@ async function addServer(line: CommandLine): Promise<number> {
       `${file} has a server ${name} already; remove it first: mcp-secure-local servers remove ${name}${inUse(line)}`,
     );
   const { withServer } = await import("../policy/edit-servers.js");
-  const entry = after === undefined ? { url: url ?? "" } : { command: after };
-  writeInPlace(file, await editedPolicy(file, (text) => withServer(text, name, entry)));
-  if (!line.json)
-    print(
-      `${file} names the server ${name} now, and allows ${name}__*. It reaches no file and no host until its entry grants some.`,
+  const { addedServer, keepSecret, printGranted } = await import("./servers-import.js");
+  const added = addedServer(name, after ?? url ?? "", { ...line, policy });
+  const text = await editedPolicy(file, (before) => withServer(before, name, added.entry, added.secrets));
+  for (const [path, value] of added.values) keepSecret(path, value);
+  writeInPlace(file, text);
+  if (!line.json) {
+    print(`${file} names the server ${name} now, and allows ${name}__*.`);
+    printGranted(added);
+  }
+  const shown = { ...line, words: [name], after: undefined };
+  const review = await lookAtAll(shown);
+  if (review.failed && !line.json)
+    complain(
+      `Its entry stays in ${file}, and nothing of it is offered. Mend it there, then: mcp-secure-local servers review ${name}${inUse(line)}`,
     );
-  return reviewed({ ...line, words: [name], after: undefined });
+  return reviewed(shown, review);
 }
 
 /** Every server that the clients on this machine have, or those of one client or file. */

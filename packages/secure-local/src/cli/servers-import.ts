@@ -14,7 +14,7 @@ import { type ConfiguredServer, everyServer, targetFor } from "@secure-local/mcp
 import { filled, filledArguments } from "../server/open-server.js";
 import { wantedPackage } from "../server/pinned-package.js";
 import { learnSecret } from "../server/follow-policy-file.js";
-import type { Target } from "@secure-local/mcp-tools/target";
+import { readHeaders, readVariables, type Target } from "@secure-local/mcp-tools/target";
 import { PACKAGE, SERVER, clientNamed } from "./client-files.js";
 import { UsageError } from "./command-line.js";
 import { editedPolicy } from "./edit-policy.js";
@@ -262,14 +262,49 @@ function importedServer(found: ConfiguredServer, target: Target, { taken, policy
 
 type Written = Pick<BroughtServer, "entry" | "secrets" | "values" | "plain">;
 
+/** A server that a person names by a command line: what it may read is shown, and its secrets go where imported ones go. */
+export interface AddedServer extends Written {
+  readonly name: string;
+}
+
+/** Words of `--env` and `--header`: a variable without a value has that of this process, and is a secret whatever it looks like. */
+export function addedServer(
+  name: string,
+  launch: readonly string[] | string,
+  given: { readonly env: readonly string[]; readonly headers: readonly string[]; readonly policy: Policy },
+): AddedServer {
+  const { env: words, headers, policy } = given;
+  if (typeof launch === "string" ? words.length > 0 : headers.length > 0)
+    throw new UsageError("servers add takes --env for a command, and --header for a URL");
+  const bare = words.filter((word) => !word.includes("="));
+  for (const variable of bare) {
+    if (process.env[variable] === undefined || process.env[variable] === "")
+      throw new UsageError(`--env ${cleanLine(variable)}: it is not set here; set it, or write ${cleanLine(variable)}=VALUE`);
+  }
+  const env = readVariables(words.map((word) => (word.includes("=") ? word : `${word}=${process.env[word]}`)));
+  const [command = "", ...args] = typeof launch === "string" ? [] : launch;
+  const target: Target =
+    typeof launch === "string"
+      ? { kind: "url", url: launch, headers: readHeaders(headers) }
+      : { kind: "command", command, args, env };
+  const written = { server: { env: {}, headers: {} }, format: "" };
+  const added = writtenServer(written, target, { name, known: new Set(policy.secrets.keys()), always: new Set(bare) });
+  for (const [path, value] of added.values) learnSecret(basename(path), value);
+  return { name, ...added };
+}
+
 /** A server as the policy will have it, its secrets by their names. */
 function writtenServer(
-  { server, format }: ConfiguredServer,
+  {
+    server,
+    format,
+  }: { readonly server: Pick<ConfiguredServer["server"], "env" | "headers">; readonly format: string },
   target: Target,
-  { name, known }: { readonly name: string; readonly known: ReadonlySet<string> },
+  given: { readonly name: string; readonly known: ReadonlySet<string>; readonly always?: ReadonlySet<string> },
 ): Written {
+  const { name } = given;
   const hosts = target.kind === "url" ? [hostOf(target.url)] : [];
-  const secrets = new Secrets(name, { hosts, format, known });
+  const secrets = new Secrets(name, { ...given, hosts, format });
   if (target.kind === "url") {
     const entry = { url: target.url, headers: some(secrets.outOf(target.headers, server.headers)) };
     return { entry, secrets: secrets.entries, values: secrets.values, plain: secrets.plain };
@@ -371,11 +406,19 @@ class Secrets {
   readonly #format: string;
   /** Names that other servers' secrets have. */
   readonly #known: ReadonlySet<string>;
+  /** Names of variables that are secrets, whatever they look like. */
+  readonly #always: ReadonlySet<string>;
 
   constructor(
     server: string,
-    given: { readonly hosts: SecretEntry["hosts"]; readonly format: string; readonly known: ReadonlySet<string> },
+    given: {
+      readonly hosts: SecretEntry["hosts"];
+      readonly format: string;
+      readonly known: ReadonlySet<string>;
+      readonly always?: ReadonlySet<string>;
+    },
   ) {
+    this.#always = given.always ?? new Set();
     this.#server = server;
     this.#hosts = given.hosts;
     this.#format = given.format;
@@ -395,7 +438,7 @@ class Secrets {
                 ?.slice(1)
                 .find(Boolean);
         if (variable !== undefined) return [key, this.#named(this.#nameOf(key), `env:${variable}`)];
-        if (isLikelySecret(key, value)) return [key, this.#kept(key, value)];
+        if (this.#always.has(key) || isLikelySecret(key, value)) return [key, this.#kept(key, value)];
         this.plain.push(key);
         return [key, value];
       }),
@@ -446,15 +489,20 @@ function holdsNoOther(file: string, value: string): boolean {
 }
 
 /** One that is there already holds the same. */
-function keepSecret(path: string, value: string): void {
+export function keepSecret(path: string, value: string): void {
   const fault = writeNewFile(path, value, true);
   if (fault !== undefined) throw new UsageError(fault);
 }
 
-function printImported({ name, place, entry, secrets, plain }: BroughtServer): void {
+function printImported(each: BroughtServer): void {
+  print(`${styled("bold", each.name)}  ${styled("dim", `from ${each.place.client}`)}`);
+  print(`  ${launchText(each.entry)}`);
+  printGranted(each);
+}
+
+/** What it may reach, and where its secrets are. */
+export function printGranted({ name, entry, secrets, plain }: AddedServer): void {
   const hosts = entry.network?.allowed_endpoints ?? [];
-  print(`${styled("bold", name)}  ${styled("dim", `from ${place.client}`)}`);
-  print(`  ${launchText(entry)}`);
   for (const path of entry.filesystem?.readable_paths ?? []) print(`  may read ${cleanLine(path)}`);
   if (entry.command !== undefined)
     print(`  may change no file; allow folders in the policy: servers.${name}.filesystem.allowed_paths`);

@@ -29,9 +29,28 @@ export function whyNot(error: unknown, grant: ServerGrant): string {
     .replace(/\nBefore that: [^]*$/, "")
     .replace(BY_WAY_OF_US, "it ")
     .split("\n");
-  const hint = networkHint(grant, text) ?? loadingHint(grant.name, text);
+  const hint = networkHint(grant, text) ?? loadingHint(grant.name, text) ?? variableHint(grant, text);
   const said = [...lines.filter((each) => !STACK.test(each)), ...(hint === undefined ? [] : [hint])];
   return cleanText(said.join("\n"));
+}
+
+/** A name as variables have them, in a line that says that one is missing. */
+const VARIABLE = /\b(?!E[A-Z]+_|ERR_|NODE_)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/;
+const WANTED =
+  /\b(?:requires?|required|needs?|missing|not set|unset|undefined|must|set|provide|expected|environment|env|export)\b/i;
+
+/** For a program that lacks a variable: it is given none of this machine's, and its entry says which it has. */
+export function variableHint({ name, launch, env }: ServerGrant, words: string): string | undefined {
+  if (launch.kind === "url") return undefined;
+  const line = words.split("\n").find((each) => WANTED.test(each) && VARIABLE.test(each) && !STACK.test(each));
+  const variable = VARIABLE.exec(line ?? "")?.[0];
+  if (variable === undefined || env.has(variable)) return undefined;
+  const secret = `${name}_${variable}`.toLowerCase().replace(/[^a-z0-9]+/g, "_");
+  return (
+    `It has the variables that its entry names and no other. To give it ${variable}, write into the policy\n` +
+    `  servers.${name}.env: { ${variable}: "\${secret:${secret}}" }\n` +
+    `  secrets: { ${secret}: { from: "file:/path/to/a/file/with/the/value", hosts: [] } }`
+  );
 }
 
 /** What Node prints around the words of an error: a person who did not write the server reads nothing in it. */
