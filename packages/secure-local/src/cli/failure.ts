@@ -220,6 +220,10 @@ const SETTINGS: readonly Setting[] = [
 /** Words that mean the same to everybody. */
 const WORDS: readonly (readonly [RegExp, string])[] = [
   [/(?<!\s)\s+Before that: /g, "\nBefore that: "],
+  [
+    /\btools\/call was not answered within \d+ ms\./g,
+    "$& Its server may have asked a person about the call, and still wait for the answer.",
+  ],
   [/it ended at the question\b/g, "the program ended when it was asked for its protocol versions"],
   [/Give its authority in the option ca\b/g, "Name the file of its authority in the variable NODE_EXTRA_CA_CERTS"],
   [/, or set validateOutput to "warn"/g, ""],

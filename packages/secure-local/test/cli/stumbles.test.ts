@@ -132,6 +132,11 @@ it("limits of the library are told by the options of the command line", () => {
   });
   expect(told).toContain("Give it longer with --timeout SECONDS.");
   expect(told).not.toMatch(/maxTimeoutMs|messageBytes/);
+  // Whoever calls hears nothing of a question that a person is asked elsewhere.
+  const late = "tools/call was not answered within 60000 ms. Raise maxTimeoutMs if it needs longer.";
+  expect(inOptions(late, { takes: () => true })).toBe(
+    "tools/call was not answered within 60000 ms. Its server may have asked a person about the call, and still wait for the answer. Give it longer with --timeout SECONDS.",
+  );
 });
 
 it("an empty recording is compared with nothing, which is a failure", async () => {
