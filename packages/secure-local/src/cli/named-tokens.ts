@@ -14,23 +14,24 @@ const MAX_TOKENS = 999;
 const MAX_BYTES = 256 * 1024;
 const WRITABLE_BY_OTHERS = 0o022;
 /** A name as people are called in mail and on machines: it stands in the log, and in questions. */
-const LINE = /^([A-Za-z0-9][A-Za-z0-9._@+-]{0,63})\s*:\s*(?:sha256:)?([0-9a-fA-F]{64})$/;
+const LINE = /^([A-Za-z0-9][A-Za-z0-9._@+-]{0,63})\s*(\(metrics\))?\s*:\s*(?:sha256:)?([0-9a-fA-F]{64})$/;
 const LINE_ADVICE = "write NAME: SHA256, as in ada: and the 64 hexadecimal digits of her token's SHA-256";
 
 /**
- * Lines `NAME: SHA256`; empty ones and those that begin with # are passed over. A name may stand on two lines while its token is
+ * Lines `NAME: SHA256`, or `NAME (metrics): SHA256` for who reads the metrics and calls nothing; empty ones and those that begin with # are passed over. A name may stand on two lines while its token is
  * changed. `ownToken`: the owner's, which is nobody else's. `mayBeEmpty`: the last of them may leave. No message repeats a line: it may
  * hold a token. @throws UsageError
  */
 export function namedTokens(file: string, ownToken?: string, mayBeEmpty = false): readonly NamedToken[] {
   const found: NamedToken[] = [];
-  const people = new Map<string, { readonly name: string; readonly line: number }>();
+  const people = new Map<string, { readonly name: string; readonly line: number; readonly only?: "metrics" }>();
   const own = ownToken === undefined ? [] : [[sha256Of(ownToken), OWNER] as const];
   const whose = new Map<string, string>(own);
   for (const [at, text] of readTokensFile(file).split(/\r?\n/).entries()) {
     const line = text.trim();
     if (line === "" || line.startsWith("#")) continue;
-    const [, principal, digits] = LINE.exec(line) ?? [];
+    const [, principal, metrics, digits] = LINE.exec(line) ?? [];
+    const only = metrics === undefined ? {} : { only: "metrics" as const };
     if (principal === undefined || digits === undefined)
       throw new UsageError(`${file}, line ${at + 1}: this line names nobody; ${LINE_ADVICE}`);
     if (principal.toLowerCase() === OWNER)
@@ -42,7 +43,11 @@ export function namedTokens(file: string, ownToken?: string, mayBeEmpty = false)
       throw new UsageError(
         `${file}, line ${at + 1}: ${principal} and ${twin.name} (line ${twin.line}) differ in case alone, so that people could not tell them apart; give one another name`,
       );
-    people.set(principal.toLowerCase(), twin ?? { name: principal, line: at + 1 });
+    if (twin !== undefined && twin.only !== only.only)
+      throw new UsageError(
+        `${file}, line ${at + 1}: ${principal} is for the metrics alone on one line and may call by line ${twin.line}, or the other way round; use two names`,
+      );
+    people.set(principal.toLowerCase(), twin ?? { name: principal, line: at + 1, ...only });
     const sha256 = digits.toLowerCase();
     if (sha256 === sha256Of(""))
       throw new UsageError(
@@ -54,7 +59,7 @@ export function namedTokens(file: string, ownToken?: string, mayBeEmpty = false)
         `${file}, line ${at + 1}: ${principal} has the token of ${other === OWNER ? "the owner, who runs serve" : other}, so nobody could tell them apart; make one for each`,
       );
     whose.set(sha256, principal);
-    found.push({ principal, sha256 });
+    found.push({ principal, sha256, ...only });
   }
   if (found.length === 0 && !mayBeEmpty)
     throw new UsageError(`${file} names nobody; ${LINE_ADVICE}, or leave out --tokens`);

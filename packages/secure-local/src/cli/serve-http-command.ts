@@ -10,7 +10,7 @@ import { EntryJoiner, PolicyNames, tableRow } from "./audit-lines.js";
 import { Metrics } from "../observe/metrics.js";
 import { telemetry } from "../observe/open-telemetry.js";
 import { loadPolicy } from "../policy/load-policy.js";
-import { httpOptions, KnownPeople } from "../server/http-options.js";
+import { httpOptions, tokenLine, KnownPeople } from "../server/http-options.js";
 import type { Policy } from "../policy/policy.js";
 import { lockFileOf } from "../server/plugin-lock.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
@@ -124,7 +124,7 @@ async function joined(
 
 /** By what callers are known, which all processes have to have alike. */
 function known(token: string | undefined, people: KnownPeople): Record<string, readonly string[]> {
-  const list = people.tokens.map(({ principal, sha256 }) => `${principal} ${sha256}`);
+  const list = people.tokens.map(tokenLine);
   return { token: [token ?? ""], "list of people (--tokens)": list };
 }
 
@@ -229,7 +229,7 @@ function announce(
   },
   token: string | undefined,
 ): void {
-  const { socketPath, sse, host, quiet, json } = settings;
+  const { socketPath, sse, host, quiet, json, publicHosts } = settings;
   const { names } = people;
   const asked = token === undefined ? {} : { tokenFile: tokenFile() };
   const parts = Object.fromEntries(profiles.map((name) => [name, `${url}/${name}`]));
@@ -242,7 +242,9 @@ function announce(
       ...asked,
       ...(names.length === 0 ? {} : { people: names }),
     });
-  if (!quiet) print(serveWelcome({ url, socketPath, token, tokenFile: tokenFile(), sse }));
+  const behind = publicHosts.map((name) => url.replace(/^https?:\/\/[^/]+/, `https://${name}`));
+  if (!quiet)
+    print(serveWelcome({ url, socketPath, token, tokenFile: tokenFile(), sse, behind, hasPeople: names.length > 0 }));
   if (names.length > 0) say(`besides the owner, by their own tokens: ${names.join(", ")}`);
   say(`serving at ${socketPath ?? url}`);
   for (const [name, place] of Object.entries(parts)) say(`the profile ${name} at ${place}`);
@@ -373,6 +375,10 @@ export interface Served {
   readonly token: string | undefined;
   readonly tokenFile: string;
   readonly sse: boolean;
+  /** Where it is reached by way of the proxies in front. Default: by none. */
+  readonly behind?: readonly string[];
+  /** Whether others call by tokens of their own. */
+  readonly hasPeople?: boolean;
 }
 
 export function serveWelcome(
@@ -387,9 +393,23 @@ export function serveWelcome(
       : [`Clients need the token in ${tokenFile}; whoever has it may call. To see it: cat ${quoted(tokenFile)}`];
   const clients =
     served.socketPath === undefined ? forPort(served, platform, script) : forSocket(served, served.socketPath);
-  return [styled("bold", `${PACKAGE} serves at ${urlOf(served)}`), ...others(served), ...kept, "", ...clients].join(
-    "\n",
-  );
+  const own = served.hasPeople === true || (served.behind ?? []).length > 0 ? [...forOthers(served), ""] : [];
+  const first = [styled("bold", `${PACKAGE} serves at ${urlOf(served)}`), ...others(served), ...kept, ""];
+  return [...first, ...own, ...clients].join("\n");
+}
+
+/** For people with tokens of their own, and on other machines: what stands below is the owner's, on this one. */
+function forOthers({ url, socketPath, behind = [], hasPeople = false, token }: Served): string[] {
+  if (socketPath !== undefined && behind.length === 0) return [];
+  const [place = onThisMachine(url)] = behind;
+  const whose = hasPeople ? "a token of their own (--tokens)" : "the token";
+  const what = token === undefined ? "" : `, with ${whose} in place of ${PLACEHOLDER}`;
+  const header = token === undefined ? "" : ` --header "Authorization: Bearer ${PLACEHOLDER}"`;
+  const where = behind.length === 0 ? "" : ` by the proxy in front, at ${behind.join(" or ")}`;
+  return [
+    `${hasPeople ? "Others reach it" : "From elsewhere it is reached"}${where}${what}. In Claude Code, for one:`,
+    `claude mcp add --transport http ${SERVER} ${place}${header}`,
+  ];
 }
 
 /** Nobody connects to an address that means every one: on this machine it is this machine. */

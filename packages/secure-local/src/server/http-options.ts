@@ -129,7 +129,10 @@ function following(
   say: (line: string) => void = () => undefined,
 ): Authenticator {
   let list = people.tokens;
-  const make = (): Authenticator => staticTokenAuthenticator([{ token, principal: OWNER }, ...list]);
+  const make = (): Authenticator => {
+    const known = list.map(({ principal, sha256 }) => ({ principal, sha256 }));
+    return narrowed(staticTokenAuthenticator([{ token, principal: OWNER }, ...known]), list);
+  };
   let made = make();
   const current = (): Authenticator => {
     if (list === people.tokens) return made;
@@ -151,6 +154,26 @@ function following(
       return outcome
         .then((later) => (its === current() ? later : current().authenticate(request)))
         .then((last) => refused(last, request));
+    },
+  };
+}
+
+/** The pages of metrics as a request names them, and in no other spelling: what is found by another one is another thing. */
+const METRICS = /^(?:https?:\/\/[^/?#]+)?\/metrics(?:\/all)?(?:\?|$)/;
+const METRICS_ONLY = { ok: false, status: 403, challenge: "", error: "insufficient_scope" } as const;
+
+/** Keeps a token that was made for the metrics from all else. */
+function narrowed(all: Authenticator, tokens: readonly NamedToken[]): Authenticator {
+  const readers = new Set(tokens.flatMap(({ principal, only }) => (only === "metrics" ? [principal] : [])));
+  if (readers.size === 0) return all;
+  const judge = (outcome: AuthOutcome, { url }: AuthRequest): AuthOutcome =>
+    outcome.ok && readers.has(outcome.identity.principal) && !METRICS.test(url)
+      ? { ...METRICS_ONLY, message: "This token reads /metrics and calls nothing" }
+      : outcome;
+  return {
+    authenticate(request) {
+      const outcome = all.authenticate(request);
+      return outcome instanceof Promise ? outcome.then((later) => judge(later, request)) : judge(outcome, request);
     },
   };
 }
@@ -253,6 +276,8 @@ function health(status: number, body: object): HttpPageReply {
 export interface NamedToken {
   readonly principal: string;
   readonly sha256: string;
+  /** For a program that reads the metrics and calls nothing. Default: all that the policy allows. */
+  readonly only?: "metrics";
 }
 
 /** What a new list changed, by names. Where none of somebody's tokens is left, whoever has the name now is somebody else. */
@@ -299,17 +324,17 @@ export class KnownPeople {
   }
 
   replace(tokens: readonly NamedToken[]): PeopleChange {
-    const before = new Set(this.#tokens.map(keyOf));
-    const after = new Set(tokens.map(keyOf));
+    const before = new Set(this.#tokens.map(tokenLine));
+    const after = new Set(tokens.map(tokenLine));
     const old = this.names;
     const names = namesIn(tokens);
     const differ = new Set(
       [
-        ...this.#tokens.filter((each) => !after.has(keyOf(each))),
-        ...tokens.filter((each) => !before.has(keyOf(each))),
+        ...this.#tokens.filter((each) => !after.has(tokenLine(each))),
+        ...tokens.filter((each) => !before.has(tokenLine(each))),
       ].map(({ principal }) => principal),
     );
-    const lasting = new Set(tokens.filter((each) => before.has(keyOf(each))).map(({ principal }) => principal));
+    const lasting = new Set(tokens.filter((each) => before.has(tokenLine(each))).map(({ principal }) => principal));
     this.#lives = this.#livesIn(tokens, lasting);
     if (differ.size > 0) this.#tokens = tokens;
     return {
@@ -321,8 +346,9 @@ export class KnownPeople {
   }
 }
 
-function keyOf({ principal, sha256 }: NamedToken): string {
-  return `${principal} ${sha256}`;
+/** One line of the list; another one is another token. */
+export function tokenLine({ principal, sha256, only }: NamedToken): string {
+  return `${principal} ${sha256}${only === undefined ? "" : ` ${only}`}`;
 }
 
 function namesIn(tokens: readonly NamedToken[]): readonly string[] {

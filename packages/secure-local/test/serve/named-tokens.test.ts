@@ -56,6 +56,29 @@ describe("serve --tokens", () => {
     expect(log).not.toContain(ADA);
   });
 
+  it("lets a token that is for the metrics read them, and do nothing else", async () => {
+    const home = temporaryFolder();
+    const file = join(home, "tokens");
+    writeFileSync(file, `ada: ${hashOf(ADA)}\nprom (metrics): ${hashOf(BEN)}\n`);
+    const served = new Served(["--tokens", file, "--public-host", "mcp.example.com:8443"], home);
+    const url = await served.ready();
+    const metrics = url.replace(/mcp$/, "metrics");
+    const call = (to: string, token: string) => send(to, toolCall("calculate", ARGS, bearer(token)));
+    for (const token of [ADA, BEN]) expect((await send(metrics, { headers: bearer(token) })).text).toContain("calls_total");
+    expect((await call(url, ADA)).text).toContain("42");
+    expect(await call(url, BEN)).toMatchObject({ status: 403, text: expect.stringContaining("reads /metrics") as string });
+    for (const to of [`${url}/work`, `${url}?/metrics`, `${metrics}/../mcp`, metrics.replace("/metrics", "//metrics")])
+      expect([to, await call(to, BEN)]).toEqual([
+        to,
+        expect.objectContaining({ status: expect.toSatisfy((status: number) => status >= 400) as number }),
+      ]);
+    expect((await send(metrics, { headers: bearer(CHO) })).status).toBe(401);
+    // What Ada is told: the proxy's address, with a token of hers.
+    expect(served.stdout).toContain(
+      `Others reach it by the proxy in front, at https://mcp.example.com:8443/mcp, with a token of their own (--tokens) in place of THE-TOKEN. In Claude Code, for one:\nclaude mcp add --transport http secure-local https://mcp.example.com:8443/mcp --header "Authorization: Bearer THE-TOKEN"`,
+    );
+  });
+
   it("reads a file that nobody else can write to, and never repeats what is in it", () => {
     const folder = temporaryFolder();
     const file = join(folder, "tokens");
@@ -67,6 +90,10 @@ describe("serve --tokens", () => {
       [
         `# the team\nada: ${hashOf(ADA)}\nAda: ${hashOf(BEN)}`,
         `${file}, line 3: Ada and ada (line 2) differ in case alone, so that people could not tell them apart`,
+      ],
+      [
+        `prom (metrics): ${hashOf(ADA)}\nprom: ${hashOf(BEN)}`,
+        `${file}, line 2: prom is for the metrics alone on one line and may call by line 1, or the other way round`,
       ],
       [`ada: ${hashOf(ADA)}\nben: ${hashOf(ADA).toUpperCase()}`, `${file}, line 2: ben has the token of ada`],
     ];
