@@ -88,6 +88,19 @@ export function refuseUnknownMembers(source: string, said: unknown): void {
     refuseUnknownKeys(source, said as Readonly<Record<string, unknown>>, { "": TOP, ...INNER });
 }
 
+/** What its host found: things of a module without the function that answers. @throws PluginError */
+export function refuseMissingHandlers(source: string, lacks: unknown): void {
+  const [first] = Array.isArray(lacks) ? (lacks as readonly unknown[]) : [];
+  if (typeof first !== "object" || first === null) return;
+  const { where, wanted, has } = first as Readonly<Record<string, unknown>>;
+  const [other] = Array.isArray(has) ? (has as readonly unknown[]) : [];
+  const cut = (text: unknown): string => String(text).slice(0, MAX_NAME);
+  const instead = other === undefined ? "" : `, and a function "${cut(other)}" that nobody calls`;
+  throw new PluginError(
+    `${source}: ${cut(where)} has no function "${cut(wanted)}"${instead}; write ${cut(wanted)}: async (…) => … there`,
+  );
+}
+
 /** A key that is misspelt would be taken for one that is left out. @throws PluginError */
 function refuseUnknownKeys(
   source: string,

@@ -199,8 +199,15 @@ function host({ load, answer, context, secrets, resolver }: HostParts): void {
     .then((module) => {
       const plugin = module.default;
       if (plugin === undefined) throw new Error("The module has no default export: export default definePlugin({ … })");
+      const lacks = Object.entries({ tools: "run", prompts: "run", resources: "read" }).flatMap(([kind, wanted]) =>
+        Object.entries(Reflect.get(plugin, kind) ?? {}).flatMap(([name, item]) => {
+          if (typeof item !== "object" || item === null || typeof Reflect.get(item, wanted) === "function") return [];
+          const has = Object.keys(item).filter((key) => typeof Reflect.get(item, key) === "function");
+          return [{ where: `${kind}.${name}`, wanted, has }];
+        }),
+      );
       // Functions are no part of what is told, and JSON leaves them out.
-      send({ ready: plugin });
+      send({ ready: plugin, lacks });
       serve(plugin);
     })
     .catch((error: unknown) => {

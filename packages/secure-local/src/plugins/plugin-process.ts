@@ -60,7 +60,7 @@ interface PluginCallOptions extends Omit<CallOptions, "late"> {
 
 interface ProcessEvents {
   /** The first line with `ready`, from a module's host. */
-  readonly ready: (description: unknown) => void;
+  readonly ready: (description: unknown, lacks: unknown) => void;
   /** Once, when it is gone. */
   readonly ended: (process: PluginProcess) => void;
   /** Does what it asks for. */
@@ -145,6 +145,16 @@ export class PluginProcess {
   /** What it wrote to stderr last. */
   get wroteOnStandardError(): string {
     return this.#stderr.text;
+  }
+
+  /** Bytes that it wrote to stderr so far. */
+  get writtenOnStandardError(): number {
+    return this.#stderr.written;
+  }
+
+  /** What it wrote to stderr after so many bytes, as far as that is kept. */
+  standardErrorSince(bytes: number): string {
+    return this.#stderr.since(bytes);
   }
 
   /** What it wrote to stderr last, and to stdout that was no answer. */
@@ -252,7 +262,7 @@ export class PluginProcess {
   #message(message: Json | undefined, text: string, ready: ProcessEvents["ready"]): void {
     const waiting = this.#waiting.get(message?.["id"] as number);
     const progress = message?.["progress"];
-    if (message !== undefined && "ready" in message) ready(message["ready"]);
+    if (message !== undefined && "ready" in message) ready(message["ready"], message["lacks"]);
     else if (message !== undefined && "ask" in message)
       this.#asks.take(message, this.#waiting.get(message["for"] as number)?.call);
     else if (message === undefined || waiting === undefined) this.#dropped(text);
@@ -319,6 +329,7 @@ export class StderrTail {
   #since: number;
   #bytes = 0;
   #flooded = false;
+  #written = 0;
 
   constructor(stream: Readable | null, { flooded, now = () => performance.now() }: StderrTailOptions) {
     this.#since = now();
@@ -336,6 +347,17 @@ export class StderrTail {
     });
   }
 
+  /** Bytes that came in all. */
+  get written(): number {
+    return this.#written;
+  }
+
+  /** What came after so many bytes, as far as it is kept. */
+  since(bytes: number): string {
+    const count = Math.max(0, this.#written - bytes);
+    return count === 0 ? "" : this.#tail.subarray(-count).toString("utf8").trim();
+  }
+
   /** Bytes that are no UTF-8 become U+FFFD. */
   get text(): string {
     const said = this.#tail.toString("utf8").trim();
@@ -343,6 +365,7 @@ export class StderrTail {
   }
 
   #keep(chunk: Buffer): void {
+    this.#written += chunk.length;
     // A part of a chunk keeps the whole chunk in memory, a copy does not.
     const last = chunk.subarray(-KEPT_BYTES);
     this.#tail = Buffer.concat([this.#tail, last]).subarray(-KEPT_BYTES);

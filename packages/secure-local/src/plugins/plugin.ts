@@ -7,7 +7,7 @@ import { grantedPolicy, secretFiles } from "../policy/granted-policy.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
 import { startWalled } from "../sandbox/start-walled.js";
 import { type Wall, WallError } from "../sandbox/wall.js";
-import { type PluginPlace, type PluginSource, preparePlace, refuseUnknownMembers } from "./find-plugin.js";
+import { type PluginPlace, type PluginSource, preparePlace, refuseMissingHandlers, refuseUnknownMembers } from "./find-plugin.js";
 import type { CachedPlugin, PluginCache } from "./plugin-cache.js";
 import { type Placeholders, pluginCommand } from "./plugin-command.js";
 import { type PluginDescription, PluginError, readDescription } from "./plugin-description.js";
@@ -191,12 +191,23 @@ export class Plugin {
     }
     if (this.#process !== undefined && this.#state === "ready") {
       const process = this.#process;
+      const before = process.writtenOnStandardError;
       const answer = await process.call(asked, this.#toldWhenLate(process, asked, options));
-      if (answer["failed"] === true)
-        this.#tell("a call of it failed", typeof answer["error"] === "string" ? answer["error"] : "");
+      if (answer["failed"] === true) await this.#tellFailure(process, before, answer["error"]);
       return answer;
     }
     throw new PluginError(`The plugin ${this.name} is ${this.#state}${this.#note === "" ? "" : `: ${this.#note}`}`);
+  }
+
+  /** What it printed in the course of the call, and what it threw, which the host prints last. */
+  async #tellFailure(process: PluginProcess, before: number, error: unknown): Promise<void> {
+    // It may have come by its own pipe at the same moment as the answer.
+    await new Promise((resolve) => setImmediate(resolve));
+    const thrown = typeof error === "string" ? error : "";
+    const printed = process.standardErrorSince(before);
+    const [first = ""] = thrown.split("\n", 1);
+    const all = printed.includes(first) ? printed : `${printed}\n${thrown}`.trim();
+    this.#tell("a call of it failed", ownFrames(all));
   }
 
   /** Whoever asks why there is no answer hears what kind of thing came instead, and the operator what it was. */
@@ -298,9 +309,11 @@ export class Plugin {
     const { wall, source } = place;
     this.#starts += 1;
     const child = startWalled(wall, pluginCommand(place, this.#placeholders), ["pipe", "pipe", "pipe"]);
-    const ready = (said: unknown): void => {
+    const ready = (said: unknown, lacks: unknown): void => {
       try {
-        refuseUnknownMembers(source.kind === "module" ? this.#named(source.entry) : this.name, said);
+        const entry = source.kind === "module" ? this.#named(source.entry) : this.name;
+        refuseUnknownMembers(entry, said);
+        refuseMissingHandlers(entry, lacks);
         this.#accept(readDescription(said));
         this.#ready();
       } catch (error) {
@@ -384,6 +397,16 @@ export class Plugin {
     this.#timer = setTimeout(() => void this.start(), this.#plan.waitMs).unref();
     this.#options.changed();
   }
+}
+
+/** A frame of the host, or of Node, in a stack: no line of its author's. */
+const HOST_FRAME = /^\s*at .*(?:\/host\.cjs:\d+|\bnode:[\w/]+:\d+|processTicksAndRejections)/;
+
+function ownFrames(stack: string): string {
+  return stack
+    .split("\n")
+    .filter((line) => !HOST_FRAME.test(line))
+    .join("\n");
 }
 
 // Decides when a plugin that ended may be started again: later each time, and for a while not at all.

@@ -18,6 +18,14 @@ const MODULES = {
   exits: 'console.log("before the end");\nprocess.exit(7);\n',
   noise: 'import { writeSync } from "node:fs";\nwriteSync(1, "debug: on\\n");\nprocess.exit(1);\n',
   other: `export default { name: "another", version: "1", ${tools} };\n`,
+  misspelt: `export default { name: "misspelt", version: "1", tools: { go: { description: 'Goes', runn: () => "x" } } };\n`,
+  prints: `import { writeSync } from "node:fs";
+export default { name: "prints", version: "1", tools: { go: { description: "Goes", run: async ({ fails }) => {
+  console.log("first", fails); console.error("second"); process.stderr.write("third\\n"); writeSync(2, "fourth\\n");
+  await new Promise((done) => setTimeout(done, 20));
+  if (fails) throw new Error("late");
+  return "done";
+} } } };\n`,
   fails: `export default { name: "fails", version: "1", ${tools} };\n`,
 };
 folder.write("beside", {
@@ -46,7 +54,7 @@ async function ask(plugins: readonly string[], words: readonly string[], by = ru
 
 describe.skipIf(!hasWall())("broken plugins", () => {
   it("are each told with what they wrote", async () => {
-    const names = ["throws", "syntax", "beside", "typed", "exits", "noise", "other", "falls", "closed", "gone"];
+    const names = ["throws", "syntax", "beside", "typed", "exits", "noise", "other", "misspelt", "falls", "closed", "gone"];
     const { code, stdout, stderr } = await ask(names, ["plugins", "list"], run);
     expect(code).toBe(1);
     expect(stderr).toBe("");
@@ -65,6 +73,9 @@ describe.skipIf(!hasWall())("broken plugins", () => {
       'stdout is for answers; lines there that are none (an answer has the id of its call): 1, the first: "debug: on"',
     );
     expect(told("other")).toMatch(/refused.*\n {2}It calls itself another, the policy other; make them the same\./);
+    expect(told("misspelt")).toMatch(
+      /refused.*\n {2}\S+misspelt\/plugin\.mjs: tools\.go has no function "run", and a function "runn" that nobody calls; write run/,
+    );
     expect(told("falls")).toMatch(/waiting.*\n {2}it ended by itself with code 3; [^]*\| falling\n/);
     expect(told("closed")).toMatch(
       /closed\/main\.sh is no program that may be run; make it one: chmod \+x \S+main\.sh\n/,
@@ -77,6 +88,12 @@ describe.skipIf(!hasWall())("broken plugins", () => {
     expect(thrown.stderr).toMatch(/^plugin fails: a call of it failed\n {2}\| Error: a detail of ours\n/);
     expect(thrown.stdout).toContain("The plugin failed.");
     expect(thrown.stdout).not.toContain("a detail of ours");
+    expect(thrown.stderr).not.toMatch(/host\.cjs|node:internal/);
+    const printed = await ask(["prints"], ["call", "prints_go", "fails=true", "--json"]);
+    expect(printed.stderr).toMatch(
+      /^plugin prints: a call of it failed\n {2}\| first true\n {2}\| second\n {2}\| third\n {2}\| fourth\n {2}\| Error: late\n {2}\| +at \S+ \(\S+prints\/plugin\.mjs:5:20\)\n$/,
+    );
+    expect((await ask(["prints"], ["call", "prints_go", "--json"])).stderr).toBe("");
     const ended = await ask(["garbage"], ["call", "garbage_go", "--json"]);
     expect(ended.stderr).toMatch(
       /^plugin garbage: it ended by itself with code 5\n {2}\| trouble\n {2}\| stdout is for answers; .*"not JSON"\n$/,
