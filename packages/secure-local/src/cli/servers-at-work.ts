@@ -154,7 +154,7 @@ export async function showLog(line: CommandLine): Promise<number> {
   const { serverLogFile, shownLine } = await import("../server/server-log.js");
   const log = serverLogFile(pluginFolders().logs, file, name);
   if (!existsSync(log)) {
-    const none = `${name} has not run by ${file} yet; what it says on its standard error will stand in ${log}`;
+    const none = `No client and no serve has started ${name} by ${file} yet: what it says to them on its standard error will stand in ${log}, and what it says to servers review and test is shown there`;
     tell(line, { file: log, lines: [] }, none);
     return ExitCode.Ok;
   }

@@ -19,7 +19,7 @@ import { cleanValue } from "../guard/cleaning/clean-result.js";
 import { decide, type Decision, deniedByEntry } from "../policy/decide.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
-import { mountedHealth, type ServerHealth, STOPPED, unmountedHealth } from "./server-health.js";
+import { failureLines, mountedHealth, type ServerHealth, STOPPED, unmountedHealth } from "./server-health.js";
 import { type MountedTool, mountedTool } from "./catalogue.js";
 import type { LinkRules } from "./server-links.js";
 import type { KeptFindings, ServerReview } from "./server-reviews.js";
@@ -583,7 +583,7 @@ export class MountedServers {
 
   #failed({ call, server, error }: RelayFailure): void {
     this.#failures.set(call, error.message);
-    this.#options.say(cleanLine(`server ${server}: ${error.message}`));
+    for (const line of failureLines(server, error.message)) this.#options.say(line);
   }
 
   #tell(error: unknown): void {

@@ -1,5 +1,6 @@
 // How a mounted server is, for every place that shows it.
 import type { Mounted } from "@secure-local/mcp/gateway";
+import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { ServerGrant } from "../policy/policy.js";
 import type { MountState } from "@secure-local/mcp/gateway";
 
@@ -63,7 +64,7 @@ export function mountedHealth(
     return { name, state: "needs login", tools, cause: cause ?? "", brief, remedy };
   }
   if (cause !== undefined) {
-    return { name, state, tools, cause: withoutTries(cause), brief, remedy: `mcp-secure-local servers logs ${name}` };
+    return { name, state, tools, cause: withoutAttempts(cause), brief, remedy: `mcp-secure-local servers logs ${name}` };
   }
   const others = launchChanged ? [] : [...held].filter(([, reason]) => dependsOnClient(reason)).map(([item]) => item);
   const count = withheld.size - others.length;
@@ -75,12 +76,18 @@ export function mountedHealth(
   return { name, state: tools === 0 ? "withheld" : state, tools, cause: changed, remedy, ...note };
 }
 
+/** A failure for the operator: what the server said stands on lines of its own. */
+export function failureLines(server: string, message: string): readonly string[] {
+  const [first = "", ...said] = withoutAttempts(message).split("\n");
+  return [`server ${server}: ${first}`, ...said.map((line) => `  | ${line.trim()}`)].map(cleanLine);
+}
+
 /** How it was tried in other revisions says nothing of why it failed. */
-function withoutTries(cause: string): string {
-  const at = cause.indexOf(" Before that: ");
-  if (at < 0) return cause;
-  const end = cause.indexOf("\n", at);
-  return cause.slice(0, at).trimEnd() + (end < 0 ? "" : cause.slice(end));
+function withoutAttempts(text: string): string {
+  const at = text.indexOf(" Before that: ");
+  if (at < 0) return text;
+  const end = text.indexOf("\n", at);
+  return text.slice(0, at).trimEnd() + (end < 0 ? "" : text.slice(end));
 }
 
 /** Since when servers do not run: those that a person stopped, and those that nobody called any more. */

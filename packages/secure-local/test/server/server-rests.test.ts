@@ -1,6 +1,6 @@
 // Since when a server does not run, and whether a person stopped it or nobody calls it.
 import { expect, it } from "vitest";
-import { type ServerHealth, ServerRests } from "../../src/server/server-health.js";
+import { failureLines, type ServerHealth, ServerRests } from "../../src/server/server-health.js";
 
 const HEALTH = { name: "notes", state: "stopped", tools: 1, cause: "", remedy: "", hasLogin: false } as const;
 
@@ -15,4 +15,14 @@ it("tells one that nobody calls from one that a person stopped, each with its ti
   expect(rests.of(HEALTH)).toEqual({ ...HEALTH, state: "idle", since: undefined });
   const ready: ServerHealth = { ...HEALTH, state: "ready" };
   expect(rests.of(ready)).toBe(ready);
+});
+
+it("tells a failure line by line, and nothing of how it was tried in other revisions", () => {
+  const message =
+    "it exited with status 3. The end of its standard error:\n  first\n  second Before that: server/discover over stdio: it ended.";
+  expect(failureLines("bad", message)).toEqual([
+    "server bad: it exited with status 3. The end of its standard error:",
+    "  | first",
+    "  | second",
+  ]);
 });

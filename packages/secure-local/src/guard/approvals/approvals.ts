@@ -139,6 +139,10 @@ const OPEN = 64;
 const NO_MEMORY =
   "what the processes of this server share cannot be reached: without it nobody knows what people have said (UNREACHABLE)";
 const READ_SINCE = "its session has read since then what it may not send out on the word that was given; make it again";
+const NO_OTHERS = "nobody can be asked: the client shows no forms, and the rules let nobody else answer (answer_by)";
+/** A command of a script has none, and ends with its call: nobody could answer in time. */
+const NO_TERMINAL =
+  "nobody can be asked: there is no form and no terminal here. Call it in a terminal, or through a server that runs: its questions are answered by mcp-secure-local approve, or in the console";
 const NO_RECORD = "the audit log is unavailable, and consents that cannot be recorded do not count";
 
 /** The one place where consents are made and used up. */
@@ -327,10 +331,7 @@ export class Approvals {
     }
     const { channel } = this.#options;
     if (!need.answerBy.has("terminal") || channel === undefined)
-      return {
-        answer: undefined,
-        reason: "nobody can be asked: the client shows no forms, and no terminal may answer",
-      };
+      return { answer: undefined, reason: need.answerBy.has("terminal") ? NO_TERMINAL : NO_OTHERS };
     asked.by = "terminal";
     return channel.ask(question, signal);
   }
