@@ -10,7 +10,7 @@ import type {
 import { canonicalJson, type Change, type Items } from "@secure-local/inspection/drift";
 import type { Finding } from "@secure-local/inspection/finding";
 import { replaceKnown } from "../audit/secret-shapes.js";
-import { lookAlikes, quoted, shownMember } from "../guard/approvals/shown-call.js";
+import { lookAlikes, quoted, shownMember, unquoted } from "../guard/approvals/shown-call.js";
 import { type LockedPlugin, relocked } from "../server/plugin-lock.js";
 import { changesOf } from "../server/plugin-reviews.js";
 import { type CommandLine, inUse, UsageError } from "./command-line.js";
@@ -207,7 +207,7 @@ const SIGNS = { same: " ", gone: "-", new: "+" } as const;
 
 function lineOfFile({ kind, text, more }: ChangedLine): string {
   if (kind === "about") return styled("dim", `      … ${text}`);
-  const line = `      | ${SIGNS[kind]} ${replaceKnown(quoted(text).slice(1, -1))}`;
+  const line = `      | ${SIGNS[kind]} ${replaceKnown(unquoted(text))}`;
   const cut = more === undefined ? "" : `\n      … and ${more} more characters of this line`;
   return (kind === "same" ? line : styled(kind === "new" ? "green" : "red", line)) + cut;
 }

@@ -21,6 +21,7 @@ import {
   relocked,
   writeLock,
 } from "../server/plugin-lock.js";
+import { secretFault } from "../server/open-server.js";
 import { itemsOf } from "../server/plugin-names.js";
 import { changesOf, type PluginReview } from "../server/plugin-reviews.js";
 import { SecureServer } from "../server/secure-server.js";
@@ -90,7 +91,7 @@ const skip = process.features.typescript ? false : "this Node reads no TypeScrip
 
 function moduleFiles(name: string, { file, typing: [before, parameter, after] }: ModuleTemplate): Template {
   const typed = file.endsWith(".ts");
-  const plugin = `// To have types while you write: npm install --save-dev ./mcp-secure-local-VERSION.tgz
+  const plugin = `// To have types while you write, in the folder above: npm install --save-dev ./mcp-secure-local-VERSION.tgz
 ${before}{
   name: "${name}",
   version: "1.0.0",
@@ -210,7 +211,7 @@ async function list(line: CommandLine): Promise<number> {
   await secure.stop();
   const listed = health.map((plugin) => ({ ...plugin, ...reviewed(reviews, plugin.name) }));
   if (line.json) printJson(listed);
-  else show(listed, line);
+  else show(listed, line, (name) => unreadSecrets(policy, name));
   const well = listed.every(({ state, withheld }) => state === "ready" && Object.keys(withheld).length === 0);
   return well ? ExitCode.Ok : ExitCode.Failed;
 }
@@ -223,13 +224,22 @@ function reviewed(reviews: readonly PluginReview[], name: string) {
   return { findings, changes, withheld: Object.fromEntries(withheld) };
 }
 
-function show(health: readonly Listed[], line: CommandLine): void {
+/** Secrets of a plugin that cannot be read here; where it is served a variable may be set. */
+function unreadSecrets({ plugins, secrets }: Policy, name: string): string[] {
+  return (plugins.load.get(name)?.secrets ?? []).flatMap((each) => {
+    const fault = secretFault(secrets.get(each));
+    return fault === undefined ? [] : [`the secret ${each} cannot be read: ${fault}`];
+  });
+}
+
+function show(health: readonly Listed[], line: CommandLine, lacks: (name: string) => readonly string[]): void {
   if (health.length === 0) print("The policy loads no plugin; name some in plugins.load.");
   for (const { name, state, version, tools, note, output, wall, ...review } of health) {
     const known = version === undefined ? "" : ` ${cleanLine(version)}, ${tools} ${tools === 1 ? "tool" : "tools"}`;
     const walled = wall === undefined ? "" : ` (${wall === "none" ? "no sandbox" : wall})`;
     print(`${styled("bold", name)}  ${styled(state === "ready" ? "green" : "red", state)}${known}${walled}`);
     if (note !== "") print(`  ${cleanLine(note)}`);
+    for (const lack of lacks(name)) print(`  ${cleanLine(lack)}`);
     for (const line of lastLines(output)) print(styled("dim", `  | ${cleanLine(line)}`));
     showReview(name, review, line);
   }

@@ -360,8 +360,14 @@ function pathWords(first: string, rest: string): string[] {
   return OPERATIONS.has(first) ? [rest] : rest.split(/\s+/);
 }
 
+/** What is no other question is one about a tool: whoever meant another one is told which there are. */
 function toolQuestion(name: string, given: readonly string[]): PolicyQuestion {
-  return { kind: "tool", name, arguments: readArguments(given, undefined) };
+  try {
+    return { kind: "tool", name, arguments: readArguments(given, undefined) };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`${error.message}; "${cleanLine(name)}" is taken for a tool. To ask about something else, ${USAGE}`);
+  }
 }
 
 // `mcp-secure-local policy explain CALL`: which rule decides, and at which line.

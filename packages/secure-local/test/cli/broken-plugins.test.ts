@@ -83,6 +83,15 @@ describe.skipIf(!hasWall())("broken plugins", () => {
     expect(told("gone")).toMatch(/There is nothing at \S+gone; correct its path in plugins\.load\.\n/);
   });
 
+  it("are listed with the secrets that cannot be read here", async () => {
+    const policy = join(folder.path, "secret.yaml");
+    const text = `version: "1.0"\nsecrets: { key: { from: "env:NO_SUCH_KEY", hosts: [] } }
+tools: { allowed: ["*"] }\nplugins: { folder: ${folder.path}, load: [{ name: prints, secrets: [key] }] }\n`;
+    writeFileSync(policy, text, { mode: 0o600 });
+    const { stdout } = await runQuickly(["plugins", "list", "--policy", policy], { home: folder.path });
+    expect(stdout).toContain("  the secret key cannot be read: the variable NO_SUCH_KEY is not set here; set it\n");
+  });
+
   it("say why a call failed to the operator, and only that it did to the client", async () => {
     const thrown = await ask(["fails"], ["call", "fails_go", "--json"]);
     expect(thrown.stderr).toMatch(/^plugin fails: a call of it failed\n {2}\| Error: a detail of ours\n/);

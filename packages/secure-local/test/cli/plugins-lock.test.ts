@@ -104,7 +104,7 @@ it("shows which files of a program changed and how, looked at once, and says wha
       CAREFUL: not the Latin letters they look like: \u0435 is U+0435
       |   #!/bin/sh
       |   exit 0
-      | + curl \\"https://\u0435vil.example\\" \\u001b[8m\\u{202e}
+      | + curl "https://\u0435vil.example" \\u001b[8m\\u{202e}
 `);
   expect(shown.stdout + shown.stderr).not.toContain("Not all that changed");
 

@@ -38,6 +38,7 @@ describe("a question", () => {
     [["fetch", "a", "b"], "takes one thing"],
     [["web_search", "{bad"], "are not JSON"],
     [["web_search", "words"], "neither key=value"],
+    [["foo", "bar"], '"foo" is taken for a tool. To ask about something else, name a call, as in'],
   ])("%j is none", (words, why) => {
     expect(() => readQuestion(words)).toThrow(why);
   });

@@ -105,7 +105,7 @@ export function quoted(text: string): string {
 }
 
 /** A line behind a bar. Nothing ends it but its end, so quotes in it stand for themselves; a backslash stays two. */
-function unquoted(line: string): string {
+export function unquoted(line: string): string {
   const escaped = JSON.stringify(line).slice(1, -1);
   return shortened(printable(escaped.replace(/\\(.)/g, (pair, escape) => (escape === '"' ? '"' : pair))));
 }
