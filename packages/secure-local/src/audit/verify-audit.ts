@@ -240,8 +240,11 @@ class Walk {
     const known = this.#place?.seq ?? this.#known();
     const { records: inJournal, link } = journalledAfter(journal, last);
     // What the journal still has is not lost.
-    if (known > link.seq)
-      return this.#bad(`records ${link.seq + 1} to ${known} were cut off at the end`, { ...last, known });
+    if (known > link.seq) {
+      const [from, isGone] = [link.seq + 1, !existsSync(this.#log)];
+      const what = isGone ? "are gone with the log, which was moved or removed; put it back" : "were cut off at the end";
+      return this.#bad(`records ${from} to ${known} ${what}`, { ...last, known });
+    }
     return {
       ok: true,
       records: last.seq - (this.#before?.seq ?? 0),
@@ -335,7 +338,7 @@ class Walk {
   }
 
   #bad(reason: string, earlier: AuditReport["earlier"] = this.#copy): AuditReport {
-    const file = this.#file === this.#log ? {} : { badFile: this.#file };
+    const file = this.#file === this.#log || this.#file === "" ? {} : { badFile: this.#file };
     const records = this.#last.seq - (this.#before?.seq ?? 0);
     return {
       ok: false,

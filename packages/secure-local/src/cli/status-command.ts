@@ -58,11 +58,20 @@ export async function surveyMachine(line: CommandLine): Promise<SurveyItem[]> {
 /** What the servers that run now say of themselves at their control sockets. */
 async function surveyRunning(): Promise<SurveyItem[]> {
   const { runningServers } = await import("../control/control-client.js");
-  return (await runningServers(controlFolder())).map(({ pid, transport, url, policy, tools, plugins, since }) => {
+  return (await runningServers(controlFolder())).map((running) => {
+    const { pid, transport, url, policy, tools, plugins, since, auditFile } = running;
     const how = transport === "http" ? `at ${url ?? "a socket"}` : "started by its client";
     const unwell = plugins.filter(({ state }) => state !== "ready" && state !== "starting").map(({ name }) => name);
     const by = policy.file ?? "the built-in policy";
     const text = `process ${pid}, ${how}, since ${localTime(since)}: ${tools.length === 1 ? "1 tool" : `${tools.length} tools`}, by ${by}`;
+    // It makes the file as it starts, and records nothing where that is gone.
+    if (!existsSync(auditFile))
+      return {
+        name: "running",
+        state: "fault",
+        text: `${text}. It refuses every call: its audit log ${auditFile} was moved or removed`,
+        mend: "Put the log back, or restart the server to begin with what is there. Full files are moved by: mcp-secure-local audit archive",
+      };
     if (unwell.length === 0) return { name: "running", state: "ok", text };
     return {
       name: "running",

@@ -1,7 +1,7 @@
 // The built command over HTTP: its door, its pages, its reload, its record.
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { runQuickly } from "../cli/command-in-thread.js";
@@ -138,6 +138,25 @@ describe("mcp-secure-local serve", () => {
     await served.complained("span: tools/call calculate");
     if (process.platform !== "win32") await readsAgain(served, url, policy);
     expect(await served.end()).toBe(0);
+  });
+
+  it.skipIf(process.platform === "win32")("says in status and doctor that its log is gone, and calls are refused", async () => {
+    const home = temporaryFolder();
+    const served = new Served([], home);
+    await served.ready();
+    const log = join(home, "state", "mcp-secure-local", "audit.log");
+    await vi.waitFor(async () => expect((await runQuickly(["status"], { home })).stdout).toMatch(/running +process/), {
+      timeout: 10_000,
+    });
+    expect((await runQuickly(["status"], { home })).stdout).not.toContain("moved or removed");
+    renameSync(log, `${log}.old`);
+    const words = `It refuses every call: its audit log ${log} was moved or removed`;
+    for (const command of ["status", "doctor"]) {
+      const { code, stdout } = await runQuickly([command], { home });
+      expect([command, code, stdout.replace(/\s+/g, " ")]).toEqual([command, 1, expect.stringContaining(words)]);
+    }
+    renameSync(`${log}.old`, log);
+    await served.end();
   });
 
   it("without a token says so loudly, and only on this machine", async () => {
