@@ -83,6 +83,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const followed = [followPolicyFile(profiles, file, { say, adopt }), followTokensFile(people, settings.tokens, told)];
   door.open({ secure, servers: profiles, version, auditFile: audit.file, transport: "http", url: serving.url });
   announce({ ...settings, json: line.json }, { serving, profiles: pathsOf(parts), people }, token);
+  void tellWithheld(secure.policy);
   const watching = line.console ? await watch(line) : undefined;
   await serving.closed;
   await watching?.close();
@@ -91,6 +92,18 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   for (const stop of followed) stop();
   metrics.close();
   return ended(parts);
+}
+
+/** Of a server that nobody approved no client hears anything. */
+async function tellWithheld(policy: Policy): Promise<void> {
+  if (policy.servers.size === 0) return;
+  const { withheldServers } = await import("./server-state.js");
+  try {
+    for (const { name, why } of withheldServers(policy))
+      say(`the server ${name} is withheld: ${why}; look at it: mcp-secure-local servers review ${name}`);
+  } catch {
+    // What was approved cannot be read: that is said where it is mounted.
+  }
 }
 
 /** Ends what calls, streams and records used, in that order, and with it the process. */

@@ -159,6 +159,17 @@ describe("mcp-secure-local serve", () => {
     await served.end();
   });
 
+  it("names at its start the servers that are withheld, and what to do", async () => {
+    const home = temporaryFolder();
+    const policy = join(home, "policy.yaml");
+    writeFileSync(policy, 'version: "1.0"\ntools: { allowed: ["memory__*"] }\nservers: { memory: { command: [node] } }\n');
+    const served = new Served(["--policy", policy, "--quiet"], home);
+    await served.complained(
+      "the server memory is withheld: nothing of it is approved yet; look at it: mcp-secure-local servers review memory",
+    );
+    await served.end();
+  });
+
   it("without a token says so loudly, and only on this machine", async () => {
     const served = new Served(["--no-auth"], temporaryFolder());
     const url = await served.ready();

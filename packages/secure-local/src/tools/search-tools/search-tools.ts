@@ -28,7 +28,12 @@ const INPUT = {
       maxLength: 100,
       description: "Only tools of this category; list_categories names them",
     },
-    detail: { type: "string", enum: ["names", "summary", "full"], default: "summary" },
+    detail: {
+      type: "string",
+      enum: ["names", "summary", "full"],
+      default: "summary",
+      description: "How much of each to return",
+    },
     limit: {
       type: "integer",
       minimum: 1,
