@@ -574,7 +574,10 @@ const RULES: readonly (readonly [RegExp, string | ((all: string, before: string)
     (all) => (isStatement(all) || !isKeyBlock(all) ? all : REDACTED),
   ],
   [/(:\/\/)[^\s/?#@]+@/g, `$1${REDACTED}@`],
-  [/((?:authorization|cookie)["']?[ \t]{0,10}[=:][ \t]{0,10})[^\r\n"']+/gi, `$1${REDACTED}`],
+  [
+    /((?:authorization|cookie)["']?[ \t]{0,10}[=:][ \t]{0,10})(?:"[^"\r\n]*"?|'[^'\r\n]*'?|[^\r\n"']+)/gi,
+    `$1${REDACTED}`,
+  ],
   [/(?<![\w-])((?:bearer|basic)[ \t]{1,10})[\w.~+/=-]{6,}/gi, `$1${REDACTED}`],
   [/(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)*/g, REDACTED],
   [

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AuditEvent } from "../../src/audit/audit-event.js";
-import { MemoryAudit, redactLaunch } from "../../src/audit/event-text.js";
+import { MemoryAudit, redactLaunch, redactString } from "../../src/audit/event-text.js";
 import { rememberSecret } from "../../src/audit/secret-shapes.js";
 import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
 import { hasCorpus, readCorpus } from "../fixtures/shared-corpus.js";
@@ -320,4 +320,12 @@ describe.skipIf(!present)("hostile strings", () => {
       if ((await logged({ kind: "start", error: text })).line.includes("[REDACTED]")) redacted.push(text);
     expect(redacted.length, JSON.stringify(redacted)).toBeLessThan(5);
   });
+});
+
+it.each([
+  ['"Authorization": "abc"', '"Authorization": [REDACTED]'],
+  ["'cookie':'a=b'", "'cookie':[REDACTED]"],
+  ["Authorization: abc", "Authorization: [REDACTED]"],
+])("takes what an authorization holds in quotes for its value: %s", (text, shown) => {
+  expect(redactString(text)).toBe(shown);
 });
