@@ -1,5 +1,5 @@
 // Changes the servers of a client's file in the file's own format; what else stands there stays as it is.
-import type { ParseError } from "jsonc-parser";
+import type { Node, ParseError } from "jsonc-parser";
 import type { ClientFile } from "./client-files.js";
 import { UsageError } from "./command-line.js";
 
@@ -65,16 +65,57 @@ async function editedJson({ member, client }: ClientFile, given: string, { put, 
   const set = (path: string[], value: unknown): void => {
     text = applyEdits(text, modify(text, path, value, { formattingOptions }));
   };
-  for (const name of take) {
-    set([member, name], undefined);
-    // The comma behind the last entry stays where that was the only one.
+  const entriesIn = (): Node | undefined => {
     const tree = parseTree(text, [], { allowTrailingComma: true });
-    const entries = tree && findNodeAtLocation(tree, [member]);
+    return tree && findNodeAtLocation(tree, [member]);
+  };
+  for (const name of take) {
+    const without = withoutMember(text, entriesIn(), name);
+    if (without !== undefined) text = without;
+    else set([member, name], undefined);
+    // The comma behind the last entry stays where that was the only one.
+    const entries = entriesIn();
     if (entries?.children?.length === 0)
       text = text.slice(0, entries.offset) + text.slice(entries.offset).replace(/^\{\s*,/, "{");
   }
-  for (const [name, entry] of put) set([member, name], entry);
+  for (const [name, entry] of put) {
+    const more = withMember(text, entriesIn(), { name, entry, eol: formattingOptions.eol });
+    if (more !== undefined) text = more;
+    else set([member, name], entry);
+  }
   return mark + text;
+}
+
+// A member is taken out, or put behind the last, without a look at how the others are written: the library would write those anew
+// that stand beside it.
+
+/** Undefined where it is the only one, or there is none of that name. */
+function withoutMember(text: string, entries: Node | undefined, name: string): string | undefined {
+  const all = entries?.children ?? [];
+  const at = all.findIndex(({ children }) => children?.[0]?.value === name);
+  const [own, before] = [all[at], all[at - 1]];
+  if (own === undefined || all.length < 2) return undefined;
+  const rest = text.slice(own.offset + own.length);
+  if (before !== undefined) return text.slice(0, before.offset + before.length) + rest;
+  // Its comma, and what stands behind that on its line.
+  return text.slice(0, own.offset) + rest.replace(/^\s*,[ \t]*(?:\/\/[^\n]*)?\s*/, "");
+}
+
+/** Undefined where there is no other one, one of that name, or one beside which no line begins. */
+function withMember(
+  text: string,
+  entries: Node | undefined,
+  { name, entry, eol }: { readonly name: string; readonly entry: object; readonly eol: string },
+): string | undefined {
+  const all = entries?.children ?? [];
+  const last = all.at(-1);
+  if (last === undefined || all.some(({ children }) => children?.[0]?.value === name)) return undefined;
+  const end = last.offset + last.length;
+  const [, white] = /(?:^|\n)([ \t]*)$/.exec(text.slice(0, last.offset)) ?? [];
+  if (white === undefined) return undefined;
+  const { insertSpaces, tabSize } = indentation(text);
+  const written = JSON.stringify(entry, undefined, insertSpaces ? tabSize : "\t").replaceAll("\n", `${eol}${white}`);
+  return `${text.slice(0, end)},${eol}${white}${JSON.stringify(name)}: ${written}${text.slice(end)}`;
 }
 
 /** As the file has it: tabs, or so many spaces. */

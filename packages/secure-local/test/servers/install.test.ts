@@ -219,3 +219,41 @@ it("brings no secret of an address into the policy: a password becomes a header,
     expect(stdout + stderr).not.toContain("0123456789");
   }
 });
+
+it("leaves the entries beside the ones that change as they are written, and takes the indentation of the file", async () => {
+  const cursor = CLIENT_FILES.find(({ id }) => id === "cursor") as (typeof CLIENT_FILES)[number];
+  const line = (name: string): string => `        "${name}": {"command": "nope", "args": ["a", "b"]}`;
+  const before = `{
+    "mcpServers": {
+${line("first")},
+        // about the second
+${line("second")},
+${line("third")} // stays
+    }
+}
+`;
+  const edited = await editedText(cursor, before, {
+    take: ["first"],
+    put: new Map([[NAME, { command: "x", args: ["y"] }]]),
+  });
+  expect(edited).toBe(`{
+    "mcpServers": {
+        // about the second
+${line("second")},
+${line("third")},
+        "secure-local": {
+            "command": "x",
+            "args": [
+                "y"
+            ]
+        } // stays
+    }
+}
+`);
+  expect(await editedText(cursor, before, { take: ["second", "third"], put: new Map() })).toBe(`{
+    "mcpServers": {
+${line("first")} // stays
+    }
+}
+`);
+});
