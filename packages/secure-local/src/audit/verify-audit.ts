@@ -242,7 +242,9 @@ class Walk {
     // What the journal still has is not lost.
     if (known > link.seq) {
       const [from, isGone] = [link.seq + 1, !existsSync(this.#log)];
-      const what = isGone ? "are gone with the log, which was moved or removed; put it back" : "were cut off at the end";
+      const what = isGone
+        ? "are gone with the log, which was moved or removed; put it back"
+        : "were cut off at the end";
       return this.#bad(`records ${from} to ${known} ${what}`, { ...last, known });
     }
     return {

@@ -366,7 +366,9 @@ function toolQuestion(name: string, given: readonly string[]): PolicyQuestion {
     return { kind: "tool", name, arguments: readArguments(given, undefined) };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(`${error.message}; "${cleanLine(name)}" is taken for a tool. To ask about something else, ${USAGE}`);
+    throw new UsageError(
+      `${error.message}; "${cleanLine(name)}" is taken for a tool. To ask about something else, ${USAGE}`,
+    );
   }
 }
 

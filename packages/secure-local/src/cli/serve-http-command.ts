@@ -82,8 +82,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const told = { ownToken: token, serving, profiles, audit, say };
   const followed = [followPolicyFile(profiles, file, { say, adopt }), followTokensFile(people, settings.tokens, told)];
   door.open({ secure, servers: profiles, version, auditFile: audit.file, transport: "http", url: serving.url });
-  announce({ ...settings, json: line.json }, { serving, profiles: pathsOf(parts), people }, token);
-  void tellWithheld(secure.policy);
+  announce({ ...settings, json: line.json }, { serving, profiles: pathsOf(parts), people, policy }, token);
   const watching = line.console ? await watch(line) : undefined;
   await serving.closed;
   await watching?.close();
@@ -235,10 +234,12 @@ function announce(
     serving: { url },
     profiles,
     people,
+    policy,
   }: {
     readonly serving: HttpServing;
     readonly profiles: readonly string[];
     readonly people: KnownPeople;
+    readonly policy: Policy;
   },
   token: string | undefined,
 ): void {
@@ -260,6 +261,7 @@ function announce(
     print(serveWelcome({ url, socketPath, token, tokenFile: tokenFile(), sse, behind, hasPeople: names.length > 0 }));
   if (names.length > 0) say(`besides the owner, by their own tokens: ${names.join(", ")}`);
   say(`serving at ${socketPath ?? url}`);
+  void tellWithheld(policy);
   for (const [name, place] of Object.entries(parts)) say(`the profile ${name} at ${place}`);
   if (token === undefined) {
     const who = socketPath === undefined ? "every program on this machine" : "every program of yours";

@@ -79,10 +79,7 @@ interface Withheld extends Pick<ServerState, "name" | "state"> {
 }
 
 /** Servers of which nothing is offered until a person looks at them, and why, as the end of a sentence. */
-export function withheldServers(
-  policy: Policy,
-  approved: PluginLock = approvedServers(policy),
-): readonly Withheld[] {
+export function withheldServers(policy: Policy, approved: PluginLock = approvedServers(policy)): readonly Withheld[] {
   return [...policy.servers.values()].flatMap((grant): Withheld[] => {
     const { name, state, note } = serverState(policy, grant, approved);
     if (state === "not approved") return [{ name, state, why: "nothing of it is approved yet" }];

@@ -18,7 +18,14 @@ import {
   serverPeers,
   withoutSecrets,
 } from "../server/server-reviews.js";
-import { dataNamed, isAsApproved, launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
+import {
+  dataNamed,
+  isAsApproved,
+  launchDigest,
+  serverLaunch,
+  takeLaunch,
+  unpinnedOf,
+} from "../server/server-launch.js";
 import { type CommandLine, inUse, nearest, UsageError } from "./command-line.js";
 import { editedPolicy } from "./edit-policy.js";
 import {

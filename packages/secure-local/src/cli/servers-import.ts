@@ -279,7 +279,9 @@ export function addedServer(
   const bare = words.filter((word) => !word.includes("="));
   for (const variable of bare) {
     if (process.env[variable] === undefined || process.env[variable] === "")
-      throw new UsageError(`--env ${cleanLine(variable)}: it is not set here; set it, or write ${cleanLine(variable)}=VALUE`);
+      throw new UsageError(
+        `--env ${cleanLine(variable)}: it is not set here; set it, or write ${cleanLine(variable)}=VALUE`,
+      );
   }
   const env = readVariables(words.map((word) => (word.includes("=") ? word : `${word}=${process.env[word]}`)));
   const [command = "", ...args] = typeof launch === "string" ? [] : launch;
@@ -295,10 +297,7 @@ export function addedServer(
 
 /** A server as the policy will have it, its secrets by their names. */
 function writtenServer(
-  {
-    server,
-    format,
-  }: { readonly server: Pick<ConfiguredServer["server"], "env" | "headers">; readonly format: string },
+  { server, format }: { readonly server: Pick<ConfiguredServer["server"], "env" | "headers">; readonly format: string },
   target: Target,
   given: { readonly name: string; readonly known: ReadonlySet<string>; readonly always?: ReadonlySet<string> },
 ): Written {

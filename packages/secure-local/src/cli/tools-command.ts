@@ -39,7 +39,9 @@ export async function toolsCommand(line: CommandLine): Promise<number> {
     return ExitCode.Ok;
   }
   for (const { name, why } of withheldServers(policy))
-    complain(`The server ${name} is withheld: ${why}. Look at it: mcp-secure-local servers review ${name}${inUse(line)}`);
+    complain(
+      `The server ${name} is withheld: ${why}. Look at it: mcp-secure-local servers review ${name}${inUse(line)}`,
+    );
   if (tools.length === 0) print(NONE);
   const columns = outputWidth() ?? 0;
   const width = Math.max(0, ...tools.map(({ name }) => name.length));

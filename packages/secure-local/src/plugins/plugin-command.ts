@@ -113,7 +113,7 @@ interface HostedPlugin {
 export function hostFiles(secrets: Readonly<Record<string, string>>): Handed[] {
   const given = JSON.stringify(secrets).replaceAll("<", "\\u003c");
   // A module is loaded by a function that stands outside of those below, where no bundler rewrites it.
-  const functions = `load: (path) => import(path), answer: ${answerCall.toString()}, context: ${handlerContext.toString()}`;
+  const functions = `load: (path) => import(path), answer: ${answerCall.toString()}, context: ${handlerContext.toString()}, lacking: ${lackingHandlers.toString()}`;
   const parts = `{ ${functions}, secrets: ${given}, resolver: ${JSON.stringify(RESOLVER)} }`;
   const program = `"use strict";\n(${host.toString()})(${parts});\n`;
   const folder = PACKAGE_FOLDER;
@@ -153,16 +153,30 @@ async function answerCall(
   }
 }
 
+/** What has no function that would answer, and which it has instead; like the host it uses nothing from around it. */
+function lackingHandlers(plugin: object): readonly object[] {
+  return Object.entries({ tools: "run", prompts: "run", resources: "read" }).flatMap(([kind, wanted]) =>
+    Object.entries((Reflect.get(plugin, kind) as object | undefined) ?? {}).flatMap(
+      ([name, item]: [string, unknown]) => {
+        if (typeof item !== "object" || item === null || typeof Reflect.get(item, wanted) === "function") return [];
+        const has = Object.keys(item).filter((key) => typeof Reflect.get(item, key) === "function");
+        return [{ where: `${kind}.${name}`, wanted, has }];
+      },
+    ),
+  );
+}
+
 interface HostParts {
   readonly load: (path: string) => Promise<{ readonly default?: HostedPlugin }>;
   readonly answer: typeof answerCall;
   readonly context: typeof handlerContext;
+  readonly lacking: typeof lackingHandlers;
   readonly secrets: Readonly<Record<string, string>>;
   readonly resolver: string;
 }
 
 /** Uses nothing from around it, since its text is the program. Arguments: the paths of the module and, where it is TypeScript that Node does not know, of hooks. */
-function host({ load, answer, context, secrets, resolver }: HostParts): void {
+function host({ load, answer, context, lacking, secrets, resolver }: HostParts): void {
   const { createInterface } = process.getBuiltinModule("node:readline");
   const { pathToFileURL } = process.getBuiltinModule("node:url");
   const { Console } = process.getBuiltinModule("node:console");
@@ -199,15 +213,8 @@ function host({ load, answer, context, secrets, resolver }: HostParts): void {
     .then((module) => {
       const plugin = module.default;
       if (plugin === undefined) throw new Error("The module has no default export: export default definePlugin({ … })");
-      const lacks = Object.entries({ tools: "run", prompts: "run", resources: "read" }).flatMap(([kind, wanted]) =>
-        Object.entries(Reflect.get(plugin, kind) ?? {}).flatMap(([name, item]) => {
-          if (typeof item !== "object" || item === null || typeof Reflect.get(item, wanted) === "function") return [];
-          const has = Object.keys(item).filter((key) => typeof Reflect.get(item, key) === "function");
-          return [{ where: `${kind}.${name}`, wanted, has }];
-        }),
-      );
       // Functions are no part of what is told, and JSON leaves them out.
-      send({ ready: plugin, lacks });
+      send({ ready: plugin, lacks: lacking(plugin) });
       serve(plugin);
     })
     .catch((error: unknown) => {

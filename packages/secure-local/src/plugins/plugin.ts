@@ -7,7 +7,13 @@ import { grantedPolicy, secretFiles } from "../policy/granted-policy.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
 import { startWalled } from "../sandbox/start-walled.js";
 import { type Wall, WallError } from "../sandbox/wall.js";
-import { type PluginPlace, type PluginSource, preparePlace, refuseMissingHandlers, refuseUnknownMembers } from "./find-plugin.js";
+import {
+  type PluginPlace,
+  type PluginSource,
+  preparePlace,
+  refuseMissingHandlers,
+  refuseUnknownMembers,
+} from "./find-plugin.js";
 import type { CachedPlugin, PluginCache } from "./plugin-cache.js";
 import { type Placeholders, pluginCommand } from "./plugin-command.js";
 import { type PluginDescription, PluginError, readDescription } from "./plugin-description.js";

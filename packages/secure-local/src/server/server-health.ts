@@ -64,7 +64,14 @@ export function mountedHealth(
     return { name, state: "needs login", tools, cause: cause ?? "", brief, remedy };
   }
   if (cause !== undefined) {
-    return { name, state, tools, cause: withoutAttempts(cause), brief, remedy: `mcp-secure-local servers logs ${name}` };
+    return {
+      name,
+      state,
+      tools,
+      cause: withoutAttempts(cause),
+      brief,
+      remedy: `mcp-secure-local servers logs ${name}`,
+    };
   }
   const others = launchChanged ? [] : [...held].filter(([, reason]) => dependsOnClient(reason)).map(([item]) => item);
   const count = withheld.size - others.length;

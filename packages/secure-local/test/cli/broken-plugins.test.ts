@@ -54,7 +54,19 @@ async function ask(plugins: readonly string[], words: readonly string[], by = ru
 
 describe.skipIf(!hasWall())("broken plugins", () => {
   it("are each told with what they wrote", async () => {
-    const names = ["throws", "syntax", "beside", "typed", "exits", "noise", "other", "misspelt", "falls", "closed", "gone"];
+    const names = [
+      "throws",
+      "syntax",
+      "beside",
+      "typed",
+      "exits",
+      "noise",
+      "other",
+      "misspelt",
+      "falls",
+      "closed",
+      "gone",
+    ];
     const { code, stdout, stderr } = await ask(names, ["plugins", "list"], run);
     expect(code).toBe(1);
     expect(stderr).toBe("");

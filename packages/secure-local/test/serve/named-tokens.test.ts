@@ -64,9 +64,13 @@ describe("serve --tokens", () => {
     const url = await served.ready();
     const metrics = url.replace(/mcp$/, "metrics");
     const call = (to: string, token: string) => send(to, toolCall("calculate", ARGS, bearer(token)));
-    for (const token of [ADA, BEN]) expect((await send(metrics, { headers: bearer(token) })).text).toContain("calls_total");
+    for (const token of [ADA, BEN])
+      expect((await send(metrics, { headers: bearer(token) })).text).toContain("calls_total");
     expect((await call(url, ADA)).text).toContain("42");
-    expect(await call(url, BEN)).toMatchObject({ status: 403, text: expect.stringContaining("reads /metrics") as string });
+    expect(await call(url, BEN)).toMatchObject({
+      status: 403,
+      text: expect.stringContaining("reads /metrics") as string,
+    });
     for (const to of [`${url}/work`, `${url}?/metrics`, `${metrics}/../mcp`, metrics.replace("/metrics", "//metrics")])
       expect([to, await call(to, BEN)]).toEqual([
         to,

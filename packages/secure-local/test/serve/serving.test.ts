@@ -140,29 +140,38 @@ describe("mcp-secure-local serve", () => {
     expect(await served.end()).toBe(0);
   });
 
-  it.skipIf(process.platform === "win32")("says in status and doctor that its log is gone, and calls are refused", async () => {
-    const home = temporaryFolder();
-    const served = new Served([], home);
-    await served.ready();
-    const log = join(home, "state", "mcp-secure-local", "audit.log");
-    await vi.waitFor(async () => expect((await runQuickly(["status"], { home })).stdout).toMatch(/running +process/), {
-      timeout: 10_000,
-    });
-    expect((await runQuickly(["status"], { home })).stdout).not.toContain("moved or removed");
-    renameSync(log, `${log}.old`);
-    const words = `It refuses every call: its audit log ${log} was moved or removed`;
-    for (const command of ["status", "doctor"]) {
-      const { code, stdout } = await runQuickly([command], { home });
-      expect([command, code, stdout.replace(/\s+/g, " ")]).toEqual([command, 1, expect.stringContaining(words)]);
-    }
-    renameSync(`${log}.old`, log);
-    await served.end();
-  });
+  it.skipIf(process.platform === "win32")(
+    "says in status and doctor that its log is gone, and calls are refused",
+    async () => {
+      const home = temporaryFolder();
+      const served = new Served([], home);
+      await served.ready();
+      const log = join(home, "state", "mcp-secure-local", "audit.log");
+      await vi.waitFor(
+        async () => expect((await runQuickly(["status"], { home })).stdout).toMatch(/running +process/),
+        {
+          timeout: 10_000,
+        },
+      );
+      expect((await runQuickly(["status"], { home })).stdout).not.toContain("moved or removed");
+      renameSync(log, `${log}.old`);
+      const words = `It refuses every call: its audit log ${log} was moved or removed`;
+      for (const command of ["status", "doctor"]) {
+        const { code, stdout } = await runQuickly([command], { home });
+        expect([command, code, stdout.replace(/\s+/g, " ")]).toEqual([command, 1, expect.stringContaining(words)]);
+      }
+      renameSync(`${log}.old`, log);
+      await served.end();
+    },
+  );
 
   it("names at its start the servers that are withheld, and what to do", async () => {
     const home = temporaryFolder();
     const policy = join(home, "policy.yaml");
-    writeFileSync(policy, 'version: "1.0"\ntools: { allowed: ["memory__*"] }\nservers: { memory: { command: [node] } }\n');
+    writeFileSync(
+      policy,
+      'version: "1.0"\ntools: { allowed: ["memory__*"] }\nservers: { memory: { command: [node] } }\n',
+    );
     const served = new Served(["--policy", policy, "--quiet"], home);
     await served.complained(
       "the server memory is withheld: nothing of it is approved yet; look at it: mcp-secure-local servers review memory",

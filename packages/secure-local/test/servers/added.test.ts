@@ -15,10 +15,13 @@ afterAll(() => house.close());
 beforeEach(() => house.write('version: "1.0"\ntools: { allowed: [] }\n'));
 
 const add = (words: readonly string[], command: readonly string[], env: Record<string, string> = {}): Promise<Ran> =>
-  runQuickly(["servers", "add", ...words, "--policy", house.policy, ...(command.length > 0 ? ["--", ...command] : [])], {
-    home: house.folder,
-    env,
-  });
+  runQuickly(
+    ["servers", "add", ...words, "--policy", house.policy, ...(command.length > 0 ? ["--", ...command] : [])],
+    {
+      home: house.folder,
+      env,
+    },
+  );
 
 /** Ends at once without its variable, as many do. */
 function board(): string {
@@ -85,7 +88,11 @@ describe.runIf(hasWall())("a server that is added", () => {
 });
 
 it.each([
-  [["one", "--env", "NOT_SET_HERE"], ["node", "x"], "--env NOT_SET_HERE: it is not set here; set it, or write NOT_SET_HERE=VALUE"],
+  [
+    ["one", "--env", "NOT_SET_HERE"],
+    ["node", "x"],
+    "--env NOT_SET_HERE: it is not set here; set it, or write NOT_SET_HERE=VALUE",
+  ],
   [["one", "https://a.example", "--env", "A=b"], [], "servers add takes --env for a command, and --header for a URL"],
   [["one", "--header", "A: b"], ["node", "x"], "servers add takes --env for a command, and --header for a URL"],
 ])("refuses %j", async (words, command, message) => {

@@ -209,7 +209,11 @@ describe("a folder that was approved as it is, and that a server may write since
   it.each([
     ["a file that was pinned may be written", () => ({ ...entry(), ...writing(join(folder, "**")) }), "plain"],
     ["a folder more is named", () => entry({ env: { MORE: folder } }), undefined],
-    ["the program is another one", () => ({ ...entry(writing(join(folder, "pkg/**"))), command: ["node", folder] }), undefined],
+    [
+      "the program is another one",
+      () => ({ ...entry(writing(join(folder, "pkg/**"))), command: ["node", folder] }),
+      undefined,
+    ],
   ])("does not let pass that %s", async (_, later, more) => {
     const named = more === undefined ? {} : { env: { MORE: join(folder, more) } };
     const approved = serverLaunch(await grantOf(entry(named)));

@@ -36,7 +36,10 @@ function saysVersion(version: string): Program {
 
 /** Where a version is kept. */
 function own(version: string): string {
-  const name = createHash("sha256").update(NAME + version).digest("hex").slice(0, 32);
+  const name = createHash("sha256")
+    .update(NAME + version)
+    .digest("hex")
+    .slice(0, 32);
   return join(house.folder, "state/mcp-secure-local/packages", name);
 }
 
