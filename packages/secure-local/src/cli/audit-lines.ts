@@ -290,15 +290,28 @@ export class EntryJoiner {
   }
 }
 
-function asked({ detail: _, ...kept }: LogRecord, { kind, detail }: LogRecord): LogRecord {
+function asked({ detail: _, ...kept }: LogRecord, { kind, detail, time }: LogRecord): LogRecord {
   // Nobody was asked where an earlier answer was remembered.
   const isRemembered = membersOf(detail)["remembered"] === true;
-  return { ...kept, approval: isRemembered ? "remembered" : textOf(kind).slice("approval.".length) };
+  const approval = isRemembered ? "remembered" : textOf(kind).slice("approval.".length);
+  return { ...kept, approval, ...(approval === "asked" ? { [ASKED]: time } : { [ANSWERED]: time }) };
 }
 
 function ended(begun: LogRecord, record: LogRecord): LogRecord {
-  const { outcome, duration_ms: duration, error, detail, upstream } = record;
-  return { ...begun, outcome, duration_ms: duration, upstream, error, detail };
+  const { outcome, duration_ms: duration, error, detail, upstream, time } = record;
+  return { [ANSWERED]: time, ...begun, outcome, duration_ms: duration, upstream, error, detail };
+}
+
+/** When a person was asked, and when that was over: the duration of a call leaves it out. */
+const ASKED = "when a person was asked";
+const ANSWERED = "when that was over";
+
+/** Of a call that was not made; empty where nobody was asked. */
+function askedText({ [ASKED]: from, [ANSWERED]: to, outcome, approval }: LogRecord): string {
+  const ms = Date.parse(textOf(to)) - Date.parse(textOf(from));
+  if (outcome === "ok" || Number.isNaN(ms)) return "";
+  const silent = approval === "asked" ? ", and nobody answered" : "";
+  return `; a person was asked for ${Math.round(ms / 1_000)} s${silent}`;
 }
 
 /** How it ended, in one word: `ok`, `denied`, `error`, …; `unfinished` for a call whose end is not on record. */
@@ -338,7 +351,8 @@ export function tableRow(record: LogRecord): string {
   const what = String(method).startsWith("resources/") ? "resource" : (tool ?? kind);
   const outcome = `${outcomeOf(record)}${took}`;
   const who = callerText(callerOf(record));
-  const cells = [localTime(time), who, policyNameOf(record), what, objectOf(record), outcome, ruleText(record)];
+  const why = ruleText(record) + askedText(record);
+  const cells = [localTime(time), who, policyNameOf(record), what, objectOf(record), outcome, why];
   return isDenied(record) ? styled("red", row(cells)) : row(cells);
 }
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { serveHttp } from "@secure-local/mcp/http";
 import { Server } from "@secure-local/mcp/server";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { tableRow } from "../../src/cli/audit-lines.js";
+import { EntryJoiner, tableRow } from "../../src/cli/audit-lines.js";
 import { readArguments } from "../../src/cli/call-arguments.js";
 import { tellFailure } from "../../src/cli/failure.js";
 import { askWishes } from "../../src/cli/policy-command.js";
@@ -118,4 +118,25 @@ describe("what the system refuses", () => {
     const serving = serveHttp(new Server({ name: "second", version: "1" }), { port });
     await expect(serving).rejects.toThrow(/EADDRINUSE.*stop it, or give another port \(0 takes a free one\)/);
   });
+});
+
+it.each([
+  ["approval.denied", "denied", "a person was asked for 22 s"],
+  [undefined, "cancelled", "a person was asked for 60 s, and nobody answered"],
+  ["approval.given", "ok", undefined],
+])("a call tells how long a person was asked: %s", (answer, outcome, words) => {
+  const at = (seconds: number): string => new Date(Date.UTC(2026, 10, 27, 9, 0, seconds)).toISOString();
+  const about = { id: 7, connection: 1, method: "tools/call", tool: "write_file" };
+  const records = [
+    { ...about, kind: "call.intent", time: at(0), decision: { allowed: true, rule: "tools.allowed: write_file" } },
+    { ...about, kind: "approval.asked", time: at(0) },
+    ...(answer === undefined ? [] : [{ ...about, kind: answer, time: at(22) }]),
+    { ...about, kind: "call.result", time: at(60), outcome, duration_ms: 14 },
+  ];
+  const joiner = new EntryJoiner(true);
+  const entries = records.flatMap((record) => [...joiner.take({ record, line: "", log: "a" })]);
+  expect(entries).toHaveLength(1);
+  const row = tableRow(entries[0]!.record);
+  if (words === undefined) expect(row).not.toContain("was asked");
+  else expect(row).toContain(`; ${words}`);
 });
