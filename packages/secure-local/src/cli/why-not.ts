@@ -20,7 +20,7 @@ export function whyNot(error: unknown, grant: ServerGrant): string {
   const lacking = lackingPath(text);
   if (lacking !== undefined && isOwnPlace(lacking.path))
     return cleanLine(`${text.split("\n")[0]}. ${lacking.path} is this program's own, and no grant opens it`);
-  if (lacking !== undefined) {
+  if (lacking !== undefined && !isSeen(grant, lacking)) {
     const { path, key } = lacking;
     const what = key === "readable_paths" ? "it does not see" : "it may not change";
     return cleanLine(`${what} ${path}. Grant it: servers.${grant.name}.filesystem.${key}: ["${path}"]`);
@@ -53,6 +53,13 @@ export function variableHint({ name, launch, env }: ServerGrant, words: string):
   );
 }
 
+/** Granted already, so that something else is at fault. */
+function isSeen({ launch, filesystem: { allowed, readable } }: ServerGrant, { path, key }: Lacking): boolean {
+  if (launch.kind === "url" || key !== "readable_paths") return false;
+  const any = path.replace(/\*\*$/, "any");
+  return [allowed, readable].some((granted) => granted.find(any) !== undefined);
+}
+
 /** What Node prints around the words of an error: a person who did not write the server reads nothing in it. */
 const STACK = /^\s*(?:at .*|node:internal.*|throw \w+;|\^+|Node\.js v[\d.]+|code: '.*',?|requireStack: .*|[{}]?)$/;
 
@@ -76,6 +83,9 @@ const ENDINGS = ["", ".js", ".cjs", ".mjs", ".ts", ".json", "/index.js", ".rb"];
 
 const OPENED = /\b(ENOENT|EACCES|EPERM|EROFS)\b[^\n]*?'([^'\n]+)'/;
 const OPENED_BY_PYTHON = /(?:\[Errno (\d+)\][^\n:]*: |can't open file )'([^'\n]+)'/;
+/** In a server's own words, which say nothing of why. */
+const UNREACHED =
+  /\b(?:cannot|can't|could not|couldn't|unable to) (?:access|open|read|find) (?:the )?(?:directory|folder|path|file):? ["'`]?(\/[^\s"'`,;]+)/i;
 /** As C has them: not permitted, denied, read-only. */
 const REFUSED = new Set(["EACCES", "EPERM", "EROFS", "1", "13", "30"]);
 const UNLOADED = /Cannot find (?:package|module)|No module named|cannot load such file|Can't locate \S+ in @INC/;
@@ -86,7 +96,7 @@ export function lackingPath(words: string): Lacking | undefined {
     const module = moduleIn(words);
     return module === undefined ? undefined : { path: packageOf(module)[0]!, key: "readable_paths" };
   }
-  const [, code = "", path] = OPENED.exec(words) ?? OPENED_BY_PYTHON.exec(words) ?? [];
+  const [, code = "", path] = OPENED.exec(words) ?? OPENED_BY_PYTHON.exec(words) ?? ["", "", UNREACHED.exec(words)?.[1]];
   if (path === undefined || !path.startsWith("/")) return undefined;
   const refused = REFUSED.has(code);
   const status = statSync(refused ? dirname(path) : path, { throwIfNoEntry: false });

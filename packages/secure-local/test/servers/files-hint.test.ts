@@ -1,6 +1,6 @@
 // A server whose file system is read-only hears from us where its owner lets it write.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { whyNot } from "../../src/cli/why-not.js";
@@ -80,6 +80,15 @@ it("never advises to grant what is this program's own", async () => {
     expect(why).toContain("is this program's own, and no grant opens it");
     expect(why).not.toContain("Grant it");
   }
+});
+
+it("advises no grant that a server has already", async () => {
+  const folder = mkdtempSync(join(homedir(), ".granted-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const said = new Error(`it exited with status 1\nCannot access directory ${folder}`);
+  expect(whyNot(said, await grantOf(NONE))).toContain(`readable_paths: ["${folder}/**"]`);
+  const has = { ...NONE, filesystem: { readable_paths: [`${folder}/**`] } };
+  expect(whyNot(said, await grantOf(has))).toContain(`Cannot access directory ${folder}`);
 });
 
 it("does not blame a sandbox where there is none", async () => {

@@ -109,6 +109,16 @@ describe("what a program lacked, by its own words", () => {
     expect(lacking).toEqual({ path: join(house.folder, expected), key: "readable_paths" });
   });
 
+  it.each(["Warning: Cannot access directory HOME/notes, skipping", "unable to read the folder 'HOME/notes'"])(
+    "is a folder that it names in words of its own: %s",
+    (words) => {
+      mkdirSync(join(house.folder, "notes"), { recursive: true });
+      const lacking = lackingPath(words.replaceAll("HOME", house.folder));
+      expect(lacking).toEqual({ path: join(house.folder, "notes/**"), key: "readable_paths" });
+      expect(lackingPath(words.replaceAll("HOME", "/nowhere"))).toBeUndefined();
+    },
+  );
+
   it("is said to be a matter of the key where nothing is found", () => {
     const words = "ModuleNotFoundError: No module named 'nowhere'";
     expect(lackingPath(words)).toBeUndefined();
