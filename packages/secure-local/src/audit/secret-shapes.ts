@@ -557,6 +557,9 @@ function isStatement(text: string): boolean {
   return /\$[({]|`|[;|&<>][ \t\r\n]|[ \t\r\n][;|&<>]/.test(text);
 }
 
+/** Values of a cookie header, which are told apart as statements are. */
+const COOKIES = /^"?[\w.-]+=[^;\s$`(|&<>]*(?:; ?[\w.-]+=[^;\s$`(|&<>]*)*/;
+
 /** Of the words of a key nearly all are long: its last line, and a stray one, may be short. */
 const SHORT_WORD = 16;
 const MOST_SHORT = 2;
@@ -576,7 +579,7 @@ const RULES: readonly (readonly [RegExp, string | ((all: string, before: string)
   [/(:\/\/)[^\s/?#@]+@/g, `$1${REDACTED}@`],
   [
     /((?:authorization|cookie)["']?[ \t]{0,10}[=:][ \t]{0,10})(?:"[^"\r\n]*"?|'[^'\r\n]*'?|[^\r\n"']+)/gi,
-    `$1${REDACTED}`,
+    (all, before) => (isStatement(all.slice(before.length).replace(COOKIES, "")) ? all : before + REDACTED),
   ],
   [/(?<![\w-])((?:bearer|basic)[ \t]{1,10})[\w.~+/=-]{6,}/gi, `$1${REDACTED}`],
   [/(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)*/g, REDACTED],

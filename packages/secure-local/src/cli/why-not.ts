@@ -96,7 +96,8 @@ export function lackingPath(words: string): Lacking | undefined {
     const module = moduleIn(words);
     return module === undefined ? undefined : { path: packageOf(module)[0]!, key: "readable_paths" };
   }
-  const [, code = "", path] = OPENED.exec(words) ?? OPENED_BY_PYTHON.exec(words) ?? ["", "", UNREACHED.exec(words)?.[1]];
+  const [, code = "", path] = OPENED.exec(words) ??
+    OPENED_BY_PYTHON.exec(words) ?? ["", "", UNREACHED.exec(words)?.[1]];
   if (path === undefined || !path.startsWith("/")) return undefined;
   const refused = REFUSED.has(code);
   const status = statSync(refused ? dirname(path) : path, { throwIfNoEntry: false });

@@ -140,6 +140,8 @@ describe("what is done in the clothes of a secret", () => {
     (deed) => `password='${deed}'`,
     (deed) => `token: "x${deed}"`,
     (deed) => `secret=${deed}`,
+    (deed) => `authorization=${deed}`,
+    (deed) => `cookie: "a=b${deed}"`,
   ];
   it.each(DEEDS.flatMap((deed) => CLOTHES.map((wear) => wear(deed))))("is on record: %j", async (text) => {
     const { line } = await logged({ kind: "call.intent", arguments: { command: "sh", arguments: ["-c", text] } });
