@@ -15,10 +15,8 @@ import { listen } from "../support/sockets.mjs";
 
 /** A crash takes the start of a sandbox, and all of them share two processors. */
 export const goal = { id: "T12", title: "Secrets", atLeast: 4_400, refusalMs: 2_000 };
-
 const SECRETS = 200;
 const SINKS = ["stdout", "stderr", "result", "error", "log", "audit", "header", "url", "environ"];
-/** How a host may say back what it was sent. */
 const WAYS = ["plain", "base64", "hex", "url", "json", "split", "upper", "basic", "form"];
 
 export const defences = [

@@ -21,7 +21,6 @@ import { environments, handles, noText, sockets, told } from "../support/keeper-
 import { waysDefended, waysOfLinks } from "../support/ways-of-links.mjs";
 import { homesGranted, homesLed, policies } from "../support/policies-of-own-places.mjs";
 import { BUILDS, namesIn, sandboxSiege } from "../support/sandbox-siege.mjs";
-
 /** Calls against an exchanger, over all kinds of them together. */
 const RACES = Number(process.env.SCORECARD_RACES ?? 800);
 const SIEGE_SECONDS = Number(process.env.SCORECARD_SIEGE_SECONDS ?? 10);
@@ -30,7 +29,6 @@ const MOST_SILENT_S = 120;
 /** All but the siege and the races, and a second for so many calls of these, on a machine with others. */
 const REST_SECONDS = 900;
 const CALLS_A_SECOND = 10;
-
 export const goal = {
   id: "T32",
   title: "A sandbox's view of its folders",
@@ -229,7 +227,7 @@ export const defences = [
   },
 ];
 
-/** Names that some program runs or keeps secrets in, as they come to be below a folder. */
+/** What some program runs or keeps secrets in. */
 const NAMES = [
   ".vscode/tasks.json",
   ".mcp.json",

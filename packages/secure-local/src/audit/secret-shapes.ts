@@ -6,6 +6,8 @@ import {
   EscapedValues,
   followsFiles,
   renewSecretsOnce,
+  isKeyBlock,
+  isStatement,
   replacePrivateKeys,
   SHORTEST_SECRET,
   spellingsOf,
@@ -552,24 +554,6 @@ export function isSecretKey(key: string): boolean {
   return SECRET_NAMES.has(name) || PASS.test(key) || (SECRET_WORDS.test(name) && !PLAIN_NAMES.has(name));
 }
 
-/** Words of commands, which a record has to have: whoever writes one in the clothes of a secret hides nothing by that. */
-function isStatement(text: string): boolean {
-  return /\$[({]|`|[;|&<>][ \t\r\n]|[ \t\r\n][;|&<>]/.test(text);
-}
-
-/** Values of a cookie header, which are told apart as statements are. */
-const COOKIES = /^"?[\w.-]+=[^;\s$`(|&<>]*(?:; ?[\w.-]+=[^;\s$`(|&<>]*)*/;
-
-/** Of the words of a key nearly all are long: its last line, and a stray one, may be short. */
-const SHORT_WORD = 16;
-const MOST_SHORT = 2;
-
-function isKeyBlock(block: string): boolean {
-  const body = block.replace(/-----[A-Z0-9 ]{1,60}-----/g, "").replace(/^[\w-]{1,40}: .*$/gm, "");
-  const words = body.split(/(?:\s|\\[nrt])+/);
-  return words.filter((word) => word !== "" && word.length < SHORT_WORD).length <= MOST_SHORT;
-}
-
 // Every rule either starts where a run of word characters starts or bounds its repeats, so that the time stays linear.
 const RULES: readonly (readonly [RegExp, string | ((all: string, before: string) => string)])[] = [
   [
@@ -579,7 +563,7 @@ const RULES: readonly (readonly [RegExp, string | ((all: string, before: string)
   [/(:\/\/)[^\s/?#@]+@/g, `$1${REDACTED}@`],
   [
     /((?:authorization|cookie)["']?[ \t]{0,10}[=:][ \t]{0,10})(?:"[^"\r\n]*"?|'[^'\r\n]*'?|[^\r\n"']+)/gi,
-    (all, before) => (isStatement(all.slice(before.length).replace(COOKIES, "")) ? all : before + REDACTED),
+    (all, before) => (isStatement(all.slice(before.length)) ? all : before + REDACTED),
   ],
   [/(?<![\w-])((?:bearer|basic)[ \t]{1,10})[\w.~+/=-]{6,}/gi, `$1${REDACTED}`],
   [/(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)*/g, REDACTED],

@@ -380,3 +380,23 @@ function lettersAfter(text: string, from: number): { readonly letters: number | 
   }
   return { letters, reach };
 }
+
+// What is said in the clothes of a secret, and is none.
+
+/** Words of commands, which a record has to have: whoever writes one in the clothes of a secret hides nothing by that. */
+export function isStatement(text: string): boolean {
+  return /\$[({]|`|[;|&<>][ \t\r\n]|[ \t\r\n][;|&<>]/.test(text.replace(COOKIES, ""));
+}
+
+/** Values of a cookie header, which are told apart as statements are. */
+const COOKIES = /^"?[\w.-]+=[^;\s$`(|&<>]*(?:; ?[\w.-]+=[^;\s$`(|&<>]*)*/;
+
+/** Of the words of a key nearly all are long: its last line, and a stray one, may be short. */
+const SHORT_WORD = 16;
+const MOST_SHORT = 2;
+
+export function isKeyBlock(block: string): boolean {
+  const body = block.replace(/-----[A-Z0-9 ]{1,60}-----/g, "").replace(/^[\w-]{1,40}: .*$/gm, "");
+  const words = body.split(/(?:\s|\\[nrt])+/);
+  return words.filter((word) => word !== "" && word.length < SHORT_WORD).length <= MOST_SHORT;
+}

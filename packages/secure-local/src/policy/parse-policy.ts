@@ -33,7 +33,7 @@ import {
   type Approver,
   type ArgumentCondition,
   type DatabasePolicy,
-  CALL_TOOL,
+  CALLING_TOOL,
   DEFAULT_SANDBOX,
   FunctionNames,
   MAX_POLICY_BYTES,
@@ -328,7 +328,7 @@ function readApprove(item: Section): ApprovalRule["approve"] | undefined {
   if (item.tree("approve")?.kind !== "list") return item.need("approve", GROUP)?.value;
   const names = item.some("approve", ASKED_FOR, "name a tool") ?? [];
   for (const { value, place } of names)
-    if (value === CALL_TOOL) item.faults.add(place, `${item.name("approve")} ${NO_CALL_OF_ITS_OWN}, or write all`);
+    if (value === CALLING_TOOL) item.faults.add(place, `${item.name("approve")} ${NO_CALL_OF_ITS_OWN}, or write all`);
   return new NameMatcher(names.map(({ value, place }) => patternRule("approvals", value, place)));
 }
 

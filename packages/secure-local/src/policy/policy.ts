@@ -425,11 +425,11 @@ export interface MenuPolicy {
 // The values that hold where a policy says nothing.
 
 /** The tool that calls another one by its name. */
-export const CALL_TOOL = "call_tool";
+export const CALLING_TOOL = "call_tool";
 /** The two tools of a menu that stand for all others. */
-export const MENU_TOOLS: readonly string[] = ["search_tools", CALL_TOOL];
+export const MENU_TOOLS: readonly string[] = ["search_tools", CALLING_TOOL];
 /** Why a rule that names `call_tool` is a fault: it would hold for no call. */
-export const NO_CALL_OF_ITS_OWN: string = `names ${CALL_TOOL}, and a call through it is the call of the tool that it names; name that tool`;
+export const NO_CALL_OF_ITS_OWN: string = `names ${CALLING_TOOL}, and a call through it is the call of the tool that it names; name that tool`;
 /** Nobody is surprised: what the policy allows is listed. */
 export const DEFAULT_MENU: MenuPolicy = Object.freeze({ mode: "full", rule: undefined });
 

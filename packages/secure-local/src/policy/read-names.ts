@@ -7,7 +7,7 @@ import {
   DEFAULT_RATE,
   DEFAULT_TASK_TIMEOUT_S,
   DEFAULT_TIMEOUT_S,
-  CALL_TOOL,
+  CALLING_TOOL,
   MENU_TOOLS,
   NO_CALL_OF_ITS_OWN,
   type MenuPolicy,
@@ -130,7 +130,7 @@ function perTool(entries: readonly NamedEntry<number>[], fallback: number, secti
   for (const [key, { value }, place] of entries) {
     lines.set(key, place.line);
     if (key === "default") general = value;
-    else if (key === CALL_TOOL) section.faults.add(place, `a limit ${NO_CALL_OF_ITS_OWN}`);
+    else if (key === CALLING_TOOL) section.faults.add(place, `a limit ${NO_CALL_OF_ITS_OWN}`);
     else if (isName(key)) byName.set(key, value);
     else
       section.faults.add(

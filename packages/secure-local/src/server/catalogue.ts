@@ -22,7 +22,6 @@ import type { SubjectKind } from "../guard/compiled-policy.js";
 import { decide, type Decision } from "../policy/decide.js";
 import {
   type FilesystemPolicy,
-  CALL_TOOL,
   MENU_TOOLS,
   type NetworkPolicy,
   type Policy,
@@ -55,6 +54,7 @@ import { importCsv, queryDatabase } from "../tools/query-database/query-database
 import { readFile } from "../tools/read-file/read-file.js";
 import { runCommand } from "../tools/run-command/run-command.js";
 import {
+  CALL_TOOL,
   callTool,
   listCategories,
   type ListedTools,

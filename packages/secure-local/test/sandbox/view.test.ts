@@ -186,7 +186,7 @@ describe.skipIf(!hasWall())("in a folder that may be written", () => {
     const older = ["utime set", "9000000000", "utimes set", "9000010000", "futimesat set", "9000010000"];
     const newer = ["utimensat set", "9000000010", "now set", "link set", "handle set", "empty set", "odd refused"];
     expect(honest).toEqual(process.arch === "x64" ? [...older, ...newer] : newer);
-    expect(all.slice(honest.length).filter((each) => / set$/.test(each))).toEqual([]);
+    expect(all.slice(honest.length).filter((each) => each.endsWith(" set"))).toEqual([]);
   });
 
   test.each([

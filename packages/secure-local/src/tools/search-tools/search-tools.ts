@@ -2,7 +2,6 @@
 // calls one that no list shows.
 import type { JsonObject } from "@secure-local/mcp/jsonrpc";
 import type { BuiltinTool, ToolAnswer } from "../tool.js";
-import { CALL_TOOL } from "../../policy/policy.js";
 
 export interface SearchToolsArguments {
   readonly query: string;
@@ -257,6 +256,8 @@ interface CallToolArguments {
   readonly name: string;
   readonly arguments?: Readonly<Record<string, unknown>>;
 }
+
+export const CALL_TOOL = "call_tool";
 
 /** What there is to say is said for the tool it calls: it runs itself only when there is nothing it could call. */
 export const callTool: BuiltinTool<CallToolArguments> = {
