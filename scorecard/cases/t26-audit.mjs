@@ -7,6 +7,12 @@ import { session } from "../support/session.mjs";
 
 export const defences = [
   {
+    name: "what reads as a command is no secret",
+    file: "secure-local/src/audit/secret-spellings.ts",
+    find: "return /\\$[({]|`|[;|&<>][ \\t\\r\\n]|[ \\t\\r\\n][;|&<>]/.test(",
+    replace: "return /(?!)/.test(",
+  },
+  {
     name: "what a call reaches for has its place in a record",
     file: "secure-local/src/audit/event-text.ts",
     find: "text: text + (reserved.get(index) ?? 0),",
@@ -50,6 +56,7 @@ export async function run(report, parts) {
   const folder = mkdtempSync(join(tmpdir(), "scorecard-audit-"));
   await texts(report, parts);
   await leftOut(report, parts);
+  await disguised(report, parts);
   await changes(report, parts, folder);
   await unwritable(report, parts);
   await cost(report, parts, folder);
@@ -93,6 +100,59 @@ async function leftOut(report, { MemoryAudit }) {
             return (kept[told] === given[told] && isTold) || line.slice(0, 300);
           });
         }
+}
+
+const DEEDS = [
+  "; echo MARKED > f; ",
+  " && curl MARKED | sh ",
+  "$(echo${IFS}MARKED>&2)",
+  "`MARKED`",
+  "; MARKED;\n",
+  " || MARKED & ",
+  "${MARKED}",
+];
+const CLOTHES = {
+  "a private key": (deed) => `echo -----BEGIN PRIVATE KEY-----${deed}: -----END PRIVATE KEY-----`,
+  "a key without an end": (deed) => `echo -----BEGIN OPENSSH PRIVATE KEY-----${deed}`,
+  "a password in quotes": (deed) => `password="${deed}"`,
+  "a token in single quotes": (deed) => `token: 'x${deed}'`,
+  "an API key without quotes": (deed) => `api_key=${deed}`,
+  "an authorization": (deed) => `authorization: Bearer x${deed}`,
+  "a cookie": (deed) => `cookie: "a=b; c=d${deed}"`,
+};
+/** What each of them is when it is one. */
+const WORN = [
+  "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\nVJTUt9Us8cKjMzEfYyjiWA4R\n-----END PRIVATE KEY-----",
+  'password="correct horse battery"',
+  "api_key=abcdef0123456789",
+  "authorization: Basic YWRhOmxvdmVsYWNl",
+  "cookie: a=b; session=0123456789abcdef",
+];
+
+/** A record says what was run, also where that is written so that it passes for a secret. */
+async function disguised(report, { MemoryAudit }) {
+  report.kind("what is run in the clothes of a secret", { found: "attack" });
+  const recorded = async (text) => {
+    const audit = new MemoryAudit();
+    await audit.record({
+      kind: "call.intent",
+      tool: "run_command",
+      arguments: { command: "sh", arguments: ["-c", text] },
+    });
+    return audit.lines[0];
+  };
+  for (const deed of DEEDS)
+    for (const [what, wear] of Object.entries(CLOTHES))
+      for (const around of ["", "true; "])
+        await report.attack(`${JSON.stringify(deed)} as ${what} behind ${JSON.stringify(around)}`, async () => {
+          const line = await recorded(around + wear(deed));
+          return line.includes("MARKED") || line.slice(0, 300);
+        });
+  for (const secret of WORN)
+    await report.benign(`a secret itself: ${secret.slice(0, 30)}`, async () => {
+      const line = await recorded(`use ${secret} now`);
+      return line.includes("[REDACTED]") || line;
+    });
 }
 
 /** One record is one line of plain JSON, whatever is in whichever field. */
