@@ -158,7 +158,7 @@ export interface PolicyContext {
 export async function policyContext(policy: Policy, line: CommandLine): Promise<PolicyContext> {
   const catalogue = knownCatalogue(policy);
   const { tools } = catalogue;
-  const theirs = policy.servers.size === 0 ? undefined : (await import("./server-context.js")).serverContext(policy);
+  const mounted = policy.servers.size === 0 ? undefined : (await import("./server-context.js")).serverContext(policy);
   const unknown = (name: string): string | undefined => {
     if (tools.has(name) || policy.plugins.load.size > 0) return undefined;
     if ([...policy.servers.keys()].some((server) => name.startsWith(`${server}__`))) return undefined;
@@ -168,20 +168,23 @@ export async function policyContext(policy: Policy, line: CommandLine): Promise<
   return {
     effects(name) {
       const annotations = tools.get(name)?.annotations;
-      if (annotations === undefined) return theirs?.effects(name);
+      if (annotations === undefined) return mounted?.effects(name);
       const { readOnlyHint, destructiveHint } = annotations;
       return { readOnly: readOnlyHint, destructive: destructiveHint && !readOnlyHint };
     },
     idle(name) {
       const tool = tools.get(name);
-      return tool === undefined ? (unknown(name) ?? theirs?.idle(name)) : unmetNeed(policy, tool.needs);
+      return tool === undefined ? (unknown(name) ?? mounted?.idle(name)) : unmetNeed(policy, tool.needs);
     },
     lacking: (name) => lackingRule(policy, tools.get(name)?.needs),
-    serverOf: (name) => theirs?.serverOf(name),
-    denial: (name) => theirs?.denial(name),
+    serverOf: (name) => mounted?.serverOf(name),
+    denial: (name) => mounted?.denial(name),
     unknown,
     absent(kind, name) {
-      const others = policy.plugins.load.size + policy.servers.size > 0;
+      const servers = [...policy.servers.keys()];
+      // Prompts of a server have its name before theirs; whose a URI is nobody knows beforehand.
+      const theirs = kind === "prompt" ? servers.some((server) => name.startsWith(`${server}__`)) : servers.length > 0;
+      const others = policy.plugins.load.size > 0 || theirs;
       return others || has(catalogue, kind, name) ? undefined : `There is no ${kind} "${name}".`;
     },
     objection: (uri) => objection(policy, catalogue, { kind: "resource", name: uri }),

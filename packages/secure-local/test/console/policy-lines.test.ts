@@ -122,6 +122,7 @@ const PROFILED = `version: "1.0"
 filesystem: { allowed_paths: ["/notes/**"] }
 commands: { allowed: [{ name: git, executable: /usr/bin/git, arguments: [{ fixed: log }] }] }
 tools: { allowed: [read_file, write_file, run_command, "board__*", "mail__*"] }
+prompts: { allowed: ["*"] }
 servers:
   board: { command: [/usr/bin/node, /srv/board.mjs] }
   mail: { command: [/usr/bin/node, /srv/mail.mjs] }
@@ -167,6 +168,10 @@ it("asks about a profile whether it leaves a tool for what is asked, too", async
   expect(await verdict("write /notes/a.md", "review")).toEqual(["denied", "profiles: review"]);
   expect((await verdict("read /notes/a.md", "review"))[0]).toBe("allowed");
   expect((await verdict("write /notes/a.md", "open"))[0]).toBe("allowed");
+  // A server that the profile leaves out has no prompts in it.
+  expect((await verdict("prompt board__ask", "review"))[0]).toBe("allowed");
+  expect((await verdict("prompt mail__ask", "review"))[0]).toBe("denied");
+  expect((await verdict("prompt mail__ask", "open"))[0]).toBe("allowed");
   expect(await verdict("run git log", "open")).toEqual(["denied", "profiles.open.tools.denied: run_command"]);
 });
 
