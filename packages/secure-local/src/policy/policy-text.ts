@@ -122,7 +122,9 @@ function others({ preset, readable, writable }: PolicyChoices): string[] {
 }
 
 function approvals({ ask, writable }: PolicyChoices): string[] {
-  const comment = "# Calls a person has to agree to: destructive, all, or names of tools; when: narrows by arguments.";
+  const comment =
+    "# Calls a person has to agree to: destructive, all, or names of tools; when: narrows by arguments.\n" +
+    "# destructive is each tool that does not say that it destroys nothing, those of your servers among them.";
   if (!ask || writable.length === 0) return [comment, "approvals: []"];
   return [
     comment,
