@@ -306,10 +306,14 @@ function ended(begun: LogRecord, record: LogRecord): LogRecord {
 const ASKED = "when a person was asked";
 const ANSWERED = "when that was over";
 
+/** Nobody reads a question and answers it in less. */
+const SEEN_MS = 500;
+
 /** Of a call that was not made; empty where nobody was asked. */
 function askedText({ [ASKED]: from, [ANSWERED]: to, outcome, approval }: LogRecord): string {
   const ms = Date.parse(textOf(to)) - Date.parse(textOf(from));
-  if (outcome === "ok" || Number.isNaN(ms)) return "";
+  // What was over at once was put to nobody: there was no place to show it.
+  if (outcome === "ok" || Number.isNaN(ms) || ms < SEEN_MS) return "";
   const silent = approval === "asked" ? ", and nobody answered" : "";
   return `; a person was asked for ${Math.round(ms / 1_000)} s${silent}`;
 }

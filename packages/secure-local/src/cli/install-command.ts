@@ -292,7 +292,7 @@ async function moveServers(
   const policy = policyFile(line);
   if (policy === undefined || !fs.existsSync(policy))
     throw new UsageError(
-      "install --move needs a policy file to move servers into; make one: mcp-secure-local policy init FILE",
+      "install --move needs a policy file to move servers into; make one with mcp-secure-local policy init, or name yours with --policy FILE",
     );
   if (!fs.existsSync(file)) return undefined;
   const [{ loadPolicy }, { planImport }, { tryOut }] = await Promise.all([

@@ -18,6 +18,7 @@ import type { Policy } from "../policy/policy.js";
 import { judgedPrompt, judgedUri } from "../server/asked-reads.js";
 import { readArguments } from "./call-arguments.js";
 import { type CommandLine, UsageError } from "./command-line.js";
+import { grantOf } from "./policy-map.js";
 import { type Doing, toolLeftOut } from "./profile-reach.js";
 import { type PolicyContext, policyContext, policyFile } from "./settings.js";
 import { ExitCode, print, printJson, styled } from "./terminal.js";
@@ -48,7 +49,7 @@ export function judgeQuestion(policy: Policy, question: PolicyQuestion, around: 
     if (!step.decision.allowed) return { verdict: "denied", steps, need: undefined };
   }
   const passed = steps.some(({ depends }) => depends) ? "address" : "allowed";
-  const notes = question.kind === "tool" ? undefined : notesOn(policy, question);
+  const notes = question.kind === "tool" ? wallOf(policy, question.name, around) : notesOn(policy, question);
   const call = askedAs(policy, question, around);
   const need = call && approvalNeed(policy, { ...call, leads: leadsTo });
   return { verdict: need && passed === "allowed" ? "approval" : passed, steps, need, notes };
@@ -93,6 +94,15 @@ const FILE_TOOLS: Readonly<Partial<Record<FileOperation, string>>> = {
   list: "list_directory",
   write: "write_file",
 };
+
+/** What the sandbox of a server lets its tool reach: no argument of the call is judged by that beforehand. */
+function wallOf({ servers, sandbox }: Policy, tool: string, { serverOf }: PolicyContext): string[] | undefined {
+  const server = servers.get(serverOf?.(tool) ?? "");
+  if (server === undefined || server.launch.kind === "url" || sandbox.mode === "none") return undefined;
+  const reach = grantOf(server);
+  const words = reach.length === 0 ? "it sees no file of yours and reaches no host" : reach.join("; ");
+  return [`whatever its arguments say, ${server.name} runs in a sandbox: ${words}`];
+}
 
 /** A host or a command that is allowed is of use to nobody while no tool that reaches it is. */
 function notesOn(policy: Policy, question: PolicyQuestion): string[] {

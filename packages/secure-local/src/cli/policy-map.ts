@@ -164,7 +164,8 @@ function ownPatterns(rules: readonly { readonly pattern: string }[], own: string
 const READ = "Files to read";
 const CHANGED = "Files to read and change";
 
-function grantOf({ filesystem, network }: Pick<ServerGrant, "filesystem" | "network">): string[] {
+/** What a plugin or server reaches beyond its own tools, in words. */
+export function grantOf({ filesystem, network }: Pick<ServerGrant, "filesystem" | "network">): string[] {
   const files = fileGroups(filesystem).flatMap(({ title, entries }) => entries.map((each) => `${title}: ${each}`));
   return [...files, ...hostsOf(network).map((each) => `Hosts: ${each}`)];
 }

@@ -104,8 +104,11 @@ async function unusablePolicy(
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
     const brief = "it cannot be started while the policy file cannot be used";
-    const text = `${name} is not started: the policy file ${file} cannot be used as it is now; see mcp-secure-local policy check`;
-    return new LocalError("USAGE", text, { cause, brief });
+    return new LocalError(
+      "USAGE",
+      `${name} is not started: the policy file ${file} cannot be used as it is now; see mcp-secure-local policy check`,
+      { cause, brief },
+    );
   }
 }
 

@@ -64,6 +64,13 @@ describe.skipIf(!hasWall())("a user with servers", { timeout: 120_000 }, () => {
     expect(stdout).toContain("No tools: the policy allows none of ends__*");
   });
 
+  it("reads in policy explain what the sandbox of a server lets it reach, whatever the arguments say", async () => {
+    const { stdout } = await house.run(["policy", "explain", "call", "notes__write", "path=/etc/passwd"]);
+    expect(stdout).toContain(
+      `note: whatever its arguments say, notes runs in a sandbox: Files to read: ${house.folder}/programs/**`,
+    );
+  });
+
   it("is told whose tool it would be", async () => {
     const { stderr } = await house.run(["call", "gone__read"]);
     expect(stderr).toContain(`mcp-secure-local servers review gone --policy ${house.policy}`);
