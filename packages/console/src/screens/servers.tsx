@@ -216,7 +216,10 @@ function Mounted({
         </p>
       )}
       {refused !== undefined ? (
-        <p class="note">You have refused what it offers now. It stays withheld; Definitions shows it.</p>
+        <p class="note">
+          You have refused some of what it offers now, or all of it. That is withheld in every process, also where this
+          server has not begun since and is listed as it was approved. Definitions shows it.
+        </p>
       ) : (
         remedy !== "" && (
           <p class="note">

@@ -205,9 +205,9 @@ const SETTINGS: readonly Setting[] = [
   {
     said: /and give it as preRegistered/g,
     option: "--token-file",
-    withOption: "get a token for it, and give --token-file FILE",
-    inEntry: `get a token for it, and ${HEADERS}`,
-    else: "and get a token for it",
+    withOption: "or get a token for it, and give --token-file FILE",
+    inEntry: `or get a token for it, and ${HEADERS}`,
+    else: "or get a token for it",
   },
   {
     said: /; give the value with --env or --header instead/g,

@@ -324,6 +324,8 @@ function advice(status: number, said: string): string {
     return "What authorizes this client does not allow it: check its scopes, or the server's allowed origins.";
   if (status === 404 || status === 405) return "Is it the URL of the MCP endpoint? Its path is often /mcp or /sse.";
   if (status === 407) return "The proxy wants authorization: put user and password into the proxy's URL.";
+  if (status === 413)
+    return "What stands before the server takes no request this long: raise its limit (in nginx client_max_body_size).";
   if (status === 429 || status === 503) return "It is busy: try again later.";
   if (status >= 500) return "The fault is the server's: look into its log.";
   return "Check the URL and the headers.";
