@@ -350,7 +350,8 @@ function Tried({ of: { faults, calls, untried, older, since, changed } }: { read
   return (
     <div ref={result} role="status">
       <p>
-        Of the last {calls} calls it would have decided {changed.length === 0 ? "none" : changed.length} differently.
+        Of the last {calls} calls under this policy it would have decided{" "}
+        {changed.length === 0 ? "none" : changed.length} differently.
         {older > 0 && since !== undefined && (
           <>
             {" "}

@@ -482,10 +482,11 @@ function overFault(became: string): ConsoleFault {
 const COUNTED_MS = 60_000;
 
 async function trialOf(state: ConsoleState, commands: ConsoleCommands, text: string): Promise<Trial> {
-  const rows = state.calls.list({}, { limit: TRIED });
+  const own = ownCalls(state, commands);
+  const rows = own.slice(0, TRIED);
   const first = rows.at(-1);
-  const earlier =
-    first === undefined ? [] : state.calls.list({ since: first.at - COUNTED_MS }, { before: first.n, limit: TRIED });
+  const since = (first?.at ?? 0) - COUNTED_MS;
+  const earlier = own.slice(TRIED, 2 * TRIED).filter(({ at }) => at >= since);
   const all = [...rows, ...earlier].reverse();
   const outcomes = await commands.trial(text, await Promise.all(all.map((row) => triedCall(state, row))));
   if (typeof outcomes === "string") return { faults: outcomes, calls: 0, untried: 0, older: 0, changed: [] };
@@ -497,8 +498,15 @@ async function trialOf(state: ConsoleState, commands: ConsoleCommands, text: str
     .filter(({ before, now }) => before !== now)
     .map(({ row, before, now, rule }) => ({ row, before, now, rule }));
   const untried = rows.length - judged.length;
-  const older = state.calls.size - rows.length;
+  const older = own.length - rows.length;
   return { faults: "", calls: judged.length, untried, older, since: first?.at, changed: changed.reverse() };
+}
+
+/** Those that no other file than the one that is changed decided, the newest first. */
+function ownCalls({ calls }: ConsoleState, { policyFile }: ConsoleCommands): readonly CallRow[] {
+  const all = calls.list({}, { limit: Infinity });
+  if (policyFile === undefined) return all;
+  return all.filter(({ n }) => !calls.isOfAnotherFile(calls.get(n)?.policy ?? "", policyFile));
 }
 
 async function triedCall(state: ConsoleState, row: CallRow): Promise<TriedCall> {

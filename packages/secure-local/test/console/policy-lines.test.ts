@@ -1,4 +1,6 @@
 // What the page Policy says of the lines of a file: which calls each decided, where a rule stands now, what all of it reaches.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { PolicyState, Trial } from "@secure-local/console/api";
 import type { LogRecord } from "../../src/audit/call-records.js";
@@ -182,4 +184,31 @@ it("says of a trial how far back it reaches, and how many older calls it leaves 
   const trial = async (): Promise<Trial> => JSON.parse((await watched.post("/api/trial", { text })).text) as Trial;
   await expect.poll(async () => (await trial()).older, { timeout: 20_000 }).toBe(200);
   expect(await trial()).toMatchObject({ calls: 1_000, untried: 0, since: expect.any(Number) as number });
+});
+
+it("tries a change on the calls of its own policy, and on none that another file decided", async () => {
+  const watched = await Watched.start({
+    records: 40,
+    prepare: (home) => {
+      const folder = join(home, "state/mcp-secure-local");
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      const of = { time: new Date().toISOString(), connection: 1, policy: "cccccccccccc" };
+      const call = { ...of, method: "tools/call", tool: "read_file" };
+      const lines = [
+        { kind: "start", time: of.time, detail: { policy: { file: "/other.yaml", hash: "cccccccccccc0000" } } },
+        ...Array.from({ length: 9 }, (_, id) => ({ ...call, id, kind: "call.intent", arguments: { path: "/x" } })),
+      ];
+      writeFileSync(join(folder, "audit.2.log"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""), {
+        mode: 0o600,
+      });
+      return {};
+    },
+  });
+  onTestFinished(() => watched.end());
+  const shown = async (): Promise<number> =>
+    (JSON.parse((await watched.get("/api/calls")).text) as readonly unknown[]).length;
+  await expect.poll(shown, { timeout: 20_000 }).toBe(29);
+  const { text } = JSON.parse((await watched.get("/api/policy")).text) as PolicyState;
+  const trial = JSON.parse((await watched.post("/api/trial", { text: `${text}# more\n` })).text) as Trial;
+  expect(trial).toMatchObject({ calls: 20, untried: 0, older: 0 });
 });
