@@ -12,7 +12,7 @@ const EVENTS = '[\n  { "day": "Monday", "what": "review" },\n  { "day": "Friday"
 
 /** Milliseconds of the one slow search: far from all others, and soon over. */
 const SLOW_MS = 4_000;
-export const SLOW_QUERY = "refund 2291";
+export const SLOW_QUERY = "refund 2283";
 
 const WIKI_TOOLS = [
   plainTool("find", "Finds pages of the wiki by their words."),
