@@ -135,6 +135,8 @@ async function shoot(address) {
       )
       .first()
       .waitFor();
+    // A check leads to what it found, which is further below than what the screen begins with.
+    if (screen === "audit") await page.evaluate(() => scrollTo(0, 0));
     const file = join(PICTURES, `console-${screen}.png`);
     writeFileSync(file, smallPng(await page.screenshot()));
     console.log(`${basename(file)}: ${Math.round(statSync(file).size / 1024)} KB`);
