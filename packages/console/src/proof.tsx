@@ -111,7 +111,9 @@ function Intact({ of }: { readonly of: readonly Verification[] }): JSX.Element {
   if (of.length <= MAX_DRAWN) return <>{drawn}</>;
   return (
     <>
-      <p>{of.length} logs: none was changed.</p>
+      <p>
+        {of.length} {isChanged() ? "other logs" : "logs"}: none was changed.
+      </p>
       <ul>
         {of.map((each) => (
           <li key={each.file}>

@@ -67,6 +67,8 @@ interface FiltersProps {
 export function Filters({ query, filtered, save }: FiltersProps): JSX.Element {
   const change = (changed: Query, isSame = false): void => go("calls", { ...query, ...changed }, isSame);
   const between = useSignal(false);
+  /** How often all filters were taken away: what was chosen and is in no filter yet goes with them. */
+  const cleared = useSignal(0);
   const { last, since, until, text, outcome, slower, order } = query;
   const isBetween = between.value || since !== undefined || until !== undefined;
   return (
@@ -105,7 +107,7 @@ export function Filters({ query, filtered, save }: FiltersProps): JSX.Element {
         ]}
         choose={(value) => change({ slower: value })}
       />
-      <Folder query={query} change={change} />
+      <Folder key={cleared.value} query={query} change={change} />
       <Choice
         label="Order"
         value={order ?? ""}
@@ -120,6 +122,7 @@ export function Filters({ query, filtered, save }: FiltersProps): JSX.Element {
           type="button"
           onClick={() => {
             between.value = false;
+            cleared.value += 1;
             go("calls");
           }}
         >

@@ -102,7 +102,7 @@ function Connected(): JSX.Element {
               ["Process", pid],
               ["Since", <Moment key="since" at={client.since} />],
               ["Last request", <Moment key="last" at={client.last} />],
-              ["Requests", client.requests],
+              ["Requests since then", client.requests],
             ]}
           />
           <Limits of={client.limits} />

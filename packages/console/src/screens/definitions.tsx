@@ -323,7 +323,7 @@ function DecideItem({ of, item }: OfferingProps & { readonly item: OfferedItem }
 function Refused({ at }: { readonly at: string }): JSX.Element {
   return (
     <span class="note">
-      Refused at <Moment at={Date.parse(at)} />: it stays withheld. Words that change are shown as not approved.
+      Refused at <Moment at={Date.parse(at)} />: it stays withheld. If its words change again, they are shown here anew.
     </span>
   );
 }
