@@ -305,7 +305,7 @@ function argumentsText(value: unknown): string {
   const budget = wholeBudget();
   const text = `,"arguments":${valueText(value, budget)}`;
   const whole = budget.cut ? json(value) : undefined;
-  return whole === undefined ? text : `${text},"arguments_sha256":"${hash("sha256", replaceKnown(whole), "hex")}"`;
+  return whole === undefined ? text : `${text},"arguments_sha256":"${hash("sha256", whole, "hex")}"`;
 }
 
 /** Whether a text right inside the value is longer than a record keeps: a megabyte need not be written to be cut. */
