@@ -89,12 +89,15 @@ export function failureLines(server: string, message: string): readonly string[]
   return [`server ${server}: ${first}`, ...said.map((line) => `  | ${line.trim()}`)].map(cleanLine);
 }
 
+/** What begins the words about earlier attempts. */
+const ATTEMPTS = "Before that: ";
+
 /** How it was tried in other revisions says nothing of why it failed. */
 function withoutAttempts(text: string): string {
-  const at = text.indexOf(" Before that: ");
-  if (at < 0) return text;
-  const end = text.indexOf("\n", at);
-  return text.slice(0, at).trimEnd() + (end < 0 ? "" : text.slice(end));
+  const at = text.indexOf(ATTEMPTS);
+  if (at === -1) return text;
+  const rest = text.indexOf("\n", at);
+  return text.slice(0, at).trimEnd() + (rest === -1 ? "" : text.slice(rest));
 }
 
 /** Since when servers do not run: those that a person stopped, and those that nobody called any more. */
