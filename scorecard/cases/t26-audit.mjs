@@ -8,9 +8,9 @@ import { session } from "../support/session.mjs";
 export const defences = [
   {
     name: "what reads as a command is no secret",
-    file: "secure-local/src/audit/secret-spellings.ts",
-    find: "return /\\$[({]|`|[;|&<>][ \\t\\r\\n]|[ \\t\\r\\n][;|&<>]/.test(",
-    replace: "return /(?!)/.test(",
+    file: "secure-local/src/audit/secret-shapes.ts",
+    find: "const isOther = guess !== undefined && isOtherThan(",
+    replace: "const isOther = guess === null && isOtherThan(",
   },
   {
     name: "what a call reaches for has its place in a record",
@@ -110,6 +110,12 @@ const DEEDS = [
   "; MARKED;\n",
   " || MARKED & ",
   "${MARKED}",
+  ";MARKED;ls>x",
+  "x|MARKED",
+  "\nMARKED\nls\n",
+  "\n/usr/bin/touch /srv/MARKED\n",
+  "/../MARKED.txt",
+  "a1B2c3D4e5/../../srv/MARKED",
 ];
 const CLOTHES = {
   "a private key": (deed) => `echo -----BEGIN PRIVATE KEY-----${deed}: -----END PRIVATE KEY-----`,
@@ -119,6 +125,14 @@ const CLOTHES = {
   "an API key without quotes": (deed) => `api_key=${deed}`,
   "an authorization": (deed) => `authorization: Bearer x${deed}`,
   "a cookie": (deed) => `cookie: "a=b; c=d${deed}"`,
+  "a password in a URL": (deed) => `x://ada:b${deed}@`,
+};
+/** Where a call says what it reaches for. */
+const SAYING = {
+  "a command": (text) => ({ command: "sh", arguments: ["-c", text] }),
+  "an address": (text) => ({ url: `https://a.example/${text}` }),
+  "a query": (text) => ({ sql: `SELECT 1 -- ${text}` }),
+  "a path": (text) => ({ path: `/srv/${text}`, content: "x" }),
 };
 /** What each of them is when it is one. */
 const WORN = [
@@ -132,25 +146,21 @@ const WORN = [
 /** A record says what was run, also where that is written so that it passes for a secret. */
 async function disguised(report, { MemoryAudit }) {
   report.kind("what is run in the clothes of a secret", { found: "attack" });
-  const recorded = async (text) => {
+  const recorded = async (given) => {
     const audit = new MemoryAudit();
-    await audit.record({
-      kind: "call.intent",
-      tool: "run_command",
-      arguments: { command: "sh", arguments: ["-c", text] },
-    });
+    await audit.record({ kind: "call.intent", tool: "run_command", arguments: given });
     return audit.lines[0];
   };
   for (const deed of DEEDS)
     for (const [what, wear] of Object.entries(CLOTHES))
-      for (const around of ["", "true; "])
-        await report.attack(`${JSON.stringify(deed)} as ${what} behind ${JSON.stringify(around)}`, async () => {
-          const line = await recorded(around + wear(deed));
+      for (const [where, say] of Object.entries(SAYING))
+        await report.attack(`${JSON.stringify(deed)} as ${what} in ${where}`, async () => {
+          const line = await recorded(say(wear(deed)));
           return line.includes("MARKED") || line.slice(0, 300);
         });
   for (const secret of WORN)
     await report.benign(`a secret itself: ${secret.slice(0, 30)}`, async () => {
-      const line = await recorded(`use ${secret} now`);
+      const line = await recorded(SAYING["a command"](`use "${secret}" now`));
       return line.includes("[REDACTED]") || line;
     });
 }

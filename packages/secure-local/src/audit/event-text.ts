@@ -5,7 +5,15 @@ import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import type { AuditEvent, AuditSink } from "./audit-event.js";
 import { TELLING } from "./call-records.js";
 import { holdsKnownDigits } from "./number-secrets.js";
-import { isSecretKey, mayHoldSecret, REDACTED, redactText, replaceKnown, secretsVersion } from "./secret-shapes.js";
+import {
+  isSecretKey,
+  mayHoldSecret,
+  REDACTED,
+  type Reached,
+  redactText,
+  replaceKnown,
+  secretsVersion,
+} from "./secret-shapes.js";
 import { followsFiles, renewSecrets } from "./secret-spellings.js";
 
 // Copies a value with its secrets replaced and its size bounded, at any depth.
@@ -31,6 +39,8 @@ interface Budget {
   values: number;
   /** Whether anything was left out. */
   cut: boolean;
+  /** Of what a call reaches for, a record has to say what it is: no more of it is taken for a secret than has to be. */
+  readonly reached?: Reached | undefined;
 }
 
 /** A copy that is safe to log. Never throws: what cannot be copied is named instead. */
@@ -74,7 +84,10 @@ function copy(value: unknown, depth: number, budget: Budget): unknown {
       return value;
     case "object":
       if (value === null) return null;
-      if (depth >= MAX_DEPTH) return "[too deep]";
+      if (depth >= MAX_DEPTH) {
+        budget.cut = true;
+        return "[too deep]";
+      }
       if (saysItself(value)) return copy(itself(value), depth + 1, budget);
       return Array.isArray(value) ? copyArray(value, depth, budget) : copyObject(value, depth, budget);
     case "undefined":
@@ -130,11 +143,20 @@ function copyObject(object: object, depth: number, budget: Budget): Record<strin
   const members = keys.map((key) => ({
     value: isSecretKey(key) ? HIDDEN : property(object, key),
     told: toldAt(key),
+    reached: depth === 0 ? reachedBy(key, all) : undefined,
   }));
   const copies = copyShared(members, depth, budget);
-  for (const [index, name] of names.entries()) out[name] = copies[index];
+  for (const [index, name] of names.entries()) out[unusedIn(out, name)] = copies[index];
   if (keys !== all) out["…"] = left(all.length - keys.length, budget);
   return out;
+}
+
+/** Two names may be one once their secrets are gone. */
+function unusedIn(out: Readonly<Record<string, unknown>>, name: string): string {
+  if (!Object.hasOwn(out, name)) return name;
+  let count = 2;
+  while (Object.hasOwn(out, `${name} #${count}`)) count += 1;
+  return `${name} #${count}`;
 }
 
 function left(count: number, budget: Budget): string {
@@ -147,8 +169,18 @@ const HIDDEN = Symbol("a secret by its name");
 /** Members by which calls name what they reach for. */
 const TOLD: ReadonlyMap<string, number> = new Map(["command", ...TELLING].map((name, place) => [name, place]));
 
+/** Members that name a place by its path. */
+const PLACES: ReadonlySet<string> = new Set(["path", "file"]);
+
+/** How a member names what the call reaches for; undefined where it does not. */
+function reachedBy(key: string, all: readonly string[]): Reached | undefined {
+  if (PLACES.has(key)) return "place";
+  return TOLD.has(key) || (key === "arguments" && all.includes("command")) ? "words" : undefined;
+}
+
 interface Member {
   readonly value: unknown;
+  readonly reached?: Reached | undefined;
   /** How early it names what the call reaches for; undefined where it does not. */
   readonly told?: number | undefined;
 }
@@ -156,16 +188,20 @@ interface Member {
 /** Copies of the members in their order. Each may have as much of the budget as each other, and what a short one leaves goes to the rest. */
 function copyShared(members: readonly Member[], depth: number, budget: Budget): unknown[] {
   budget.values -= members.length;
-  const sized = members.map(({ value, told }, index) => ({ value, told, index, size: sizeOf(value, budget.text + 1) }));
+  const sized = members.map(({ value, told, reached = budget.reached }, index) => ({
+    ...{ value, told, reached, index },
+    size: sizeOf(value, budget.text + 1),
+  }));
   const reserved = reservedFor(sized, budget);
   const copies: unknown[] = [];
-  for (const [done, { value, index }] of sized.sort((one, other) => one.size - other.size).entries()) {
+  for (const [done, { value, index, reached: how }] of sized.sort((one, other) => one.size - other.size).entries()) {
     const others = sized.length - done;
     const text = Math.floor(budget.text / others);
     const part: Budget = {
       text: text + (reserved.get(index) ?? 0),
       values: Math.floor(Math.max(0, budget.values) / others),
       cut: false,
+      reached: how,
     };
     const { values } = part;
     copies[index] = value === HIDDEN ? REDACTED : copy(value, depth + 1, part);
@@ -220,15 +256,16 @@ function property(object: object, key: string): unknown {
 
 /** The beginning and the end of what is too long: the middle says the least. */
 function bounded(text: string, budget: Budget): string {
+  const clean = (piece: string): string => redactText(piece, budget.reached);
   if (text.length <= budget.text) {
     budget.text -= text.length;
-    return redactText(text);
+    return clean(text);
   }
   // Rather one lost half of a surrogate pair than a record that grows with what a caller sends.
   const after = Math.floor(budget.text / 4);
   const before = budget.text - after;
-  const first = redactText(text.slice(0, before + BEYOND)).slice(0, before);
-  const last = after === 0 ? "" : redactText(text.slice(Math.max(before, text.length - after - BEYOND))).slice(-after);
+  const first = clean(text.slice(0, before + BEYOND)).slice(0, before);
+  const last = after === 0 ? "" : clean(text.slice(Math.max(before, text.length - after - BEYOND))).slice(-after);
   const cut = text.length - budget.text;
   [budget.text, budget.cut] = [0, true];
   return `${first}[${cut} characters cut]${last}`;

@@ -6,8 +6,8 @@ import {
   EscapedValues,
   followsFiles,
   renewSecretsOnce,
-  isKeyBlock,
-  isStatement,
+  type Guess,
+  isOtherThan,
   replacePrivateKeys,
   SHORTEST_SECRET,
   spellingsOf,
@@ -555,25 +555,22 @@ export function isSecretKey(key: string): boolean {
 }
 
 // Every rule either starts where a run of word characters starts or bounds its repeats, so that the time stays linear.
-const RULES: readonly (readonly [RegExp, string | ((all: string, before: string) => string)])[] = [
+// The word beside one says what is a guess: what could as well be something else.
+const RULES: readonly (readonly [pattern: RegExp, guess?: Guess])[] = [
   [
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
-    (all) => (isStatement(all) || !isKeyBlock(all) ? all : REDACTED),
+    "key",
   ],
-  [/(:\/\/)[^\s/?#@]+@/g, `$1${REDACTED}@`],
-  [
-    /((?:authorization|cookie)["']?[ \t]{0,10}[=:][ \t]{0,10})(?:"[^"\r\n]*"?|'[^'\r\n]*'?|[^\r\n"']+)/gi,
-    (all, before) => (isStatement(all.slice(before.length)) ? all : before + REDACTED),
-  ],
-  [/(?<![\w-])((?:bearer|basic)[ \t]{1,10})[\w.~+/=-]{6,}/gi, `$1${REDACTED}`],
-  [/(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)*/g, REDACTED],
+  [/(:\/\/)[^\s/?#@]+(?=@)/g, "value"],
+  [/((?:authorization|cookie)["']?[ \t]{0,10}[=:][ \t]{0,10})(?:"[^"\r\n]*"?|'[^'\r\n]*'?|[^\r\n"']+)/gi, "value"],
+  [/(?<![\w-])((?:bearer|basic)[ \t]{1,10})[\w.~+/=-]{6,}/gi, "value"],
+  [/(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)*/g],
   [
     /((?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[ _-]?key|(?:access|private|signing|account)[ _-]?key|credential)[\w-]{0,40}["']?[ \t]{0,10}[=:][ \t]{0,10})(?:"[^"]*"?|'[^']*'?|[^\s&,;"']+)/gi,
-    (all, before) => (isStatement(all.slice(before.length)) ? all : before + REDACTED),
+    "value",
   ],
   [
     /(?<![A-Za-z0-9])(?:(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}|AIza[\w-]{35}|ya29\.[\w-]{20,}|gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,}|gl(?:pat|dt|rt|ptt|cbt|soat)-[\w-]{20,}|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|npm_[A-Za-z0-9]{36}|pypi-[\w-]{16,}|SG\.[\w-]{16,}\.[\w-]{16,}|hf_[A-Za-z0-9]{30,}|do[opr]_v1_[a-f0-9]{64}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|dapi[a-f0-9]{32}|AGE-SECRET-KEY-1[A-Z0-9]{50,}|GOCSPX-[\w-]{20,}|ATATT3[\w=-]{50,}|lin_api_[A-Za-z0-9]{30,}|SK[0-9a-f]{32}|\d{8,10}:AA[\w-]{32,33}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|sk-[\w-]{20,})/g,
-    REDACTED,
   ],
 ];
 
@@ -582,10 +579,22 @@ export function mayHoldSecret(text: string): boolean {
   return MAYBE_SECRET.test(text) || replaceShapes(text, "") !== text || replaceKnown(text) !== text;
 }
 
-/** The text with every secret in it replaced. */
-export function redactText(text: string): string {
+/** How a text names what a call reaches for: by a path, or in the words of a command, an address, a query. */
+export type Reached = "place" | "words";
+
+/**
+ * The text with every secret in it replaced. `reached`: of what a call reaches for no more is guessed to be one than has to be, since a
+ * record has to say what it was.
+ */
+export function redactText(text: string, reached?: Reached): string {
   let clean = replaceShapes(replaceKnown(text), REDACTED);
-  for (const [pattern, replacement] of RULES)
-    clean = typeof replacement === "string" ? clean.replace(pattern, replacement) : clean.replace(pattern, replacement);
+  for (const [pattern, guess] of RULES) {
+    if (guess !== undefined && reached === "place") continue;
+    clean = clean.replace(pattern, (all: string, first: unknown) => {
+      const before = typeof first === "string" ? first : "";
+      const isOther = guess !== undefined && isOtherThan(guess, all.slice(before.length), reached === "words");
+      return isOther ? all : before + REDACTED;
+    });
+  }
   return clean;
 }

@@ -383,20 +383,37 @@ function lettersAfter(text: string, from: number): { readonly letters: number | 
 
 // What is said in the clothes of a secret, and is none.
 
-/** Words of commands, which a record has to have: whoever writes one in the clothes of a secret hides nothing by that. */
-export function isStatement(text: string): boolean {
-  return /\$[({]|`|[;|&<>][ \t\r\n]|[ \t\r\n][;|&<>]/.test(text.replace(COOKIES, ""));
-}
+/** What is guessed to be a secret: the block of a private key, or a value that stands where secrets stand. */
+export type Guess = "key" | "value";
 
-/** Values of a cookie header, which are told apart as statements are. */
-const COOKIES = /^"?[\w.-]+=[^;\s$`(|&<>]*(?:; ?[\w.-]+=[^;\s$`(|&<>]*)*/;
+/** Whether it reads as a command; `strict`: or could be a path, or any part of a command. */
+export function isOtherThan(guess: Guess, text: string, strict: boolean): boolean {
+  if (guess === "value") return strict ? mayRun(text) : isStatement(text);
+  const body = text.replace(/-----[A-Z0-9 ]{1,60}-----/g, "").replace(/^[\w-]{1,40}: .*$/gm, "");
+  const words = body.split(/(?:\s|\\[nrt])+/).filter((word) => word !== "");
+  const short = words.filter((word) => word.length < SHORT_WORD);
+  if (isStatement(text) || short.length > MOST_SHORT) return true;
+  // Names of programs are in small letters, and no line of a key is.
+  return strict && words.some((word) => /[^A-Za-z0-9+/=-]|^\//.test(word) || !/[A-Z0-9]/.test(word));
+}
 
 /** Of the words of a key nearly all are long: its last line, and a stray one, may be short. */
 const SHORT_WORD = 16;
 const MOST_SHORT = 2;
 
-export function isKeyBlock(block: string): boolean {
-  const body = block.replace(/-----[A-Z0-9 ]{1,60}-----/g, "").replace(/^[\w-]{1,40}: .*$/gm, "");
-  const words = body.split(/(?:\s|\\[nrt])+/);
-  return words.filter((word) => word !== "" && word.length < SHORT_WORD).length <= MOST_SHORT;
+function isStatement(text: string): boolean {
+  return /\$[({]|`|[;|&<>][ \t\r\n]|[ \t\r\n][;|&<>]/.test(text.replace(COOKIES, ""));
 }
+
+function mayRun(value: string): boolean {
+  const said = value.replace(/^["']|["']$/g, "");
+  const bare = said.replace(COOKIES, "") === "" ? said.replaceAll(";", "") : said;
+  if (/[;|&<>$(){}`\\\r\n]|\.\./.test(bare) || FILE_NAME.test(bare)) return true;
+  return bare.includes("/") && !LONG_BASE64.test(bare);
+}
+
+/** Values of a cookie header, which are told apart as statements are. */
+const COOKIES = /^"?[\w.-]+=[^;\s$`(|&<>]*(?:; ?[\w.-]+=[^;\s$`(|&<>]*)*/;
+const FILE_NAME = /^[\w-]+\.[a-z]{1,5}$/i;
+/** A path is not that long without a dot. */
+const LONG_BASE64 = /^[A-Za-z0-9+/]{40,}={0,2}$/;

@@ -148,6 +148,33 @@ describe("what is done in the clothes of a secret", () => {
     expect(line).toContain("MARKED");
   });
 
+  it.each([
+    { path: "/srv/password=/../MARKED.txt" },
+    { path: "/srv/token=a1B2c3D4e5F6/../../MARKED" },
+    { file: "password=MARKED1.txt" },
+    { url: "http://a.test/pub/token=/../../MARKED/delete?x=1" },
+    { url: "http://a.test/token=x/admin/exfil/MARKED/more" },
+    { command: "cat", arguments: ["password=/../MARKED.txt"] },
+    { command: "sh", arguments: ["-c", "authorization=x;touch MARKED;cat /etc/hostname>A1b"] },
+    { command: "sh", arguments: ["-c", "cookie=a=1; b=2 touch MARKED"] },
+    { command: "sh", arguments: ["-c", "echo 'password=\"'\ntouch MARKED\nls\necho '\"'"] },
+    { command: "sh", arguments: ["-c", ": -----BEGIN PRIVATE KEY-----\n/usr/bin/../bin/touch /srv/MARKED-long-name"] },
+    { command: "sh", arguments: ["-c", "x://;touch${IFS}MARKED;@"] },
+    { command: "cat", arguments: ["basic MARKED.txt"] },
+  ])("is on record as what the call reaches for: %j", async (given) => {
+    expect((await logged({ kind: "call.intent", arguments: given })).line).toContain("MARKED");
+  });
+
+  it("keeps apart two names whose secrets were taken out, and says by its hash what lay too deep", async () => {
+    const token = (letter: string): string => ["ghp_", letter.repeat(36)].join("");
+    const two = await logged({ kind: "call.intent", arguments: { [token("A")]: "one", [token("B")]: "two" } });
+    expect(Object.values(two.record["arguments"] as object)).toEqual(["one", "two"]);
+    let deep: unknown = { op: "delete" };
+    for (let level = 0; level < 40; level += 1) deep = [deep];
+    const { record } = await logged({ kind: "call.intent", arguments: { x: deep, note: "token" } });
+    expect(record["arguments_sha256"]).toMatch(/^[0-9a-f]{64}$/);
+  });
+
   it("is on record where it stands in lines between the marks of a key", async () => {
     const text = "-----BEGIN PRIVATE KEY-----\necho MARKED\nrm -rf /srv/x\n-----END PRIVATE KEY-----";
     expect((await logged({ kind: "call.intent", arguments: { text } })).line).toContain("MARKED");
