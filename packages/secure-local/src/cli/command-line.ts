@@ -31,7 +31,7 @@ export interface CommandLine {
   readonly quiet: boolean;
   /** For `serve`: with the console beside it. */
   readonly console: boolean;
-  /** For `serve`: a line for each call. */
+  /** For `serve`: a line for each call, and what plugins print in it. */
   readonly verbose: boolean;
   /** Does what it would ask about, without asking. */
   readonly yes: boolean;
@@ -85,7 +85,7 @@ export interface CommandLine {
   /** For `bridge -- COMMAND`: one program for all sessions. */
   readonly shared: boolean;
   readonly json: boolean;
-  /** Shows where in the program an error came from. */
+  /** Shows where in the program an error came from, and what plugins print in a call. */
   readonly debug: boolean;
   readonly help: boolean;
   readonly version: boolean;

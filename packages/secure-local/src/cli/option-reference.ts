@@ -48,7 +48,7 @@ export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
   "--quiet": { about: "do not print the client configuration" },
   "--console": { about: "serve the console as well" },
   "--open": { about: "open the page in your browser" },
-  "--verbose": { about: "print a line for each call" },
+  "--verbose": { about: "print a line for each call, and what plugins print in it" },
   "--preset": { value: "NAME", about: "build on offline, read-only or developer" },
   "--yes": { about: "do not ask" },
   "--digest": { value: "HASH", about: "approve what this digest was shown of, and nothing else" },
@@ -76,7 +76,7 @@ export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
   "--print": { about: "print what belongs into the client's file, and write nothing" },
   "--shared": { about: "one program for all sessions" },
   "--json": { about: "print JSON; a failure is one JSON object on standard error" },
-  "--debug": { about: "show where in the program an error came from" },
+  "--debug": { about: "show where in the program an error came from, and what plugins print in a call" },
   "--help": { about: "explain the command" },
   "--version": { about: "print the version" },
 };

@@ -30,7 +30,8 @@ export async function withOwnServer(
   const policy = options.elicit === undefined ? loaded : askedAtTerminal(loaded);
   const audit = new SettledAudit(await openAudit(line, policy, complain));
   const kept = { own: ownPlaces(line), ...pluginFolders(), channel: ownTerminalChannel() };
-  const secure = new SecureServer({ policy, audit, version: programVersion(), say: complain, ...kept });
+  const told = { say: complain, tellPrinted: line.debug };
+  const secure = new SecureServer({ policy, audit, version: programVersion(), ...told, ...kept });
   const plugins = policy.plugins.load.size + policy.servers.size > 0 && needsPlugins(secure);
   try {
     if (plugins) await startPlugins(secure);

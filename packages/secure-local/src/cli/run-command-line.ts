@@ -141,6 +141,7 @@ async function serveCommand(line: CommandLine): Promise<number> {
     audit: late,
     version,
     say,
+    tellPrinted: line.debug,
     own: [...ownPlaces(line), ...logPlaces(line, policy)],
     ...pluginFolders(),
     channel: door.channel,

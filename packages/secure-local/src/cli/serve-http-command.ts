@@ -67,7 +67,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const kept = { own: [...ownPlaces(line), ...logPlaces(line, policy)], ...pluginFolders() };
   const book = new TaintBook();
   const shared = { channel, memory, book, lifeOf: (name: string): string | undefined => people.lifeOf(name) };
-  const given = { version, say, ...kept, ...shared, ...observed, admit: gate.middleware };
+  const given = { version, say, tellPrinted: line.verbose, ...kept, ...shared, ...observed, admit: gate.middleware };
   const secure = new SecureServer({ policy, ...given });
   const profiles = new ProfileServers(secure, (part) => new SecureServer({ policy: part, ...given }), say);
   metrics.plugins = () => secure.pluginHealth();

@@ -22,6 +22,7 @@ export interface PluginSetOptions {
   readonly copies?: string | undefined;
   readonly unapproved?: PluginOptions["unapproved"];
   readonly tryPlugins?: PluginOptions["tryPlugins"];
+  readonly tellPrinted?: PluginOptions["tellPrinted"];
   readonly learn: PluginOptions["learn"];
   readonly runs: PluginOptions["runs"];
 }
@@ -84,7 +85,7 @@ export class PluginSet {
   }
 
   #started(policy: Policy, name: string): Plugin {
-    const { own, changed, say, refused, storage, unapproved, tryPlugins, learn, runs } = this.#options;
+    const { own, changed, say, refused, storage, unapproved, tryPlugins, tellPrinted, learn, runs } = this.#options;
     const grant = policy.plugins.load.get(name)!;
     const current = (): boolean => !this.#closed && this.#kept.get(name)?.plugin === plugin;
     const plugin: Plugin = new Plugin({
@@ -95,6 +96,7 @@ export class PluginSet {
       storage,
       unapproved,
       tryPlugins,
+      tellPrinted,
       learn,
       runs,
       say,

@@ -20,6 +20,7 @@ import { type PluginDescription, PluginError, readDescription } from "./plugin-d
 import {
   type CallOptions,
   exitText,
+  lastLines,
   type PluginCall,
   PluginProcess,
   reportOf,
@@ -67,6 +68,8 @@ export interface PluginOptions {
   readonly unapproved?: ((name: string, started: StartedContent) => string | undefined) | undefined;
   /** Whether one that starts for each call is started once at the start, to see whether it can be. Default: it is not. */
   readonly tryPlugins?: boolean | undefined;
+  /** Whether what it prints in a call that does not fail is told as well. Default: it is not. */
+  readonly tellPrinted?: boolean | undefined;
   /** What it offers, or how it is, has changed. */
   readonly changed: () => void;
   /** Told, one line at a time, what only the operator should know. */
@@ -109,6 +112,8 @@ export class Plugin {
   #output = "";
   #place: PluginPlace | undefined;
   #process: PluginProcess | undefined;
+  /** How much of what each wrote to stderr was told. */
+  readonly #printed = new WeakMap<PluginProcess, number>();
   /** Of the calls under way of one that is started for each call. */
   readonly #ofCalls = new Set<PluginProcess>();
   #description: PluginDescription | undefined;
@@ -189,30 +194,44 @@ export class Plugin {
       const process = this.#spawn(place, (ended) => this.#fell(ended, ended.unanswered ? ended.end : undefined));
       this.#ofCalls.add(process);
       try {
-        return await process.call(asked, this.#toldWhenLate(process, asked, options));
+        return await this.#answerOf(process, asked, options);
       } finally {
         this.#ofCalls.delete(process);
         process.kill();
       }
     }
-    if (this.#process !== undefined && this.#state === "ready") {
-      const process = this.#process;
-      const before = process.writtenOnStandardError;
-      const answer = await process.call(asked, this.#toldWhenLate(process, asked, options));
-      if (answer["failed"] === true) await this.#tellFailure(process, before, answer["error"]);
-      return answer;
-    }
+    if (this.#process !== undefined && this.#state === "ready")
+      return await this.#answerOf(this.#process, asked, options);
     throw new PluginError(`The plugin ${this.name} is ${this.#state}${this.#note === "" ? "" : `: ${this.#note}`}`);
   }
 
-  /** What it printed in the course of the call, and what it threw, which the host prints last. */
-  async #tellFailure(process: PluginProcess, before: number, error: unknown): Promise<void> {
+  /** Of a call that failed it is told what was printed meanwhile, and of each other where the operator wants that. */
+  async #answerOf(process: PluginProcess, asked: PluginCall, options: CallOptions): ReturnType<Plugin["call"]> {
+    const before = process.writtenOnStandardError;
+    const answer = await process.call(asked, this.#toldWhenLate(process, asked, options));
+    const failed = answer["failed"] === true;
+    if (!failed && this.#options.tellPrinted !== true) return answer;
     // It may have come by its own pipe at the same moment as the answer.
     await new Promise((resolve) => setImmediate(resolve));
+    if (failed) this.#tellFailure(process, before, answer["error"]);
+    else this.#tellPrinted(process, before);
+    return answer;
+  }
+
+  /** What it printed in the course of the call; of calls that overlap each line once. */
+  #tellPrinted(process: PluginProcess, before: number): void {
+    const printed = this.#named(process.standardErrorSince(Math.max(before, this.#printed.get(process) ?? 0)));
+    this.#printed.set(process, process.writtenOnStandardError);
+    for (const line of lastLines(printed)) this.#options.say?.(`plugin ${this.name} | ${line}`);
+  }
+
+  /** What it printed in the course of the call, and what it threw, which the host prints last. */
+  #tellFailure(process: PluginProcess, before: number, error: unknown): void {
     const thrown = typeof error === "string" ? error : "";
     const printed = process.standardErrorSince(before);
     const [first = ""] = thrown.split("\n", 1);
     const all = printed.includes(first) ? printed : `${printed}\n${thrown}`.trim();
+    this.#printed.set(process, process.writtenOnStandardError);
     this.#tell("a call of it failed", ownFrames(all));
   }
 

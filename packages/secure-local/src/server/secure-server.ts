@@ -75,6 +75,8 @@ export interface SecureServerOptions {
   readonly startUnapproved?: boolean;
   /** Whether plugins that start for each call are started once at the start, to see whether they can be. Default: they are not. */
   readonly tryPlugins?: boolean;
+  /** Whether `say` is told too what plugins print in calls that do not fail. Default: it is not. */
+  readonly tellPrinted?: boolean;
   /** Stands around the guard: sees every request, and what becomes of it; hears of sessions that are over. */
   readonly telemetry?: Telemetry | undefined;
   /** Stands before the guard: holds back calls, or refuses them, that there is no room for. */
@@ -139,6 +141,7 @@ export class SecureServer {
       copies: options.copies,
       startUnapproved: options.startUnapproved,
       tryPlugins: options.tryPlugins,
+      tellPrinted: options.tellPrinted,
       builtIn,
       say,
     });
@@ -246,7 +249,7 @@ export class SecureServer {
   #lazyPlugins(
     given: Pick<
       LazyPluginsOptions,
-      "own" | "storage" | "copies" | "startUnapproved" | "tryPlugins" | "builtIn" | "say"
+      "own" | "storage" | "copies" | "startUnapproved" | "tryPlugins" | "tellPrinted" | "builtIn" | "say"
     >,
   ): LazyPlugins {
     return new LazyPlugins({

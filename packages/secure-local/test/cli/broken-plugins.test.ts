@@ -41,6 +41,8 @@ function executable(name: string, run: string, text: string, persistent: boolean
 }
 executable("falls", "sh, main.sh", "echo falling >&2\nexit 3\n", true);
 executable("garbage", "sh, main.sh", "echo 'not JSON'\necho trouble >&2\nexit 5\n", false);
+const beeps = `seq 30 | sed "s/$/$(printf '\\033[2J') beep/" >&2\nread -r line\necho '{"id":1,"content":"done"}'\n`;
+executable("beeps", "sh, main.sh", beeps, false);
 executable("closed", "./main.sh", "exit 0\n", true);
 chmodSync(join(folder.path, "closed", "main.sh"), 0o644);
 
@@ -121,6 +123,17 @@ tools: { allowed: ["*"] }\nplugins: { folder: ${folder.path}, load: [{ name: pri
     );
     expect(ended.stdout).toContain("The plugin ended before it answered.");
     expect(ended.stdout).not.toContain("trouble");
+  });
+
+  it("tell with --debug what they printed in a call that did not fail, cleaned and not without end", async () => {
+    const { stdout, stderr } = await ask(["prints"], ["call", "prints_go", "--debug"]);
+    const said = ["first undefined", "second", "third", "fourth"];
+    expect(stderr).toBe(said.map((line) => `plugin prints | ${line}\n`).join(""));
+    expect(stdout).toBe("done\n");
+    const many = await ask(["beeps"], ["call", "beeps_go", "--debug"]);
+    expect(many.stderr.match(/^plugin beeps \| \d+ beep$/gm)).toHaveLength(20);
+    expect(many.stderr).toMatch(/^plugin beeps \| 11 beep\n[^]*\| 30 beep\n$/);
+    expect(many.stderr).not.toContain("\u001b");
   });
 });
 
