@@ -49,7 +49,7 @@ export function judgeQuestion(policy: Policy, question: PolicyQuestion, around: 
     if (!step.decision.allowed) return { verdict: "denied", steps, need: undefined };
   }
   const passed = steps.some(({ depends }) => depends) ? "address" : "allowed";
-  const notes = question.kind === "tool" ? wallOf(policy, question.name, around) : notesOn(policy, question);
+  const notes = question.kind === "tool" ? toolNotes(policy, question.name, around) : notesOn(policy, question);
   const call = askedAs(policy, question, around);
   const need = call && approvalNeed(policy, { ...call, leads: leadsTo });
   return { verdict: need && passed === "allowed" ? "approval" : passed, steps, need, notes };
@@ -94,6 +94,11 @@ const FILE_TOOLS: Readonly<Partial<Record<FileOperation, string>>> = {
   list: "list_directory",
   write: "write_file",
 };
+
+function toolNotes(policy: Policy, tool: string, around: PolicyContext): string[] | undefined {
+  const unknown = around.note?.(tool);
+  return unknown === undefined ? wallOf(policy, tool, around) : [unknown];
+}
 
 /** What the sandbox of a server lets its tool reach: no argument of the call is judged by that beforehand. */
 function wallOf({ servers, sandbox }: Policy, tool: string, { serverOf }: PolicyContext): string[] | undefined {

@@ -1,14 +1,19 @@
-// Says how a server of the policy stands without starting it: approved or not, and what its definitions cost a model.
+// Says how a server or plugin of the policy stands without starting it: approved or not, and what the definitions of a
+// server cost a model.
+import { existsSync } from "node:fs";
 import { redactLaunch } from "../audit/event-text.js";
 import type { Items } from "@secure-local/inspection/drift";
-import type { Policy, ServerGrant } from "../policy/policy.js";
+import type { PluginDescription } from "../plugins/plugin-description.js";
+import { grantedPolicy } from "../policy/granted-policy.js";
+import type { PluginGrant, Policy, ServerGrant } from "../policy/policy.js";
 import type { ApprovedItem, ApprovedNames } from "../policy/review-policy.js";
-import { lockFileOf, type PluginLock, readLock } from "../server/plugin-lock.js";
+import { lockCommand, lockFileOf, type PluginLock, readLock } from "../server/plugin-lock.js";
 import { pinnedPackage, wantedPackage } from "../server/pinned-package.js";
 import { secretsOf } from "../policy/read-servers.js";
 import { secretFault } from "../server/open-server.js";
 import { approvedLaunch, isAsApproved, launchDifference, serverLaunch } from "../server/server-launch.js";
 import { approvedServers } from "../server/server-reviews.js";
+import { adviceWord } from "./command-line.js";
 
 /** What of a server is known without starting it. */
 export interface ServerState {
@@ -71,6 +76,85 @@ export async function approvedNames(policy: Policy): Promise<ApprovedNames | und
     servers: namesIn(approved, (server, own) => mountedName(server, own)),
     plugins: namesIn(locked ?? new Map(), (_plugin, own) => own),
     changed: new Map(changed),
+    withheldPlugins: new Map((await withheldPlugins(policy, locked)).map(({ name, ...how }) => [name, toldOf(how)])),
+  };
+}
+
+interface WithheldPlugin {
+  readonly name: string;
+  /** Refused: it needs what it is not granted. */
+  readonly state: "not approved" | "not as approved" | "refused";
+  /** As the end of a sentence. */
+  readonly why: string;
+  /** The command to look at it with; absent where `why` says what to do. */
+  readonly review?: string;
+}
+
+/** What stands behind the plugin's name. */
+export function toldOf({ state, why, review }: Omit<WithheldPlugin, "name">): string {
+  return `is ${state === "refused" ? state : "withheld"}: ${why}${review === undefined ? "" : `. Look at it: ${review}`}`;
+}
+
+/** Plugins that are not started, or of which nothing is offered. Without a lock that is known when they are started alone. */
+export async function withheldPlugins(policy: Policy, lock: PluginLock | undefined): Promise<WithheldPlugin[]> {
+  const { file, plugins } = policy;
+  if (file === undefined || lock === undefined) return [];
+  const { isAsLocked } = await import("../server/plugin-reviews.js");
+  const { unmetGrants } = await import("../plugins/plugin.js");
+  return [...plugins.load.values()].flatMap((grant): WithheldPlugin[] => {
+    const { name, enabled, path, storageBytes } = grant;
+    // That nothing lies there is told beside its path.
+    if (!enabled || !existsSync(path)) return [];
+    const locked = lock.get(name);
+    const review = lockCommand(file, name);
+    if (locked === undefined) return [{ name, state: "not approved", why: "nothing of it is approved yet", review }];
+    try {
+      const changed = "it is not as it was approved (launch was changed)";
+      if (!isAsLocked(grant, locked)) return [{ name, state: "not as approved", why: changed, review }];
+    } catch (error) {
+      return [{ name, state: "not as approved", why: error instanceof Error ? error.message : String(error) }];
+    }
+    const { needs } = (locked.approved.get("plugin") ?? {}) as Partial<Pick<PluginDescription, "needs">>;
+    const granted = { policy: grantedPolicy(policy, grant), storageBytes };
+    const missing = needs === undefined ? [] : unmetGrants(granted, { name, needs });
+    return missing.length === 0 ? [] : [{ name, state: "refused", why: `it needs ${missing.join("; and ")}` }];
+  });
+}
+
+interface PluginContext {
+  /** Why a tool cannot be called that is a plugin's; undefined where nothing is known against it, or it is nobody's. */
+  idle(tool: string): string | undefined;
+  /** What nobody knows of it before its plugin is started. */
+  note(tool: string): string | undefined;
+}
+
+/** What is known of the tools of the policy's plugins without starting one. @throws LockError */
+export async function pluginContext(policy: Policy): Promise<PluginContext> {
+  const { file, plugins } = policy;
+  const lock = file === undefined ? undefined : readLock(lockFileOf(file));
+  const withheld = new Map((await withheldPlugins(policy, lock)).map((each) => [each.name, each]));
+  const has = (plugin: string, tool: string): boolean => lock?.get(plugin)?.approved.has(`tool ${tool}`) === true;
+  const ownerOf = (tool: string): PluginGrant | undefined => {
+    const named = [...plugins.load.values()].filter(({ name }) => tool.startsWith(`${name}_`));
+    // The name of one may begin with that of another.
+    return named.find(({ name }) => has(name, tool)) ?? named.sort((a, b) => b.name.length - a.name.length)[0];
+  };
+  const list = file === undefined ? "plugins list" : `plugins list --policy ${adviceWord(file)}`;
+  return {
+    idle(tool) {
+      const { name = "", enabled } = ownerOf(tool) ?? {};
+      if (enabled === false) return `The entry of the plugin ${name} in plugins.load says enabled: false.`;
+      const how = withheld.get(name);
+      if (how !== undefined) return `The plugin ${name} ${toldOf(how)}`;
+      if (lock === undefined || enabled === undefined || has(name, tool)) return undefined;
+      return `Nothing called ${tool} was approved of the plugin ${name}; see mcp-secure-local ${list}`;
+    },
+    note(tool) {
+      const owner = lock === undefined ? ownerOf(tool) : undefined;
+      return (
+        owner && `whether the plugin ${owner.name} offers it is known once it is started: mcp-secure-local ${list}`
+      );
+    },
   };
 }
 

@@ -137,6 +137,8 @@ export interface PolicyContext {
   unknown(tool: string): string | undefined;
   /** The server of the policy that a tool belongs to; undefined for our own. */
   serverOf?(tool: string): string | undefined;
+  /** What of a tool that the policy allows nobody knows before its plugin is started. */
+  note?(tool: string): string | undefined;
   /** What a server's own entry says against one of its tools. */
   denial?(tool: string): Decision | undefined;
   /** Where a prompt or resource can only be misspelt: that there is none; undefined where there is one, or a plugin or server may have it. */
@@ -159,6 +161,8 @@ export async function policyContext(policy: Policy, line: CommandLine): Promise<
   const catalogue = knownCatalogue(policy);
   const { tools } = catalogue;
   const mounted = policy.servers.size === 0 ? undefined : (await import("./server-context.js")).serverContext(policy);
+  const plugins =
+    policy.plugins.load.size === 0 ? undefined : await (await import("./server-state.js")).pluginContext(policy);
   const unknown = (name: string): string | undefined => {
     if (tools.has(name) || policy.plugins.load.size > 0) return undefined;
     if ([...policy.servers.keys()].some((server) => name.startsWith(`${server}__`))) return undefined;
@@ -174,11 +178,13 @@ export async function policyContext(policy: Policy, line: CommandLine): Promise<
     },
     idle(name) {
       const tool = tools.get(name);
-      return tool === undefined ? (unknown(name) ?? mounted?.idle(name)) : unmetNeed(policy, tool.needs);
+      if (tool !== undefined) return unmetNeed(policy, tool.needs);
+      return unknown(name) ?? mounted?.idle(name) ?? plugins?.idle(name);
     },
     lacking: (name) => lackingRule(policy, tools.get(name)?.needs),
     serverOf: (name) => mounted?.serverOf(name),
     denial: (name) => mounted?.denial(name),
+    note: (name) => (tools.has(name) ? undefined : plugins?.note(name)),
     unknown,
     absent(kind, name) {
       const servers = [...policy.servers.keys()];

@@ -7,12 +7,12 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { existingLogs } from "../audit/log-writer.js";
 import { loadPolicy } from "../policy/load-policy.js";
-import type { Policy } from "../policy/policy.js";
+import type { PluginGrant, Policy } from "../policy/policy.js";
 import { reviewPolicy } from "../policy/review-policy.js";
 import { type Listed, everyServer } from "@secure-local/mcp-tools/configured-servers";
 import { hasControlGroups } from "../sandbox/control-group.js";
 import { findWall } from "../sandbox/find-wall.js";
-import { lockFileOf, readLock } from "../server/plugin-lock.js";
+import { lockFileOf, type PluginLock, readLock } from "../server/plugin-lock.js";
 import { localTime } from "./audit-lines.js";
 import { kindOfPath } from "./write-new-file.js";
 import {
@@ -48,7 +48,7 @@ export async function surveyMachine(line: CommandLine): Promise<SurveyItem[]> {
     surveyAudit(line, policy),
     surveyToken(),
     await surveySandbox(policy),
-    ...surveyPlugins(policy),
+    ...(await surveyPlugins(policy)),
     ...(await surveyServers(policy)),
     ...(await surveyRunning()),
     ...(await surveyClients()),
@@ -229,7 +229,7 @@ function limitsOf(wall: string): string[] {
   return [memory, ...(process.getuid?.() === 0 ? [root] : [])];
 }
 
-function surveyPlugins(policy: Policy | undefined): SurveyItem[] {
+async function surveyPlugins(policy: Policy | undefined): Promise<SurveyItem[]> {
   const load = [...(policy?.plugins.load.values() ?? [])].filter(({ enabled }) => enabled);
   if (policy?.file === undefined || load.length === 0) return [];
   const missing = load.filter(({ path }) => !existsSync(path));
@@ -242,8 +242,8 @@ function surveyPlugins(policy: Policy | undefined): SurveyItem[] {
       mend: "Correct plugins.load in the policy.",
     }));
   const text = load.map((plugin) => plugin.name).join(", ");
-  const locked = isLocked(policy.file);
-  if (locked) return [{ name, state: "ok", text: `${text} (locked)` }];
+  const lock = lockOf(policy.file);
+  if (lock !== undefined) return surveyLocked(policy, load, lock);
   const mend = `mcp-secure-local plugins lock --policy ${adviceWord(policy.file)}`;
   return [{ name, state: "note", text: `${text} (not locked: whatever they offer is offered)`, mend }];
 }
@@ -265,11 +265,26 @@ async function surveyServers(policy: Policy | undefined): Promise<SurveyItem[]> 
   return [{ name: "servers", state: "note", text: `${text}; what is not approved is not offered`, mend }];
 }
 
-function isLocked(policy: string): boolean {
+/** Locked plugins that would be offered, and each that would not. */
+async function surveyLocked(policy: Policy, load: readonly PluginGrant[], lock: PluginLock): Promise<SurveyItem[]> {
+  const { toldOf, withheldPlugins } = await import("./server-state.js");
+  const withheld = await withheldPlugins(policy, lock);
+  const well = load.filter((plugin) => withheld.every((each) => each.name !== plugin.name));
+  const offered = well.map((plugin) => plugin.name).join(", ");
+  return [
+    ...(well.length === 0 ? [] : [{ name: "plugins", state: "ok", text: `${offered} (locked)` } as const]),
+    ...withheld.map(({ name, review: mend, ...how }): SurveyItem => {
+      const text = `${name} ${toldOf(how)}`;
+      return { name: "plugins", state: "note", text, ...(mend === undefined ? {} : { mend }) };
+    }),
+  ];
+}
+
+function lockOf(policy: string): PluginLock | undefined {
   try {
-    return readLock(lockFileOf(policy)) !== undefined;
+    return readLock(lockFileOf(policy));
   } catch {
-    return false;
+    return undefined;
   }
 }
 

@@ -42,7 +42,9 @@ export async function toolsCommand(line: CommandLine): Promise<number> {
     complain(
       `The server ${name} is withheld: ${why}. Look at it: mcp-secure-local servers review ${name}${inUse(line)}`,
     );
-  if (tools.length === 0) print(NONE);
+  const { load } = policy.plugins;
+  if (tools.length === 0)
+    print(load.size === 0 ? NONE : `${NONE} mcp-secure-local plugins list${inUse(line)} says how the plugins are.`);
   const columns = outputWidth() ?? 0;
   const width = Math.max(0, ...tools.map(({ name }) => name.length));
   for (const { name, description, rateLimit, timeoutMs } of tools) {

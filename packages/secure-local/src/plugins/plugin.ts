@@ -375,7 +375,8 @@ export class Plugin {
   #accept(description: PluginDescription): void {
     if (description.name !== this.name)
       throw new PluginError(`It calls itself ${description.name}, the policy ${this.name}; make them the same.`);
-    const missing = unmetGrants({ policy: this.#granted, storageBytes: this.#options.grant.storageBytes }, description);
+    const { storageBytes } = this.#options.grant;
+    const missing = unmetGrants({ policy: this.#granted, storageBytes }, description);
     if (missing.length > 0) throw new PluginError(`It needs ${missing.join("; and ")}.`);
     this.#description = description;
     if (this.#place?.source.kind === "executable" && !this.#place.source.persistent) this.#ready();
@@ -496,7 +497,7 @@ interface Granted {
 }
 
 /** Each text names one need and the key that grants it. */
-function unmetGrants(granted: Granted, plugin: Pick<PluginDescription, "name" | "needs">): string[] {
+export function unmetGrants(granted: Granted, plugin: Pick<PluginDescription, "name" | "needs">): string[] {
   return [...unmetReach(granted.policy, plugin), ...unmetPowers(granted, plugin)];
 }
 

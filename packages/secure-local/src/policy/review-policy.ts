@@ -40,6 +40,7 @@ export function reviewPolicy(
     ...hiddenHistories(policy),
     ...misnamed(policy, known, approved),
     ...changedServers(policy, approved),
+    ...withheldPlugins(policy, approved),
     ...openConditions(policy, known),
     ...idleMemories(policy.approvals, known),
     ...idleLimits(policy),
@@ -390,6 +391,8 @@ export interface ApprovedNames {
   readonly plugins: ReadonlyMap<string, readonly ApprovedItem[]>;
   /** In what a server that was approved is another one by now, in words. */
   readonly changed?: ReadonlyMap<string, string>;
+  /** That a plugin is withheld or refused and why, in words that stand behind its name. */
+  readonly withheldPlugins?: ReadonlyMap<string, string>;
 }
 
 /** All of such a server is withheld, whatever the policy allows of it. */
@@ -398,6 +401,13 @@ function changedServers({ servers }: Policy, approved: ApprovedNames | undefined
     const rule = servers.get(name)?.rule;
     const message = `the server ${name} is withheld: ${what}. Look at it: mcp-secure-local servers review ${name}`;
     return [{ ...(rule && { rule }), message }];
+  });
+}
+
+function withheldPlugins({ plugins }: Policy, approved: ApprovedNames | undefined): Remark[] {
+  return [...(approved?.withheldPlugins ?? [])].map(([name, how]) => {
+    const rule = plugins.load.get(name)?.rule;
+    return { ...(rule && { rule }), message: `the plugin ${name} ${how}` };
   });
 }
 

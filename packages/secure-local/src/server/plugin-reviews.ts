@@ -1,10 +1,11 @@
 // Reviews what plugins offer before anybody is offered it: what its texts try to do, and what changed since it was
 // approved and kept in the lock file.
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { type Change, driftOf, type Items } from "@secure-local/inspection/drift";
 import type { Finding, Peer } from "@secure-local/inspection/finding";
 import { inspectOffering } from "@secure-local/inspection/inspect";
+import { hashPlugin } from "../plugins/plugin-content.js";
 import type { PluginDescription } from "../plugins/plugin-description.js";
 import type { StartedContent } from "../plugins/plugin.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
@@ -134,12 +135,33 @@ const MAX_PROGRAMS = 256;
 
 /** @throws the system's errors for a program that cannot be read */
 export function launchOf({ source, kept }: StartedContent, { secrets }: Pick<PluginGrant, "secrets">): PluginLaunch {
-  const common = { cwd: kept.source, env: [...secrets].sort(), content: kept.hash };
-  if (source.kind === "module") return { kind: "module", argv: [source.entry], ...common };
-  const { executable, args } = source;
+  if (source.kind === "module") return launchWith({ kind: "module", argv: [source.entry] }, kept, secrets);
+  return launchWith({ kind: "executable", argv: [source.executable, ...source.args] }, kept, secrets);
+}
+
+function launchWith(
+  { kind, argv }: Pick<PluginLaunch, "kind" | "argv">,
+  { hash, source }: Pick<StartedContent["kept"], "hash" | "source">,
+  secrets: PluginGrant["secrets"],
+): PluginLaunch {
+  const common = { cwd: source, env: [...secrets].sort(), content: hash };
+  const [executable = ""] = argv;
+  if (kind === "module") return { kind, argv, ...common };
   // A program of its own is part of the content.
-  const program = executable.startsWith(`${kept.source}/`) ? kept.hash : programHash(executable);
-  return { kind: "executable", argv: [executable, ...args], program, ...common };
+  const program = executable.startsWith(`${source}/`) ? hash : programHash(executable);
+  return { kind, argv, program, ...common };
+}
+
+/**
+ * Whether a plugin that lies there at rest would be started as it was approved: the same content says the same arguments.
+ * @throws PluginError, the system's errors for what cannot be read
+ */
+export function isAsLocked({ path, sha256, secrets }: PluginGrant, { approved }: LockedPlugin): boolean {
+  const launch = approved.get("launch");
+  const source = realpathSync(path);
+  // Of a plugin that is pinned the copy is started, whatever became of its files.
+  const now = launchWith(launch as PluginLaunch, { source, hash: sha256 ?? hashPlugin(source) }, secrets);
+  return driftOf(new Map([["launch", launch]]), new Map([["launch", now]])).length === 0;
 }
 
 function programHash(path: string): string {

@@ -165,3 +165,47 @@ it("says so where the policy loads no plugin", async () => {
     stderr: expect.stringContaining("name some in plugins.load") as string,
   });
 });
+
+it("check, explain, status and tools say too that a locked plugin is withheld, or refused, without starting it", async () => {
+  const file = join(home, "told.yaml");
+  const manifest = { name: "told", run: ["./main.sh"], tools: [{ name: "now", description: "Now" }] };
+  const write = (needs: object): void =>
+    writeFileSync(join(home, "told", "manifest.yaml"), JSON.stringify({ ...manifest, needs }));
+  const grants = (grant: string): void =>
+    writeFileSync(
+      file,
+      `version: "1.0"\ntools: { allowed: [told_now] }\nsandbox: none\nplugins: { folder: ${home}, load: [{ name: told${grant} }] }\n`,
+    );
+  const ask = async (...words: string[]): Promise<string> => {
+    const named = words[1] === "check" ? [file] : ["--policy", file];
+    const { stdout, stderr } = await runQuickly([...words, ...named], { home });
+    return `${stdout}${stderr}`;
+  };
+  mkdirSync(join(home, "told"));
+  writeFileSync(join(home, "told", "main.sh"), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
+  write({ storage: true });
+  grants(", storage_kb: 4");
+  expect(await ask("policy", "explain", "told_now")).toContain(
+    `note: whether the plugin told offers it is known once it is started: mcp-secure-local plugins list --policy ${file}`,
+  );
+  expect((await approvePlugins(file, home)).code).toBe(0);
+  expect(await ask("policy", "check")).not.toContain("the plugin told");
+  expect(await ask("policy", "explain", "told_now")).toMatch(/^allowed\n/);
+  expect(await ask("policy", "explain", "told_later")).toContain(
+    "Nothing called told_later was approved of the plugin",
+  );
+  expect(await ask("status")).toMatch(/^plugins +told \(locked\)$/m);
+  grants("");
+  const needs = "is refused: it needs storage: add storage_kb to told in plugins.load";
+  expect(await ask("policy", "check")).toContain(`${file}:4:`);
+  expect(await ask("policy", "check")).toContain(`the plugin told ${needs}\n`);
+  expect(await ask("policy", "explain", "told_now")).toContain(`The plugin told ${needs}\n`);
+  expect(await ask("status")).toContain(`told ${needs}\n`);
+  write({});
+  const changed = "is withheld: it is not as it was approved (launch was changed)";
+  const look = `mcp-secure-local plugins lock told --policy ${file}`;
+  expect(await ask("policy", "check")).toContain(`the plugin told ${changed}. Look at it: ${look}\n`);
+  expect(await ask("policy", "explain", "told_now")).toMatch(/^denied\n/);
+  expect(await ask("status")).toMatch(new RegExp(`told ${changed.replace(/[()]/g, "\\$&")}\n +${look}\n`));
+  expect(await ask("tools")).toContain(`mcp-secure-local plugins list --policy ${file} says how the plugins are.\n`);
+});
