@@ -38,7 +38,8 @@ export async function tryOut(all: readonly BroughtServer[], into: ImportInto): P
       try {
         await look(policy, grant);
       } catch (error) {
-        if (!asksForLogin(error)) failed.set(name, whyNot(error, grant));
+        const { place } = tried.find((each) => each.name === name)!;
+        if (!asksForLogin(error)) failed.set(name, whyNot(error, grant, place.path));
       } finally {
         clearProgress();
       }

@@ -14,8 +14,11 @@ import { changeableIn, inOptions } from "./failure.js";
 const BY_WAY_OF_US =
   /^(?:Could not connect to [^]*?: )?(?:initialize was not answered: )?The server [^]*? (?=exited|was ended|ended)/;
 
-/** Why a server did not come up, with the key that grants what it lacked where its words say so much. */
-export function whyNot(error: unknown, grant: ServerGrant): string {
+/**
+ * Why a server did not come up, with the key that grants what it lacked where its words say so much. `stays`: the client's file that it
+ * stays in, of a server that the policy does not have.
+ */
+export function whyNot(error: unknown, grant: ServerGrant, stays?: string): string {
   const text = inOptions(error instanceof Error ? error.message : String(error), changeableIn(grant.name));
   const lacking = lackingPath(text);
   if (lacking !== undefined && isOwnPlace(lacking.path))
@@ -29,7 +32,7 @@ export function whyNot(error: unknown, grant: ServerGrant): string {
     .replace(/\nBefore that: [^]*$/, "")
     .replace(BY_WAY_OF_US, "it ")
     .split("\n");
-  const hint = networkHint(grant, text) ?? loadingHint(grant.name, text) ?? variableHint(grant, text);
+  const hint = networkHint(grant, text) ?? loadingHint(grant.name, text) ?? variableHint(grant, text, stays);
   const said = [...lines.filter((each) => !STACK.test(each)), ...(hint === undefined ? [] : [hint])];
   return cleanText(said.join("\n"));
 }
@@ -40,16 +43,19 @@ const WANTED =
   /\b(?:requires?|required|needs?|missing|not set|unset|undefined|must|set|provide|expected|environment|env|export)\b/i;
 
 /** For a program that lacks a variable: it is given none of this machine's, and its entry says which it has. */
-export function variableHint({ name, launch, env }: ServerGrant, words: string): string | undefined {
+export function variableHint({ name, launch, env }: ServerGrant, words: string, stays?: string): string | undefined {
   if (launch.kind === "url") return undefined;
   const line = words.split("\n").find((each) => WANTED.test(each) && VARIABLE.test(each) && !STACK.test(each));
   const variable = VARIABLE.exec(line ?? "")?.[0];
   if (variable === undefined || env.has(variable)) return undefined;
+  const has = "It has the variables that its entry names and no other.";
+  if (stays !== undefined)
+    return `${has} Put ${variable} into "env" of its entry in ${stays}, and run install --move again.`;
   const secret = `${name}_${variable}`.toLowerCase().replace(/[^a-z0-9]+/g, "_");
   return (
-    `It has the variables that its entry names and no other. To give it ${variable}, write into the policy\n` +
-    `  servers.${name}.env: { ${variable}: "\${secret:${secret}}" }\n` +
-    `  secrets: { ${secret}: { from: "file:/path/to/a/file/with/the/value", hosts: [] } }`
+    `${has} To give it ${variable}, put this into the policy, beside what stands there\n` +
+    `servers:\n  ${name}:\n    env: { ${variable}: "\${secret:${secret}}" }\n` +
+    `secrets:\n  ${secret}: { from: "file:/path/to/a/file/with/the/value", hosts: [] }`
   );
 }
 

@@ -79,8 +79,8 @@ describe.runIf(hasWall())("a server that is added", () => {
   it("says, where it lacks one, which lines give it, and that its entry stays", async () => {
     const { code, stderr } = await add(["board-3"], [process.execPath, board()]);
     expect(code).toBe(1);
-    expect(stderr).toContain('servers.board-3.env: { BOARD_KEY: "${secret:board_3_board_key}" }');
-    expect(stderr).toContain('secrets: { board_3_board_key: { from: "file:/');
+    expect(stderr).toContain('\nservers:\n  board-3:\n    env: { BOARD_KEY: "${secret:board_3_board_key}" }\n');
+    expect(stderr).toContain('\nsecrets:\n  board_3_board_key: { from: "file:/');
     expect(stderr).toContain(
       `Its entry stays in ${house.policy}, and nothing of it is offered. Mend it there, then: mcp-secure-local servers review board-3 --policy ${house.policy}`,
     );
@@ -116,7 +116,13 @@ describe("the variable that a program lacks", () => {
     ["Please set the GITHUB_TOKEN environment variable", "GITHUB_TOKEN"],
     ["KeyError: missing API_KEY_2", "API_KEY_2"],
   ])("is named: %s", async (words, variable) => {
-    expect(variableHint(await grantOf({ command: ["/opt/x"] }), words)).toContain(`To give it ${variable}, write`);
+    const hint = variableHint(await grantOf({ command: ["/opt/x"] }), words) ?? "";
+    expect(hint).toContain(`To give it ${variable}, put`);
+    // To be pasted as it stands.
+    const [, servers = "", secrets = ""] = /\n(servers:\n[^]*)(\nsecrets:\n[^]*)$/.exec(hint) ?? [];
+    const pasted = `version: "1.0"\n${servers.replace("    env", '    command: ["/opt/x"]\n    env')}${secrets}\n`;
+    const policy = await parsePolicy(pasted, { file: "policy.yaml" });
+    expect([...(policy.servers.get("board")?.env.keys() ?? [])]).toEqual([variable]);
     const given = await grantOf({ command: ["/opt/x"], env: { [variable]: "1" } });
     expect(variableHint(given, words)).toBeUndefined();
   });

@@ -85,22 +85,26 @@ it.skipIf(!hasWall())(
       join(home, "bad/writes.mjs"),
       `(await import("node:fs")).writeFileSync("${home}/elsewhere/new", "");`,
     );
+    const needs = write(join(home, "bad/needs.mjs"), `console.error("BOARD_KEY is required");\nprocess.exit(1);\n`);
     const good = house.program("good", { tools: [tool("go")] });
     const token = { API_TOKEN: "tok-0123456789" };
     const mcpServers = {
       reads: { command: "node", args: [reads], env: token },
       good: { command: "node", args: [good], env: token },
       writes: { command: "node", args: [writes, join(home, "elsewhere")] },
+      needs: { command: "node", args: [needs] },
     };
     write(cursor, JSON.stringify({ mcpServers }));
     const ran = await house.run(["install", "cursor", "--move", "--yes"]);
     expect(ran.code).toBe(1);
     expect(ran.stderr).toContain(`servers.reads.filesystem.readable_paths: ["${data}"]`);
     expect(ran.stderr).toContain(`servers.writes.filesystem.allowed_paths: ["${home}/elsewhere/**"]`);
+    expect(ran.stderr).toContain(`Put BOARD_KEY into "env" of its entry in ${cursor}, and run install --move again.`);
+    expect(ran.stderr).not.toContain("servers.needs");
     expect(ran.stderr).not.toMatch(/node:internal|\n\s+at /);
     const left = (JSON.parse(readFileSync(cursor, "utf8")) as { mcpServers: typeof mcpServers }).mcpServers;
     expect([left.reads, left.writes]).toEqual([mcpServers.reads, mcpServers.writes]);
-    expect(Object.keys(left).sort()).toEqual(["reads", "secure-local", "writes"]);
+    expect(Object.keys(left).sort()).toEqual(["needs", "reads", "secure-local", "writes"]);
     const policy = readFileSync(house.policy, "utf8");
     expect([policy.includes("  good:"), policy.includes("  reads:")]).toEqual([true, false]);
     // Nothing of the trial is left.
