@@ -4,6 +4,7 @@ import {
   type AuthOutcome,
   type AuthRequest,
   staticTokenAuthenticator,
+  type Refusal,
 } from "@secure-local/mcp/auth";
 import {
   anonymous,
@@ -112,10 +113,10 @@ export function httpAuthorization({
   const window = new SlidingWindow();
   return {
     authenticator: behind(gate, following(token, people, say)),
-    onRefused({ status, message }, { path }) {
-      if (status === NO_ROOM) return;
+    onRefused(refusal, { path }) {
+      if (refusal.status === NO_ROOM) return;
       onRefused();
-      if (window.take(RECORDS, performance.now()) === 0) void record(audit, path, message);
+      if (window.take(RECORDS, performance.now()) === 0) void record(audit, path, refusal);
     },
   };
 }
@@ -160,16 +161,20 @@ function following(
 
 /** The pages of metrics as a request names them, and in no other spelling: what is found by another one is another thing. */
 const METRICS = /^(?:https?:\/\/[^/?#]+)?\/metrics(?:\/all)?(?:\?|$)/;
+/** Whose tokens were refused that are known: the refusal itself, which its sender reads, names nobody. */
+const REFUSED_READERS = new WeakMap<Refusal, string>();
 const METRICS_ONLY = { ok: false, status: 403, challenge: "", error: "insufficient_scope" } as const;
 
 /** Keeps a token that was made for the metrics from all else. */
 function narrowed(all: Authenticator, tokens: readonly NamedToken[]): Authenticator {
   const readers = new Set(tokens.flatMap(({ principal, only }) => (only === "metrics" ? [principal] : [])));
   if (readers.size === 0) return all;
-  const judge = (outcome: AuthOutcome, { url }: AuthRequest): AuthOutcome =>
-    outcome.ok && readers.has(outcome.identity.principal) && !METRICS.test(url)
-      ? { ...METRICS_ONLY, message: "This token reads /metrics and calls nothing" }
-      : outcome;
+  const judge = (outcome: AuthOutcome, { url }: AuthRequest): AuthOutcome => {
+    if (!outcome.ok || !readers.has(outcome.identity.principal) || METRICS.test(url)) return outcome;
+    const refusal = { ...METRICS_ONLY, message: "This token reads /metrics and calls nothing" };
+    REFUSED_READERS.set(refusal, outcome.identity.principal);
+    return refusal;
+  };
   return {
     authenticate(request) {
       const outcome = all.authenticate(request);
@@ -207,11 +212,11 @@ function behind(gate: HttpAuthorizationOptions["gate"], tokens: Authenticator): 
 }
 
 /** Nobody waits for this record: the request is refused whether or not the log can take it. */
-function record(audit: AuditSink, path: string, reason: string): Promise<void> {
+function record(audit: AuditSink, path: string, refusal: Refusal): Promise<void> {
   const decision = { allowed: false, rule: "serve: bearer token" };
-  return audit
-    .record({ kind: "denied", outcome: "unauthorized", decision, detail: { path, reason } })
-    .catch(() => undefined);
+  const principal = REFUSED_READERS.get(refusal);
+  const about = { ...(principal === undefined ? {} : { principal }), detail: { path, reason: refusal.message } };
+  return audit.record({ kind: "denied", outcome: "unauthorized", decision, ...about }).catch(() => undefined);
 }
 
 // The pages beside the HTTP endpoint: health for supervisors, metrics for Prometheus.

@@ -77,6 +77,12 @@ describe("serve --tokens", () => {
         expect.objectContaining({ status: expect.toSatisfy((status: number) => status >= 400) as number }),
       ]);
     expect((await send(metrics, { headers: bearer(CHO) })).status).toBe(401);
+    await served.end();
+    const refused = readFileSync(join(home, "state/mcp-secure-local/audit.log"), "utf8")
+      .split("\n")
+      .filter((line) => line.includes('"unauthorized"'))
+      .map((line) => (JSON.parse(line) as Record<string, unknown>)["principal"]);
+    expect([refused[0], refused.at(-1)]).toEqual(["prom", undefined]);
     // What Ada is told: the proxy's address, with a token of hers.
     expect(served.stdout).toContain(
       `Others reach it by the proxy in front, at https://mcp.example.com:8443/mcp, with a token of their own (--tokens) in place of THE-TOKEN. In Claude Code, for one:\nclaude mcp add --transport http secure-local https://mcp.example.com:8443/mcp --header "Authorization: Bearer THE-TOKEN"`,
