@@ -183,7 +183,14 @@ async function endWork(gone: readonly string[], options: FollowOptions): Promise
   await record(options, { kind: "people.ended", detail: { ended } });
 }
 
-function textOf({ came, gone, changed, count }: PeopleChange): string {
+/** Who has a token besides the owner; undefined for nobody. */
+export function besidesOwner({ callers, readers }: KnownPeople): string | undefined {
+  const people = callers.length === 0 ? [] : [`besides the owner, by their own tokens: ${callers.join(", ")}`];
+  const metrics = readers.length === 0 ? [] : [`for the metrics alone: ${readers.join(", ")}`];
+  return callers.length + readers.length === 0 ? undefined : [...people, ...metrics].join("; ");
+}
+
+function textOf({ came, gone, changed, count, readers }: PeopleChange): string {
   const some = (names: readonly string[], one: string, many: string): readonly string[] =>
     names.length === 0 ? [] : [`${names.join(", ")} ${names.length === 1 ? one : many}`];
   const parts = [
@@ -193,7 +200,8 @@ function textOf({ came, gone, changed, count }: PeopleChange): string {
   ];
   if (parts.length === 0) parts.push("nothing has changed");
   const left = count === 0 ? "nobody but the owner is left" : `${count} ${count === 1 ? "person" : "people"}`;
-  return [...parts, left].join(", ");
+  const metrics = readers === 0 ? [] : [`${readers} for the metrics alone`];
+  return [...parts, left, ...metrics].join(", ");
 }
 
 /** Who may call is decided by the file, whether or not the log can take that. */

@@ -30,7 +30,7 @@ import {
   serveSettings,
   storedToken,
 } from "./serve-http-settings.js";
-import { followTokensFile, namedTokens } from "./named-tokens.js";
+import { besidesOwner, followTokensFile, namedTokens } from "./named-tokens.js";
 import type { ClusterOptions, OpenCluster } from "../cluster/open-cluster.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 import { ATTACHED, ATTACHED_ANEW, attachSocket, openAttach, ProfileServers } from "./serve-profiles.js";
@@ -244,7 +244,7 @@ function announce(
   token: string | undefined,
 ): void {
   const { socketPath, sse, host, quiet, json, publicHosts } = settings;
-  const { names } = people;
+  const { callers, readers } = people;
   const asked = token === undefined ? {} : { tokenFile: tokenFile() };
   const parts = Object.fromEntries(profiles.map((name) => [name, `${url}/${name}`]));
   const paths = profiles.length === 0 ? {} : { profiles: parts };
@@ -254,12 +254,14 @@ function announce(
       ...paths,
       ...(socketPath === undefined ? {} : { socket: socketPath }),
       ...asked,
-      ...(names.length === 0 ? {} : { people: names }),
+      ...(callers.length === 0 ? {} : { people: callers }),
+      ...(readers.length === 0 ? {} : { readers }),
     });
   const behind = publicHosts.map((name) => url.replace(/^https?:\/\/[^/]+/, `https://${name}`));
   if (!quiet)
-    print(serveWelcome({ url, socketPath, token, tokenFile: tokenFile(), sse, behind, hasPeople: names.length > 0 }));
-  if (names.length > 0) say(`besides the owner, by their own tokens: ${names.join(", ")}`);
+    print(serveWelcome({ url, socketPath, token, tokenFile: tokenFile(), sse, behind, hasPeople: callers.length > 0 }));
+  const besides = besidesOwner(people);
+  if (besides !== undefined) say(besides);
   say(`serving at ${socketPath ?? url}`);
   void tellWithheld(policy);
   for (const [name, place] of Object.entries(parts)) say(`the profile ${name} at ${place}`);

@@ -291,8 +291,10 @@ export interface PeopleChange {
   readonly gone: readonly string[];
   /** They have a token less, or another one, and may still call. */
   readonly changed: readonly string[];
-  /** How many people there are now. */
+  /** How many people there are now who may call. */
   readonly count: number;
+  /** How many names there are now whose tokens are for the metrics alone. */
+  readonly readers: number;
 }
 
 /** One list for a whole process, which may be exchanged while it serves. */
@@ -324,8 +326,17 @@ export class KnownPeople {
     return this.#tokens;
   }
 
+  /** Those who may call, and those whose tokens are for the metrics alone. */
   get names(): readonly string[] {
     return namesIn(this.#tokens);
+  }
+
+  get callers(): readonly string[] {
+    return namesIn(this.#tokens.filter(mayCall));
+  }
+
+  get readers(): readonly string[] {
+    return namesIn(this.#tokens.filter((each) => !mayCall(each)));
   }
 
   replace(tokens: readonly NamedToken[]): PeopleChange {
@@ -346,7 +357,8 @@ export class KnownPeople {
       came: names.filter((name) => !lasting.has(name)),
       gone: old.filter((name) => !lasting.has(name)),
       changed: names.filter((name) => lasting.has(name) && differ.has(name)),
-      count: names.length,
+      count: this.callers.length,
+      readers: this.readers.length,
     };
   }
 }
@@ -354,6 +366,10 @@ export class KnownPeople {
 /** One line of the list; another one is another token. */
 export function tokenLine({ principal, sha256, only }: NamedToken): string {
   return `${principal} ${sha256}${only === undefined ? "" : ` ${only}`}`;
+}
+
+function mayCall({ only }: NamedToken): boolean {
+  return only === undefined;
 }
 
 function namesIn(tokens: readonly NamedToken[]): readonly string[] {

@@ -31,7 +31,10 @@ describe("the people of a list and the next one", () => {
       gone: ["cho"],
       changed: ["ada"],
       count: 2,
+      readers: 0,
     });
+    const scraper = { principal: "prom", sha256: "5", only: "metrics" } as const;
+    expect(new KnownPeople().replace([...list(["ada", "1"]), scraper])).toMatchObject({ count: 1, readers: 1 });
     expect(people.replace(list(["ada", "3"]))).toMatchObject({ came: [], gone: ["cho"], changed: ["ada"] });
   });
 

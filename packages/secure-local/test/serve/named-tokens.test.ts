@@ -62,6 +62,7 @@ describe("serve --tokens", () => {
     writeFileSync(file, `ada: ${hashOf(ADA)}\nprom (metrics): ${hashOf(BEN)}\n`);
     const served = new Served(["--tokens", file, "--public-host", "mcp.example.com:8443"], home);
     const url = await served.ready();
+    expect(served.stderr).toContain("by their own tokens: ada; for the metrics alone: prom\n");
     const metrics = url.replace(/mcp$/, "metrics");
     const call = (to: string, token: string) => send(to, toolCall("calculate", ARGS, bearer(token)));
     for (const token of [ADA, BEN])
