@@ -241,11 +241,11 @@ class Walk {
     const { records: inJournal, link } = journalledAfter(journal, last);
     // What the journal still has is not lost.
     if (known > link.seq) {
-      const [from, isGone] = [link.seq + 1, !existsSync(this.#log)];
-      const what = isGone
-        ? "are gone with the log, which was moved or removed; put it back"
-        : "were cut off at the end";
-      return this.#bad(`records ${from} to ${known} ${what}`, { ...last, known });
+      const [is, was] = [recordsWith(link.seq + 1, known, "is"), recordsWith(link.seq + 1, known, "was")];
+      const what = existsSync(this.#log)
+        ? `${was} cut off at the end`
+        : `${is} gone with the log, which was moved or removed; put it back`;
+      return this.#bad(what, { ...last, known });
     }
     return {
       ok: true,
@@ -441,4 +441,11 @@ function endOf(file: string): string {
   } finally {
     fs.closeSync(fd);
   }
+}
+
+const OF_MANY = { is: "are", was: "were" } as const;
+
+/** One record, or those from one to another, with the verb that belongs to them. */
+export function recordsWith(from: number, to: number, verb: keyof typeof OF_MANY): string {
+  return from === to ? `record ${from} ${verb}` : `records ${from} to ${to} ${OF_MANY[verb]}`;
 }

@@ -11,7 +11,7 @@ import { checkpointKey, publicKeyPath } from "../audit/checkpoint.js";
 import { archivedPath, archivesOf } from "../audit/log-file.js";
 import { existingLogs, rememberedLogs } from "../audit/log-writer.js";
 import type { Restored } from "../audit/restored.js";
-import { verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
+import { recordsWith, verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import {
@@ -216,7 +216,7 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
 
 /** What a restore that was accepted has cost. Who and why are the words of a person. */
 function lossText({ time, by, why, seq, known }: Restored): string {
-  const lost = known > seq ? `records ${seq + 1} to ${known} are lost` : "nothing that was signed is lost";
+  const lost = known > seq ? `${recordsWith(seq + 1, known, "is")} lost` : "nothing that was signed is lost";
   return escapeUnseen(`RESTORED from a copy, accepted on ${localTime(time)} by ${by} (${why}): ${lost}`);
 }
 

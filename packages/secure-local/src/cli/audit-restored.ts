@@ -5,7 +5,7 @@ import { AuditError } from "../audit/audit-event.js";
 import { AuditLog } from "../audit/audit-log.js";
 import { checkpointKey } from "../audit/checkpoint.js";
 import { noteRestored, type Restored } from "../audit/restored.js";
-import { verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
+import { recordsWith, verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
 import { adviceWord, type CommandLine, inUse, UsageError } from "./command-line.js";
 import { checkpointKeyFile } from "./open-audit.js";
 import { complain, ExitCode, print, printJson, showProgress, styled } from "./terminal.js";
@@ -74,7 +74,7 @@ function ask(line: CommandLine, found: readonly { log: string; restored: Restore
 }
 
 function lost({ seq, known }: Restored): string {
-  return known > seq ? `records ${seq + 1} to ${known} are lost` : `what was signed does not fit after record ${seq}`;
+  return known > seq ? `${recordsWith(seq + 1, known, "is")} lost` : `what was signed does not fit after record ${seq}`;
 }
 
 /** The record comes first: what was signed of it before it was accepted counts no more, and it need not. */

@@ -6,7 +6,7 @@ import { AuditError } from "../../src/audit/audit-event.js";
 import { AuditLog } from "../../src/audit/audit-log.js";
 import { existingLogs } from "../../src/audit/log-writer.js";
 import { makeFolder } from "../../src/audit/make-folder.js";
-import { verifyAudit } from "../../src/audit/verify-audit.js";
+import { recordsWith, verifyAudit } from "../../src/audit/verify-audit.js";
 import { faultyFile, systemError } from "./failing-file.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
@@ -145,6 +145,7 @@ describe("opening", () => {
     await (await AuditLog.open(file)).close();
     expect(records(file)[3]).toMatchObject({ kind: "log.truncated", detail: { expected: 5, found: 3 } });
     expect(await verifyAudit(file)).toMatchObject({ ok: false, firstBadLine: 4 });
+    expect([recordsWith(2, 2, "was"), recordsWith(2, 3, "was")]).toEqual(["record 2 was", "records 2 to 3 were"]);
   });
 
   it("gives servers that run at the same time a log each", async () => {
