@@ -20,7 +20,10 @@ export function sayBesides(line: string, about?: "plugin"): void {
  */
 export async function startPlugins(secure: SecureServer, thorough = false): Promise<void> {
   const wanted = [...secure.policy.plugins.load.values()].filter(({ enabled }) => enabled).length;
-  showProgress(`starting ${wanted + secure.policy.servers.size} plugins and servers`);
+  const counted = (count: number, what: string): string[] =>
+    count === 0 ? [] : [`${count} ${what}${count === 1 ? "" : "s"}`];
+  const { size } = secure.policy.servers;
+  showProgress(`starting ${[...counted(wanted, "plugin"), ...counted(size, "server")].join(" and ")}`);
   try {
     await settledPlugins(secure, wanted, thorough);
   } finally {

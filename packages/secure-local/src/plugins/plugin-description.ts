@@ -184,7 +184,9 @@ const MAX_NAMES = 200;
 /** @param line The plugin's line: the answer itself or under `answer`, which may be a text alone. @throws PluginError */
 export function readPluginAnswer(line: Json): PluginReply {
   if (line["failed"] === true)
-    throw new PluginError("The plugin failed. What it complained of is told on the stderr of the server, not here.");
+    throw new PluginError(
+      "The plugin failed. The operator is told why, on the stderr of the server; callers never are.",
+    );
   const answer = "answer" in line ? line["answer"] : line;
   if (typeof answer === "string") return { text: answer, blocks: [], structured: undefined, isError: false };
   if (typeof answer !== "object" || answer === null)

@@ -109,7 +109,7 @@ tools: { allowed: ["*"] }\nplugins: { folder: ${folder.path}, load: [{ name: pri
   it("say why a call failed to the operator, and only that it did to the client", async () => {
     const thrown = await ask(["fails"], ["call", "fails_go", "--json"]);
     expect(thrown.stderr).toMatch(/^plugin fails: a call of it failed\n {2}\| Error: a detail of ours\n/);
-    expect(thrown.stdout).toContain("The plugin failed.");
+    expect(thrown.stdout).toContain("The plugin failed. The operator is told why, on the stderr of the server");
     expect(thrown.stdout).not.toContain("a detail of ours");
     expect(thrown.stderr).not.toMatch(/host\.cjs|node:internal/);
     const printed = await ask(["prints"], ["call", "prints_go", "fails=true", "--json"]);
