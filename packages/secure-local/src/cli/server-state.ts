@@ -109,7 +109,7 @@ export async function withheldPlugins(policy: Policy, lock: PluginLock | undefin
     const review = lockCommand(file, name);
     if (locked === undefined) return [{ name, state: "not approved", why: "nothing of it is approved yet", review }];
     try {
-      const changed = "it is not as it was approved (launch was changed)";
+      const changed = `it is not as it was approved (launch was ${locked.approved.has("launch") ? "changed" : "added"})`;
       if (!isAsLocked(grant, locked)) return [{ name, state: "not as approved", why: changed, review }];
     } catch (error) {
       return [{ name, state: "not as approved", why: error instanceof Error ? error.message : String(error) }];

@@ -158,6 +158,8 @@ function launchWith(
  */
 export function isAsLocked({ path, sha256, secrets }: PluginGrant, { approved }: LockedPlugin): boolean {
   const launch = approved.get("launch");
+  // Some of its items alone were approved.
+  if (launch === undefined) return false;
   const source = realpathSync(path);
   // Of a plugin that is pinned the copy is started, whatever became of its files.
   const now = launchWith(launch as PluginLaunch, { source, hash: sha256 ?? hashPlugin(source) }, secrets);

@@ -207,5 +207,9 @@ it("check, explain, status and tools say too that a locked plugin is withheld, o
   expect(await ask("policy", "check")).toContain(`the plugin told ${changed}. Look at it: ${look}\n`);
   expect(await ask("policy", "explain", "told_now")).toMatch(/^denied\n/);
   expect(await ask("status")).toMatch(new RegExp(`told ${changed.replace(/[()]/g, "\\$&")}\n +${look}\n`));
+  const whole = JSON.parse(readFileSync(`${file}.lock`, "utf8")) as { plugins: { told: { approved: object } } };
+  Reflect.deleteProperty(whole.plugins.told.approved, "launch");
+  writeFileSync(`${file}.lock`, JSON.stringify(whole), { mode: 0o600 });
+  expect(await ask("policy", "check")).toContain("it is not as it was approved (launch was added)");
   expect(await ask("tools")).toContain(`mcp-secure-local plugins list --policy ${file} says how the plugins are.\n`);
 });
