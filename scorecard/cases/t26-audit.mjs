@@ -9,8 +9,8 @@ export const defences = [
   {
     name: "what reads as a command is no secret",
     file: "secure-local/src/audit/secret-shapes.ts",
-    find: "const isOther = guess !== undefined && isOtherThan(",
-    replace: "const isOther = guess === null && isOtherThan(",
+    find: 'guess !== undefined && reached === "words" && isOtherThan(',
+    replace: 'guess === null && reached === "words" && isOtherThan(',
   },
   {
     name: "what a call reaches for has its place in a record",

@@ -146,17 +146,11 @@ function copyObject(object: object, depth: number, budget: Budget): Record<strin
     reached: depth === 0 ? reachedBy(key, all) : undefined,
   }));
   const copies = copyShared(members, depth, budget);
-  for (const [index, name] of names.entries()) out[unusedIn(out, name)] = copies[index];
+  // Two names may be one once their secrets are gone.
+  for (const [index, name] of names.entries())
+    out[Object.hasOwn(out, name) ? `${name} #${index + 1}` : name] = copies[index];
   if (keys !== all) out["…"] = left(all.length - keys.length, budget);
   return out;
-}
-
-/** Two names may be one once their secrets are gone. */
-function unusedIn(out: Readonly<Record<string, unknown>>, name: string): string {
-  if (!Object.hasOwn(out, name)) return name;
-  let count = 2;
-  while (Object.hasOwn(out, `${name} #${count}`)) count += 1;
-  return `${name} #${count}`;
 }
 
 function left(count: number, budget: Budget): string {
@@ -167,7 +161,9 @@ function left(count: number, budget: Budget): string {
 /** What stands for the value of a member that is named like a secret. */
 const HIDDEN = Symbol("a secret by its name");
 /** Members by which calls name what they reach for. */
-const TOLD: ReadonlyMap<string, number> = new Map(["command", ...TELLING].map((name, place) => [name, place]));
+const TOLD: ReadonlyMap<string, number> = new Map(
+  ["command", "arguments", ...TELLING].map((name, place) => [name, place]),
+);
 
 /** Members that name a place by its path. */
 const PLACES: ReadonlySet<string> = new Set(["path", "file"]);
@@ -194,8 +190,11 @@ function copyShared(members: readonly Member[], depth: number, budget: Budget): 
   }));
   const reserved = reservedFor(sized, budget);
   const copies: unknown[] = [];
-  for (const [done, { value, index, reached: how }] of sized.sort((one, other) => one.size - other.size).entries()) {
-    const others = sized.length - done;
+  // The arguments of a command are read from the first on: none of them pushes out one that stands before it.
+  const inOrder = budget.reached !== undefined;
+  const turns = inOrder ? sized : sized.sort((one, other) => one.size - other.size);
+  for (const [done, { value, index, reached: how }] of turns.entries()) {
+    const others = inOrder ? 1 : sized.length - done;
     const text = Math.floor(budget.text / others);
     const part: Budget = {
       text: text + (reserved.get(index) ?? 0),
@@ -264,11 +263,29 @@ function bounded(text: string, budget: Budget): string {
   // Rather one lost half of a surrogate pair than a record that grows with what a caller sends.
   const after = Math.floor(budget.text / 4);
   const before = budget.text - after;
-  const first = clean(text.slice(0, before + BEYOND)).slice(0, before);
-  const last = after === 0 ? "" : clean(text.slice(Math.max(before, text.length - after - BEYOND))).slice(-after);
+  const lead = text.slice(0, before + BEYOND);
+  const cleaned = clean(lead);
+  // What stands at the border of a piece may be half a secret: none of it is kept, however short the piece has become.
+  const first = cleaned.slice(
+    0,
+    Math.min(before, lead.length < text.length ? Math.max(0, cleaned.length - BEYOND) : before),
+  );
+  const last = after === 0 ? "" : endOf(text, { from: Math.max(before, text.length - after - BEYOND), after, clean });
   const cut = text.length - budget.text;
   [budget.text, budget.cut] = [0, true];
   return `${first}[${cut} characters cut]${last}`;
+}
+
+interface End {
+  readonly from: number;
+  /** Characters that are kept. */
+  readonly after: number;
+  readonly clean: (text: string) => string;
+}
+
+function endOf(text: string, { from, after, clean }: End): string {
+  const cleaned = clean(text.slice(from));
+  return cleaned.slice(Math.max(BEYOND, cleaned.length - after));
 }
 
 /** The event's fields as `,"name":value…`, in a fixed order. Fields that are undefined are left out. Never throws. */

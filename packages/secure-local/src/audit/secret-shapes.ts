@@ -592,7 +592,7 @@ export function redactText(text: string, reached?: Reached): string {
     if (guess !== undefined && reached === "place") continue;
     clean = clean.replace(pattern, (all: string, first: unknown) => {
       const before = typeof first === "string" ? first : "";
-      const isOther = guess !== undefined && isOtherThan(guess, all.slice(before.length), reached === "words");
+      const isOther = guess !== undefined && reached === "words" && isOtherThan(guess, all.slice(before.length));
       return isOther ? all : before + REDACTED;
     });
   }

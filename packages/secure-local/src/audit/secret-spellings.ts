@@ -386,24 +386,20 @@ function lettersAfter(text: string, from: number): { readonly letters: number | 
 /** What is guessed to be a secret: the block of a private key, or a value that stands where secrets stand. */
 export type Guess = "key" | "value";
 
-/** Whether it reads as a command; `strict`: or could be a path, or any part of a command. */
-export function isOtherThan(guess: Guess, text: string, strict: boolean): boolean {
-  if (guess === "value") return strict ? mayRun(text) : isStatement(text);
+/** Whether it could as well be a path, or a part of a command. */
+export function isOtherThan(guess: Guess, text: string): boolean {
+  if (guess === "value") return mayRun(text);
   const body = text.replace(/-----[A-Z0-9 ]{1,60}-----/g, "").replace(/^[\w-]{1,40}: .*$/gm, "");
   const words = body.split(/(?:\s|\\[nrt])+/).filter((word) => word !== "");
   const short = words.filter((word) => word.length < SHORT_WORD);
-  if (isStatement(text) || short.length > MOST_SHORT) return true;
+  if (short.length > MOST_SHORT) return true;
   // Names of programs are in small letters, and no line of a key is.
-  return strict && words.some((word) => /[^A-Za-z0-9+/=-]|^\//.test(word) || !/[A-Z0-9]/.test(word));
+  return words.some((word) => /[^A-Za-z0-9+/=-]|^\//.test(word) || !/[A-Z0-9]/.test(word));
 }
 
 /** Of the words of a key nearly all are long: its last line, and a stray one, may be short. */
 const SHORT_WORD = 16;
 const MOST_SHORT = 2;
-
-function isStatement(text: string): boolean {
-  return /\$[({]|`|[;|&<>][ \t\r\n]|[ \t\r\n][;|&<>]/.test(text.replace(COOKIES, ""));
-}
 
 function mayRun(value: string): boolean {
   const said = value.replace(/^["']|["']$/g, "");

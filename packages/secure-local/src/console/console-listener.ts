@@ -3,7 +3,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { extname, join } from "node:path";
 import type { ApiFault } from "@secure-local/console/api";
 
@@ -141,6 +141,8 @@ const ADDRESS = "127.0.0.1";
 const MAX_BODY = 1024 * 1024;
 /** Connections at once: the streams and requests of a few tabs. */
 const MAX_CONNECTIONS = 64;
+/** Places kept free for who comes next: several may come before one that was ended is gone. */
+const SPARE = 8;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
 
@@ -216,6 +218,9 @@ export class ConsoleListener {
   readonly #options: ConsoleListenerOptions;
   readonly #assets: ReadonlyMap<string, Asset>;
   readonly #server: Server;
+  readonly #open = new Set<Socket>();
+  /** Of them those that wait for no answer, the one that does so longest first. */
+  readonly #idle = new Set<Socket>();
   #access = new ConsoleAccess("");
   #origin = "";
 
@@ -224,9 +229,25 @@ export class ConsoleListener {
     this.#assets = readAssets(options.assets);
     this.#server = createServer(
       { headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, insecureHTTPParser: false, requireHostHeader: true },
-      (request, response) => void this.#serve(request, response),
+      (request, response) => {
+        this.#idle.delete(request.socket);
+        response.once("close", () => this.#open.has(request.socket) && this.#idle.add(request.socket));
+        void this.#serve(request, response);
+      },
     );
     this.#server.maxConnections = MAX_CONNECTIONS;
+    this.#server.on("connection", (socket) => this.#enter(socket));
+  }
+
+  /** Whoever fills all places and asks nothing is to keep nobody out: the oldest that waits for no answer gives up its place. */
+  #enter(socket: Socket): void {
+    if (this.#open.size >= MAX_CONNECTIONS - SPARE) this.#idle.values().next().value?.destroy();
+    this.#open.add(socket);
+    this.#idle.add(socket);
+    socket.once("close", () => {
+      this.#open.delete(socket);
+      this.#idle.delete(socket);
+    });
   }
 
   /** Resolves once it listens. @throws the system's error when it cannot */

@@ -256,6 +256,41 @@ describe("size and shape", () => {
     expect(JSON.stringify(record["arguments"]).match(/MARKED/g)).toHaveLength(3);
   });
 
+  it("leaves no half of a secret at a cut, also where much that stood before it became short", async () => {
+    const value = "harbour-lantern-cut-apart-88";
+    rememberSecret("cut_again", value);
+    for (let shift = 0; shift < 60; shift += 1) {
+      const many = `${value} `.repeat(700);
+      const long = `password="${"y".repeat(8_000)}" `;
+      for (const text of [
+        `${"x".repeat(shift)}${long}${many}${"z".repeat(40_000)}`,
+        `${"z".repeat(40_000)}${many}${long}${"x".repeat(shift)}`,
+        `${"x".repeat(12_000 + shift)}${many}${many}`,
+      ]) {
+        const { line } = await logged({ kind: "call.intent", arguments: { content: text } });
+        expect(line).not.toMatch(/harbour|lantern|apart|cut-a/);
+      }
+    }
+  });
+
+  it("keeps the arguments of a command in their order, whatever stands behind them", async () => {
+    const script = `: "${"b".repeat(80)}"; touch MARKED; cp plans.txt stolen.txt; : "${"c".repeat(80)}"`;
+    const given = { command: "sh", arguments: ["-c", script, ...Array.from({ length: 250 }, () => "w".repeat(7_000))] };
+    const { record } = await logged({ kind: "call.intent", arguments: given });
+    expect((record["arguments"] as typeof given).arguments[1]).toBe(script);
+  });
+
+  it("replaces in what is no command all that stands where secrets stand", async () => {
+    for (const content of [
+      `password: "Tr0ub4dor& 3xyz"`,
+      "Set-Cookie: session=Tr0ub4dor; Path=/; HttpOnly; Secure",
+      "DB_PASSWORD='Tr0`ub4dor99'",
+      "-----BEGIN PRIVATE KEY-----\n> Tr0ub4dor/abc\n> short\n-----END PRIVATE KEY-----",
+      '"-----BEGIN PRIVATE KEY-----\\n" +\n"Tr0ub4dor\\n" +\n"a\\n"\n"-----END PRIVATE KEY-----"',
+    ])
+      expect((await logged({ kind: "call.intent", arguments: { content } })).line).not.toMatch(/Tr0|ub4dor/);
+  });
+
   it("never leaves the beginning of a secret before a cut, nor its end behind one", async () => {
     rememberSecret("cut_apart", "harbour-lantern-cut-apart-77");
     for (let before = 24_500; before < 24_590; before += 3) {

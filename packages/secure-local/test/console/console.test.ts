@@ -1,6 +1,6 @@
 // The console as a process: who may use it, what it tells, what it does; every refusal of its listener.
 import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type {
@@ -213,6 +213,21 @@ describe.skipIf(process.platform === "win32")("the console's door", () => {
     expect(await raw(watched.origin, bytes.replace("HOST", `host: 127.0.0.1:${port}\r\n`))).toMatch(
       /^HTTP\/1\.1 4\d\d /,
     );
+  });
+
+  it("keeps nobody out for connections that ask nothing, and ends no answer that is under way", async () => {
+    const { hostname, port } = new URL(watched.origin);
+    const streamed = watched.stream((lines) => lines.some((line) => line.kind === "servers"));
+    const sockets: Socket[] = [];
+    for (let count = 0; count < 200; count += 1) {
+      const socket = connect({ host: hostname, port: Number(port) });
+      socket.on("error", () => undefined);
+      await new Promise((resolve) => socket.once("connect", resolve));
+      sockets.push(socket);
+    }
+    for (let count = 0; count < 5; count += 1) expect((await watched.get("/api/servers")).status).toBe(200);
+    expect((await streamed).length).toBeGreaterThan(0);
+    for (const socket of sockets) socket.destroy();
   });
 
   it("takes no body that is too long, broken, or no object, and goes on", async () => {
