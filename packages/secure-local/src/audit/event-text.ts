@@ -9,7 +9,7 @@ import {
   isSecretKey,
   mayHoldSecret,
   REDACTED,
-  type Reached,
+  type ReachedAs,
   redactText,
   replaceKnown,
   secretsVersion,
@@ -40,7 +40,7 @@ interface Budget {
   /** Whether anything was left out. */
   cut: boolean;
   /** Of what a call reaches for, a record has to say what it is: no more of it is taken for a secret than has to be. */
-  readonly reached?: Reached | undefined;
+  readonly reached?: ReachedAs | undefined;
 }
 
 /** A copy that is safe to log. Never throws: what cannot be copied is named instead. */
@@ -169,14 +169,14 @@ const TOLD: ReadonlyMap<string, number> = new Map(
 const PLACES: ReadonlySet<string> = new Set(["path", "file"]);
 
 /** How a member names what the call reaches for; undefined where it does not. */
-function reachedBy(key: string, all: readonly string[]): Reached | undefined {
+function reachedBy(key: string, all: readonly string[]): ReachedAs | undefined {
   if (PLACES.has(key)) return "place";
   return TOLD.has(key) || (key === "arguments" && all.includes("command")) ? "words" : undefined;
 }
 
 interface Member {
   readonly value: unknown;
-  readonly reached?: Reached | undefined;
+  readonly reached?: ReachedAs | undefined;
   /** How early it names what the call reaches for; undefined where it does not. */
   readonly told?: number | undefined;
 }

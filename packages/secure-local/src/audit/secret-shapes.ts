@@ -580,13 +580,13 @@ export function mayHoldSecret(text: string): boolean {
 }
 
 /** How a text names what a call reaches for: by a path, or in the words of a command, an address, a query. */
-export type Reached = "place" | "words";
+export type ReachedAs = "place" | "words";
 
 /**
  * The text with every secret in it replaced. `reached`: of what a call reaches for no more is guessed to be one than has to be, since a
  * record has to say what it was.
  */
-export function redactText(text: string, reached?: Reached): string {
+export function redactText(text: string, reached?: ReachedAs): string {
   let clean = replaceShapes(replaceKnown(text), REDACTED);
   for (const [pattern, guess] of RULES) {
     if (guess !== undefined && reached === "place") continue;
