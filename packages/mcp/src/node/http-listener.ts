@@ -26,6 +26,8 @@ import type {
 
 /** Requests that may wait: what shares a packet with others is here before reading can be stopped. */
 const MOST_WAITING = 512;
+/** Requests that may wait on all connections together: what one packet of each brings would else fill the memory. */
+const MOST_WAITING_OF_ALL = 16_384;
 /** How long what is in service may hold up what comes behind it on its connection, which may be what it waits for. */
 const OVERDUE_MS = 250;
 
@@ -36,6 +38,8 @@ export interface ConnectionLimits {
   readonly bufferedBytes: number;
   /** Milliseconds a reader may take nothing. */
   readonly stallMs: number;
+  /** Places for requests that wait, of all connections together. */
+  readonly room: { left: number };
 }
 
 /** A request and its reply. */
@@ -86,6 +90,10 @@ export class HttpConnection<T extends Pipelined> {
   enter(request: T): void {
     this.#heard = true;
     if (this.#waiting.length === 0 && this.#hasRoom) return this.#begin(request);
+    // Nobody has to send more before the answers are there: whoever does, where so many do, gives up the connection.
+    if (this.socket.destroyed) return;
+    if (this.#limits.room.left === 0) return void this.socket.destroy();
+    this.#limits.room.left -= 1;
     this.#waiting.push(request);
     this.#overdue ??= setTimeout(this.#letMoreIn, OVERDUE_MS).unref();
     if (this.#waiting.length >= MOST_WAITING || this.#behind) this.#pause();
@@ -113,6 +121,7 @@ export class HttpConnection<T extends Pipelined> {
   /** The connection has ended: what waited is never begun, and what is in service has nobody to answer. */
   ended(): void {
     clearTimeout(this.#overdue);
+    this.#limits.room.left += this.#waiting.length;
     this.#waiting = [];
     const left = this.#inService;
     this.#inService = [];
@@ -161,7 +170,10 @@ export class HttpConnection<T extends Pipelined> {
     this.#overdue = undefined;
     if (!this.#hasRoom) return this.#wait();
     const request = this.#waiting.shift();
-    if (request !== undefined) this.#begin(request);
+    if (request !== undefined) {
+      this.#limits.room.left += 1;
+      this.#begin(request);
+    }
     if (this.#waiting.length > 0) this.#schedule();
     else this.#readOn();
   };
@@ -206,6 +218,7 @@ export class HttpListener {
   /** Sockets count their bytes themselves: asking them now and then costs a request nothing. */
   readonly #connections = new Map<Socket, HttpConnection<NodeExchange>>();
   readonly #limits: HttpLimits;
+  readonly #waitingOf: HttpLimits & Pick<ConnectionLimits, "room">;
   #bytesIn = 0;
   #bytesOut = 0;
 
@@ -222,6 +235,7 @@ export class HttpListener {
       requireHostHeader: false,
     };
     this.#limits = limits;
+    this.#waitingOf = { ...limits, room: { left: MOST_WAITING_OF_ALL } };
     const room = new BodyRoom(limits.bodyBytes);
     // Node drops what shared a packet with a wish to upgrade: whoever waits for its answer must see an end.
     const listener: RequestListener = (request, response) => {
@@ -301,7 +315,7 @@ export class HttpListener {
 
   #count(socket: Socket): void {
     this.#makeRoom();
-    const connection = new HttpConnection(socket, this.#limits, this.#serve);
+    const connection = new HttpConnection(socket, this.#waitingOf, this.#serve);
     this.#connections.set(socket, connection);
     socket.once("close", () => {
       this.#connections.delete(socket);

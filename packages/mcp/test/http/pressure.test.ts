@@ -155,6 +155,30 @@ describe("connections that fill all places", () => {
   });
 });
 
+it("holds no more requests than have their places, whatever many connections send at once, and serves others meanwhile", async () => {
+  const server = new Server({ name: "t", version: "1" });
+  server.tool("quick", { run: () => "quick" });
+  const serving = await start(server, {});
+  const { hostname, port, host } = new URL(serving.url);
+  const many = `GET /none HTTP/1.1\r\nHost: ${host}\r\n\r\n`.repeat(1_200);
+  const sockets: Socket[] = [];
+  let ended = 0;
+  for (let count = 0; count < 60; count += 1) {
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.on("error", () => undefined).on("close", () => (ended += 1));
+    socket.pause();
+    socket.write(many);
+    sockets.push(socket);
+  }
+  for (let count = 0; count < 5; count += 1)
+    expect((await postModern(serving.url, modern("tools/call", { name: "quick" }))).status).toBe(200);
+  await expect.poll(() => serving.stats().connections, { timeout: 20_000 }).toBeLessThan(60);
+  for (const socket of sockets) socket.resume();
+  await expect.poll(() => ended, { timeout: 20_000 }).toBeGreaterThan(0);
+  for (const socket of sockets) socket.destroy();
+  expect((await postModern(serving.url, modern("tools/call", { name: "quick" }))).status).toBe(200);
+});
+
 describe("close", () => {
   it("delivers what is running, refuses what is new, ends sessions and listens", async () => {
     const server = new Server({ name: "t", version: "1" });
