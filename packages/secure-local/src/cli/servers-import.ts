@@ -287,12 +287,20 @@ export function addedServer(
   const [command = "", ...args] = typeof launch === "string" ? [] : launch;
   const target: Target =
     typeof launch === "string"
-      ? { kind: "url", url: launch, headers: readHeaders(headers) }
+      ? addressOf(name, { kind: "url", url: launch, headers: readHeaders(headers) })
       : { kind: "command", command, args, env };
   const written = { server: { env: {}, headers: {} }, format: "" };
   const added = writtenServer(written, target, { name, known: new Set(policy.secrets.keys()), always: new Set(bare) });
   for (const [path, value] of added.values) learnSecret(basename(path), value);
   return { name, ...added };
+}
+
+/** @throws UsageError where a secret stands in it that no header takes */
+function addressOf(name: string, target: Extract<Target, { kind: "url" }>): Target {
+  if (!URL.canParse(target.url)) return target;
+  const kept = withoutCredentials(target);
+  if (kept === undefined) throw new UsageError(`servers add ${name}: ${SECRET_IN_URL}`);
+  return kept;
 }
 
 /** A server as the policy will have it, its secrets by their names. */

@@ -132,3 +132,21 @@ describe("the variable that a program lacks", () => {
     async (words) => expect(variableHint(await grantOf({ command: ["/opt/x"] }), words)).toBeUndefined(),
   );
 });
+
+describe("a server that is added by its address", () => {
+  it("has its user and password out of the policy", async () => {
+    await add(["web", "https://ada:Lovelace-1815@127.0.0.1:9/mcp"], []);
+    const policy = readFileSync(house.policy, "utf8");
+    expect(policy).toContain("https://127.0.0.1:9/mcp");
+    expect(policy).toMatch(/Authorization: .*\$\{secret:/);
+    expect(policy).not.toMatch(/Lovelace|YWRhOkxv/);
+  });
+
+  it("is not written with another secret in it", async () => {
+    const before = readFileSync(house.policy, "utf8");
+    const added = await add(["web", "https://127.0.0.1:9/mcp?api_key=Qx7Secret99abcdef"], []);
+    expect([added.code, readFileSync(house.policy, "utf8")]).toEqual([2, before]);
+    expect(added.stderr).toContain("a secret stands in its address");
+    expect(added.stderr).not.toContain("Qx7Secret99abcdef");
+  });
+});
