@@ -2,7 +2,7 @@
 // and the processes of root, which limits of a process do not.
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFile, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { WallLimits } from "./wall.js";
 
@@ -25,6 +25,11 @@ interface Hierarchy {
 }
 
 export interface ControlGroup {
+  /**
+   * Takes the process that builds a sandbox, while it does: the kernel waits for all others before it moves one, and does not wait again
+   * for those that are moved soon after. Nothing depends on it.
+   */
+  prepare(pid: number | undefined): void;
   /** Takes a process with all it has started, and will start. @throws the system's error */
   hold(pid: number): void;
   /** Call it when the sandbox has ended. */
@@ -57,6 +62,9 @@ export function controlGroup(limits: WallLimits): ControlGroup | undefined {
     for (const child of childrenOf(pid)) hold(child);
   };
   return {
+    prepare: (pid) => {
+      if (pid !== undefined) writeFile(join(folders[0] ?? "", "cgroup.procs"), String(pid), () => undefined);
+    },
     hold,
     remove: () => {
       if (!folders.every(isEmpty)) return removeAll(folders, REMOVE_TRIES);
@@ -86,11 +94,13 @@ function made({ processes, memoryMb }: WallLimits): readonly string[] | undefine
   hasMade = true;
   const name = newName();
   const folders = [...new Set(all.map(({ folder }) => join(folder, name)))];
+  // The process that builds a sandbox is in the first of them, which counts processes where it is the only one.
+  const most = processes + OF_THE_WALL + (folders.length === 1 ? 1 : 0);
   const memory = String(memoryMb * SHARED_SHARE * MIB);
   try {
     for (const folder of folders) mkdirSync(folder);
     for (const { folder, limit } of all) {
-      writeFileSync(join(folder, name, limit), limit === "pids.max" ? String(processes + OF_THE_WALL) : memory);
+      writeFileSync(join(folder, name, limit), limit === "pids.max" ? String(most) : memory);
       forbidSwap(join(folder, name), limit, memory);
     }
     return folders;

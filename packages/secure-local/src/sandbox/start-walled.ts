@@ -387,6 +387,7 @@ function letThrough(
 ): void {
   if (!gate) return;
   const group = controlGroup(limits);
+  group?.prepare(child.pid);
   CLOSED_GATES.set(child, gate);
   gate.on("error", () => undefined);
   gate.once("data", () => {
