@@ -143,7 +143,7 @@ function copyObject(object: object, depth: number, budget: Budget): Record<strin
   const members = keys.map((key) => ({
     value: isSecretKey(key) ? HIDDEN : property(object, key),
     told: toldAt(key),
-    reached: depth === 0 ? reachedBy(key, all) : undefined,
+    reached: depth === 0 ? reachedBy(key) : undefined,
   }));
   const copies = copyShared(members, depth, budget);
   // Two names may be one once their secrets are gone.
@@ -169,9 +169,9 @@ const TOLD: ReadonlyMap<string, number> = new Map(
 const PLACES: ReadonlySet<string> = new Set(["path", "file"]);
 
 /** How a member names what the call reaches for; undefined where it does not. */
-function reachedBy(key: string, all: readonly string[]): ReachedAs | undefined {
+function reachedBy(key: string): ReachedAs | undefined {
   if (PLACES.has(key)) return "place";
-  return TOLD.has(key) || (key === "arguments" && all.includes("command")) ? "words" : undefined;
+  return TOLD.has(key) ? "words" : undefined;
 }
 
 interface Member {
