@@ -104,11 +104,15 @@ function leasesOf(redis: StartedRedis): number {
   return Number(redis.cli("zcount", key, String(Date.now()), "+inf"));
 }
 
-/** Moves every slot in use of the first and the last server to the one between, key by key, as resharding does. */
+/** Moves every slot in use to the server that has the fewest keys, key by key, as resharding does. */
 async function moveAll(nodes: readonly StartedRedis[]): Promise<number> {
-  const [first, target, last] = nodes as [StartedRedis, StartedRedis, StartedRedis];
+  const sizes = new Map(nodes.map((node) => [node, Number(node.cli("dbsize"))]));
+  const [target, ...sources] = nodes.toSorted((a, b) => (sizes.get(a) ?? 0) - (sizes.get(b) ?? 0)) as [
+    StartedRedis,
+    ...StartedRedis[],
+  ];
   let moved = 0;
-  for (const source of [first, last]) {
+  for (const source of sources) {
     const [from, to] = [source.cli("cluster", "myid"), target.cli("cluster", "myid")];
     const keys = source.cli("--scan").split("\n").filter(Boolean);
     for (const slot of new Set(keys.map((key) => source.cli("cluster", "keyslot", key)))) {
