@@ -12,7 +12,7 @@ const REEXPORTS = new Set(["ExportAllDeclaration", "ExportNamedDeclaration"]);
 
 /** Reads the facts of `text`; `path` only decides the dialect and names the file in errors. */
 export function parseFile(path, text) {
-  const { program, comments, errors } = parseSync(path, text, { lang: path.endsWith(".ts") ? "ts" : "js" });
+  const { program, comments, errors } = parseSync(path, text, { lang: dialectOf(path) });
   const lineStarts = startsOfLines(text);
   const facts = {
     path,
@@ -41,6 +41,11 @@ export function parseFile(path, text) {
     if (context.imported.has(name)) facts.reExports.push({ value: name, line });
   facts.globals = facts.globals.filter((use) => !context.bound.has(use.value));
   return facts;
+}
+
+function dialectOf(path) {
+  if (path.endsWith(".tsx")) return "tsx";
+  return path.endsWith(".ts") ? "ts" : "js";
 }
 
 function walk(node, parent, key, context) {

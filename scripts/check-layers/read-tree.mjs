@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parseFile } from "./parse-file.mjs";
 
 const SKIPPED = new Set(["node_modules", "dist", "fixtures", ".git"]);
-const SEEN = /\.(?:[cm]?[jt]s)$/;
+const SEEN = /\.(?:[cm]?[jt]s|tsx)$/;
 
 /** Returns the paths of every source file under `root/folder`, relative to `root`, sorted, with `/` between folders. */
 export function listFiles(root, folder) {

@@ -255,6 +255,13 @@ const faults: [what: string, path: string, text: string, says: RegExp][] = [
   ],
   ["a file that does not parse", mcp("server/broken.ts"), source("export const = ;"), /broken\.ts:2: does not parse/],
   ["a long test", "packages/mcp/test/long.test.ts", source(...times(600, "// More.")), /long\.test\.ts:601: 601 lines/],
+  ["a long screen", "packages/console/src/long.tsx", source(...times(600, "// More.")), /long\.tsx:601: 601 lines/],
+  [
+    "a screen that does not parse",
+    "packages/console/src/odd.tsx",
+    source("export const Odd = () => <p>;"),
+    /odd\.tsx:\d+: does not parse/,
+  ],
   ["a long script", "scripts/long.mjs", source(...times(600, "// More.")), /scripts\/long\.mjs:601: 601 lines/],
   [
     "a private path of the library",
