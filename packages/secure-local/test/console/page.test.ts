@@ -1,16 +1,7 @@
 // The page in a real browser: every screen with data and without, hostile text, both colours, four widths, the keyboard alone.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +11,7 @@ import { repeated, sampled } from "../../../mcp/test/support/soak.js";
 import { COMMAND, start } from "../cli/command.js";
 import { axe } from "./axe.js";
 import { contextOf, inBrowser, LONG, opened, show, started } from "./in-browser.js";
-import type { Watched } from "./running.js";
+import { removeFolder, type Watched } from "./running.js";
 
 const SCREENS = ["now", "calls", "approvals", "servers", "definitions", "audit", "policy", "clients"] as const;
 /** Those whose colours are looked at once more in the dark: the same rules of style make all of them. */
@@ -454,7 +445,7 @@ inBrowser("the console's page", (browser) => {
     { timeout: LONG },
     async () => {
       const home = mkdtempSync(join(tmpdir(), "opened-"));
-      onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
+      onTestFinished(() => removeFolder(home));
       // What a desktop has: it is told which file to open, and other users of the machine see that.
       writeFileSync(
         join(home, "xdg-open"),

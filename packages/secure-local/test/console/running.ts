@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
 import type { StreamLine } from "@secure-local/console/api";
 import { RawClient, start } from "../cli/command.js";
 import { type Reply, type RequestOptions, send } from "../serve/served.js";
@@ -164,7 +165,25 @@ export class Watched {
     this.client?.child.kill("SIGKILL");
     this.console.kill("SIGINT");
     if (this.console.exitCode === null && this.console.signalCode === null) await once(this.console, "close");
-    // What a server that was killed has started ends a moment after it, and may write until then.
-    rmSync(this.home, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    await removeFolder(this.home);
   }
+}
+
+/** Half a minute: a busy machine ends what was killed late. */
+const REMOVALS = 600;
+
+/**
+ * Removes a folder that programs were started in. What a program that was killed has started ends a moment after it, and may
+ * write until then: a file that comes after the folder was listed is removed by the next try. `maxRetries` of Node does not
+ * list again.
+ */
+export async function removeFolder(folder: string): Promise<void> {
+  for (let tries = 1; ; tries += 1)
+    try {
+      rmSync(folder, { recursive: true, force: true });
+      return;
+    } catch (error) {
+      if (tries === REMOVALS) throw error;
+      await setTimeout(50);
+    }
 }
