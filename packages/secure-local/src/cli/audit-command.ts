@@ -30,7 +30,7 @@ import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { checkpointKeyFile } from "./open-audit.js";
 import { clusterPlace, clusterSettings } from "./serve-http-settings.js";
 import { auditFile, policyFile, programVersion } from "./settings.js";
-import { complain, ExitCode, print, printJson, showProgress, styled } from "./terminal.js";
+import { calm, complain, ExitCode, print, printJson, showProgress, styled } from "./terminal.js";
 
 const ACTIONS = ["verify", "query", "tail", "report", "archive", "restored"];
 
@@ -353,7 +353,7 @@ export function jsonLine(line: string): string {
 
 /** A reader that is slower than the disk is waited for. */
 async function written(text: string): Promise<void> {
-  if (!process.stdout.write(`${text}\n`)) await once(process.stdout, "drain");
+  if (!process.stdout.write(`${calm(text)}\n`)) await once(process.stdout, "drain");
 }
 
 // `mcp-secure-local audit tail [KEY=VALUE…] [WORD…]`: the newest records, and then each new one as it is written.

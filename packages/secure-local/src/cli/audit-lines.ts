@@ -336,34 +336,79 @@ export function ruleText(record: LogRecord): string {
 
 // Writes an entry as one line of a table for a person, harmless to the terminal.
 
-const WIDTHS = { time: 19, client: 18, policy: 10, tool: 16, object: 40, outcome: 18 } as const;
+interface Widths {
+  readonly time: number;
+  readonly client: number;
+  readonly policy: number;
+  readonly tool: number;
+  readonly object: number;
+  readonly outcome: number;
+  /** Undefined: as long as it is. */
+  readonly rule: number | undefined;
+}
+
+const USUAL = { time: 19, client: 18, policy: 10, tool: 16, outcome: 18 } as const;
 /** Where no terminal ends the line: names of clients with their version, and of servers' tools, are longer. */
-const WIDE = { ...WIDTHS, client: 24, tool: 24, object: 60 } as const;
+const WIDE: Widths = { ...USUAL, client: 24, tool: 24, object: 60, rule: undefined };
+/** For terminals of 80 columns: the month to the minute, no policy, no milliseconds. */
+const NARROW = { time: 11, client: 10, policy: 0, tool: 12, outcome: 9 } as const;
+/** For those of 60 the client is left out, too. */
+const NARROWER = { ...NARROW, client: 0 } as const;
 const GAP = 2;
-/** Characters of an object, and of a rule, below which nobody recognises it. */
-const LEAST = 16;
+/** Characters of an object, and of a rule, below which nobody recognises it; in a narrow terminal their beginning has to do. */
+const LEAST = { usual: 16, narrow: 13, narrower: 8 } as const;
+
+/** Columns of a width of 0 are left out. Object and rule share what the others leave. */
+function widthsFor(columns: number | undefined): Widths {
+  if (columns === undefined) return WIDE;
+  const left = (fixed: Omit<Widths, "object" | "rule">): number => {
+    const widths = Object.values(fixed).filter((width) => width > 0);
+    return columns - widths.reduce((sum, width) => sum + width + GAP, GAP);
+  };
+  const shared = (fixed: Omit<Widths, "object" | "rule">, most: number): Widths => {
+    return { ...fixed, object: Math.ceil(most / 2), rule: Math.floor(most / 2) };
+  };
+  if (left(USUAL) >= 2 * LEAST.usual) return shared(USUAL, left(USUAL));
+  if (left(NARROW) >= 2 * LEAST.narrow) return shared(NARROW, left(NARROW));
+  return shared(NARROWER, Math.max(2 * LEAST.narrower, left(NARROWER)));
+}
 
 /** The head of the table; the time is that of whoever reads it. */
 export function tableHead(): string {
-  return row([`time (${zone(new Date())})`, "client", "policy", "tool", "object", "outcome", "rule"]);
+  const widths = widthsFor(outputWidth());
+  const time = `time (${zone(new Date())})`;
+  const cells = {
+    client: "client",
+    policy: "policy",
+    tool: "tool",
+    object: "object",
+    outcome: "outcome",
+    rule: "rule",
+  };
+  return row({ time: time.length > widths.time ? "time" : time, ...cells }, widths);
 }
 
-/** Time, client, policy, tool, object, outcome and rule. */
+/** Time, client, policy, tool, object, outcome and rule, as far as the terminal has room for them. */
 export function tableRow(record: LogRecord): string {
+  const widths = widthsFor(outputWidth());
   const { time, method, tool, kind, duration_ms: duration } = record;
-  const took = typeof duration === "number" ? ` ${Math.round(duration)} ms` : "";
-  const what = String(method).startsWith("resources/") ? "resource" : (tool ?? kind);
-  const outcome = `${outcomeOf(record)}${took}`;
-  const who = callerText(callerOf(record));
-  const why = ruleText(record) + askedText(record);
-  const cells = [localTime(time), who, policyNameOf(record), what, objectOf(record), outcome, why];
-  return isDenied(record) ? styled("red", row(cells)) : row(cells);
-}
-
-/** Where a terminal has no room for the whole of it, the version goes first. */
-function callerText(caller: string): string {
-  const room = outputWidth() === undefined || caller.length <= WIDTHS.client;
-  return room ? caller : caller.replace(/ \S+$/, "");
+  const isWide = widths.policy > 0;
+  const took = isWide && typeof duration === "number" ? ` ${Math.round(duration)} ms` : "";
+  const caller = callerOf(record);
+  const text = row(
+    {
+      time: isWide ? localTime(time) : shortTime(time),
+      // Where there is no room for the whole of it, the version goes first.
+      client: caller.length > widths.client ? caller.replace(/ \S+$/, "") : caller,
+      policy: policyNameOf(record),
+      tool: String(method).startsWith("resources/") ? "resource" : (tool ?? kind),
+      object: objectOf(record),
+      outcome: `${outcomeOf(record)}${took}`,
+      rule: ruleText(record) + askedText(record),
+    },
+    widths,
+  );
+  return isDenied(record) ? styled("red", text) : text;
 }
 
 /** The policy in force as a person calls it, and the profile of it; eight digits of its hash where nobody said which file it is. */
@@ -380,6 +425,12 @@ export function localTime(time: unknown): string {
   return `${day} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(twoDigits).join(":")}`;
 }
 
+/** `11-23 14:03` of the same, for a narrow terminal. */
+function shortTime(time: unknown): string {
+  const text = localTime(time);
+  return /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(text) ? text.slice(5, 16) : text;
+}
+
 /** `UTC+01:00`. */
 export function zone(at: Date): string {
   const minutes = -at.getTimezoneOffset();
@@ -392,24 +443,18 @@ function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
 }
 
-/** Columns stay below each other: what is longer is cut, and whole in --json. In a terminal no line is longer than it: object and rule share what is left. */
-function row(cells: readonly unknown[]): string {
-  const columns = outputWidth();
-  const widths: readonly number[] = Object.values(columns === undefined ? WIDE : WIDTHS);
-  const { time, client, policy, tool, outcome } = WIDTHS;
-  const fixed = time + client + policy + tool + outcome + (cells.length - 1) * GAP;
-  const left = columns === undefined ? undefined : Math.max(LEAST * 2, columns - fixed);
-  return cells
-    .map((cell, at) => {
+/** Columns stay below each other: what is longer is cut, and whole in --json. In a terminal no line is longer than it. */
+function row(cells: Readonly<Record<keyof Widths, unknown>>, widths: Widths): string {
+  return COLUMNS.filter((column) => widths[column] !== 0)
+    .map((column) => {
       // A column that is blank would be taken for one that is missing.
-      const text = cleanLine(textOf(cell)) || NOTHING;
-      if (at === cells.length - 1) return left === undefined ? text : fitted(text, Math.floor(left / 2));
-      const width = at === OBJECT && left !== undefined ? Math.ceil(left / 2) : (widths[at] ?? 0);
-      return fitted(text, width).padEnd(width);
+      const text = cleanLine(textOf(cells[column])) || NOTHING;
+      const width = widths[column];
+      return width === undefined ? text : fitted(text, width).padEnd(width);
     })
     .join(" ".repeat(GAP))
     .trimEnd();
 }
 
 const NOTHING = "-";
-const OBJECT = Object.keys(WIDTHS).indexOf("object");
+const COLUMNS: readonly (keyof Widths)[] = ["time", "client", "policy", "tool", "object", "outcome", "rule"];

@@ -314,8 +314,10 @@ async function pin({ name, launch }: ServerGrant): Promise<void> {
   const wanted = launch.kind === "command" ? wantedPackage(launch.command) : undefined;
   const kept = wanted && pinnedPackage(wanted);
   if (wanted === undefined || (kept !== undefined && isIntact(wanted, kept))) return;
+  showProgress(`fetching ${wanted.spec} for ${name}`);
   // Without it the start would ask the same registry again, for a minute, and say less.
   const { name: found, version, integrity } = await pinPackage(wanted);
+  showProgress(`starting ${name}`);
   complain(`${name}: ${found}@${version} is kept from now on (${integrity}); none of its scripts was run`);
 }
 

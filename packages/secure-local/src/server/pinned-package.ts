@@ -33,6 +33,8 @@ const SPEC = /^(@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*(?:@[\w.^~<>=*+
 const FETCH_MS = 300_000;
 /** What is quoted of npm's standard error. */
 const QUOTED = 300;
+const DRAFT_BYTES = 6;
+const DRAFT = /^[0-9a-f]{32}\.[0-9a-f]{12}$/;
 /** More files are no server. */
 const MOST_FILES = 200_000;
 
@@ -84,8 +86,11 @@ export function isIntact(wanted: WantedPackage, { sha256 }: PinnedPackage): bool
 export async function pinPackage(wanted: WantedPackage): Promise<PinnedPackage> {
   const folder = packageFolder(wanted);
   makeFolder(dirname(folder));
-  const draft = `${folder}.${randomBytes(6).toString("hex")}`;
+  removeOldDrafts();
+  const draft = `${folder}.${randomBytes(DRAFT_BYTES).toString("hex")}`;
   fs.mkdirSync(draft, { mode: 0o700 });
+  const removeDraft = (): void => fs.rmSync(draft, { recursive: true, force: true });
+  process.once("exit", removeDraft);
   try {
     // Without a name of its own npm writes down that of the folder, and no fetch is like another.
     fs.writeFileSync(join(draft, "package.json"), '{ "name": "kept", "private": true }\n');
@@ -96,7 +101,19 @@ export async function pinPackage(wanted: WantedPackage): Promise<PinnedPackage> 
     fs.writeFileSync(`${folder}.json`, `${JSON.stringify(pinned)}\n`, { mode: 0o600 });
     return pinned;
   } finally {
-    fs.rmSync(draft, { recursive: true, force: true });
+    process.off("exit", removeDraft);
+    removeDraft();
+  }
+}
+
+/** What a process that was killed had begun to fetch: no fetch takes as long. */
+function removeOldDrafts(): void {
+  for (const name of fs.readdirSync(keptPackages())) {
+    const path = join(keptPackages(), name);
+    const age = DRAFT.test(name)
+      ? Date.now() - (fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now())
+      : 0;
+    if (age > 2 * FETCH_MS) fs.rmSync(path, { recursive: true, force: true });
   }
 }
 
@@ -155,20 +172,25 @@ function lockedIn(folder: string, name: string): Omit<PinnedPackage, "sha256"> {
   return { name, version, integrity };
 }
 
+/** npm keeps to the folder it is started in, and reads the settings it reads elsewhere; `--prefix` would hide those of the machine. */
 async function npmInstall(folder: string, spec: string): Promise<void> {
   const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", "--loglevel=error"];
-  const child = spawn("npm", ["install", ...flags, "--prefix", folder, "--", spec], {
+  const child = spawn("npm", ["install", ...flags, "--", spec], {
     cwd: folder,
     stdio: ["ignore", "ignore", "pipe"],
     timeout: FETCH_MS,
   });
+  const end = (): void => void child.kill();
+  process.once("exit", end);
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-QUOTED * 10)));
   const code = await new Promise<number | string>((done) => {
     child.once("error", ({ message }) => done(message));
     child.once("close", (status, signal) => done(status ?? signal ?? "no end"));
   });
+  process.off("exit", end);
   if (code === 0) return;
-  const words = said.replaceAll(/\s+/g, " ").trim().slice(0, QUOTED);
-  throw new Error(`npm could not fetch ${spec}: ${words === "" ? code : words}`);
+  const lines = said.split("\n").map((line) => line.replace(/^npm (?:error|ERR!)\s*/, "").trim());
+  const words = lines.filter((line) => line !== "" && !line.startsWith("A complete log of this run")).join("; ");
+  throw new Error(`npm could not fetch ${spec}: ${words === "" ? code : words.slice(0, QUOTED)}`);
 }

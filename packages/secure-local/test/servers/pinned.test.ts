@@ -1,21 +1,36 @@
 // A server that npx would fetch at each start: fetched once from a registry of this test, then started from what was kept.
 import { createHash } from "node:crypto";
 import { spawnSync } from "node:child_process";
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { wantedPackage } from "../../src/server/pinned-package.js";
+import { start } from "../cli/command.js";
 import { Household, type Program, said, tool } from "./household.js";
 
 const house = new Household();
 const NAME = "@test/kept-server";
+const SLOW = "@test/slow-server";
 const asked: string[] = [];
+let slowAsked = (): void => undefined;
 const tarballs = new Map<string, Buffer>();
 const registry = createServer((request, response) => {
   const path = decodeURIComponent(request.url ?? "");
   asked.push(path);
+  // Of this one nothing ever comes.
+  if (path === `/${SLOW}`) return void slowAsked();
   const archive = tarballs.get(path.replace(/^.*-(\d+\.\d+\.\d+)\.tgz$/, "$1"));
   if (path.endsWith(".tgz") && archive !== undefined) return void response.end(archive);
   if (path !== `/${NAME}`) return void response.writeHead(404).end("{}");
@@ -64,8 +79,12 @@ beforeAll(async () => {
   publish("1.0.0");
   await new Promise<void>((listening) => registry.listen(0, "127.0.0.1", listening));
   const { port } = registry.address() as AddressInfo;
+  // Where the machine keeps its settings of npm: behind a proxy the certificates stand there, too.
+  const machine = join(house.folder, "machine");
+  mkdirSync(join(machine, "etc"), { recursive: true });
+  writeFileSync(join(machine, "etc/npmrc"), `registry=http://127.0.0.1:${port}\n`);
   house.env = {
-    npm_config_registry: `http://127.0.0.1:${port}`,
+    PREFIX: machine,
     npm_config_cache: join(house.folder, "npm-cache"),
     npm_config_update_notifier: "false",
   };
@@ -183,3 +202,30 @@ servers:
   for (const path of [at, join(own("@1.2.0"), "more.js"), other])
     expect(await said(client, "kept__look", { path, to: "//" })).toMatch(/^E(?:ACCES|ROFS)$/);
 });
+
+it("leaves neither npm nor a half folder behind when a fetch is interrupted, and removes what a killed process left", async () => {
+  entry(`${SLOW}@1.0.0`);
+  const packages = join(house.folder, "state/mcp-secure-local/packages");
+  const left = join(packages, `${"0".repeat(32)}.0123456789ab`);
+  mkdirSync(left);
+  utimesSync(left, 1, 1);
+  const begun = new Promise<void>((resolve) => (slowAsked = resolve));
+  const child = start(["servers", "review"], {
+    home: house.folder,
+    env: { ...house.env, MCP_SECURE_LOCAL_POLICY: house.policy },
+  });
+  const ended = once(child, "close");
+  await begun;
+  expect(readdirSync(packages).filter((name) => /\.[0-9a-f]{12}$/.test(name))).toHaveLength(1);
+  const npm = childrenOf(child.pid as number);
+  expect(npm).not.toEqual([]);
+  child.kill("SIGINT");
+  await ended;
+  expect(readdirSync(packages).filter((name) => /\.[0-9a-f]{12}$/.test(name))).toEqual([]);
+  await expect.poll(() => npm.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
+});
+
+function childrenOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  return text === "" ? [] : text.split(" ").map(Number);
+}
