@@ -356,7 +356,7 @@ const NARROW = { time: 11, client: 10, policy: 0, tool: 12, outcome: 9 } as cons
 const NARROWER = { ...NARROW, client: 0 } as const;
 const GAP = 2;
 /** Characters of an object, and of a rule, below which nobody recognises it; in a narrow terminal their beginning has to do. */
-const LEAST = { usual: 16, narrow: 13, narrower: 8 } as const;
+const LEAST = { usual: 13, narrower: 8 } as const;
 
 /** Columns of a width of 0 are left out. Object and rule share what the others leave. */
 function widthsFor(columns: number | undefined): Widths {
@@ -369,7 +369,7 @@ function widthsFor(columns: number | undefined): Widths {
     return { ...fixed, object: Math.ceil(most / 2), rule: Math.floor(most / 2) };
   };
   if (left(USUAL) >= 2 * LEAST.usual) return shared(USUAL, left(USUAL));
-  if (left(NARROW) >= 2 * LEAST.narrow) return shared(NARROW, left(NARROW));
+  if (left(NARROW) >= 2 * LEAST.usual) return shared(NARROW, left(NARROW));
   return shared(NARROWER, Math.max(2 * LEAST.narrower, left(NARROWER)));
 }
 

@@ -29,11 +29,13 @@ interface Installed {
   readonly sha256: string;
   /** Servers that went from it under the policy; the copy has them. */
   readonly moved: readonly string[];
+  /** The names that they have in the policy. */
+  readonly inPolicy: readonly string[];
   /** The first folder that was made for it. */
   readonly folder: string | undefined;
 }
 
-const NOTHING_DONE = { copy: undefined, sha256: "", moved: [], folder: undefined } as const;
+const NOTHING_DONE = { copy: undefined, sha256: "", moved: [], inPolicy: [], folder: undefined } as const;
 
 export async function installCommand(line: CommandLine): Promise<number> {
   // A profile that is misspelt would be found out by the client, which says nothing.
@@ -82,9 +84,13 @@ async function installIn(client: ClientFile, line: CommandLine): Promise<number>
     throw new UsageError(`${file} was changed meanwhile, so it is left as it is; run the same again`);
   // The policy first: a server is at no moment in neither.
   plan?.write();
-  if (moved.length > 0 && !line.json)
-    print(`Nothing of them is offered until you have approved it: mcp-secure-local servers review${inUse(line)}`);
-  const copy = await keepUndo(client, { before, after, file, original: prior.text }, record);
+  const unapproved = plan === undefined ? [] : await notApproved(plan);
+  if (unapproved.length > 0 && !line.json)
+    print(
+      `Nothing of ${named(unapproved)} is offered until you have approved it: mcp-secure-local servers review${inUse(line)}`,
+    );
+  const inPolicy = [...new Set([...(record?.inPolicy ?? []), ...(plan?.inPolicy ?? [])])];
+  const copy = await keepUndo(client, { before, after, file, original: prior.text, inPolicy }, record);
   writeInPlace(file, after);
   const rest = await unguarded(file);
   const bring = `them itself. To bring them: mcp-secure-local install ${client.id} --move`;
@@ -105,6 +111,17 @@ interface Change {
   readonly after: string;
   /** What would be left of it without us; an entry of ours that nobody knows of, as one that was pasted, is not what was there before. */
   readonly original: string | undefined;
+  readonly inPolicy: readonly string[];
+}
+
+/** Those of the moved servers that nobody has approved yet, by their names in the policy. */
+async function notApproved({ policy: file, inPolicy }: MovePlan): Promise<readonly string[]> {
+  const [{ loadPolicy }, { approvedServers }] = await Promise.all([
+    import("../policy/load-policy.js"),
+    import("../server/server-reviews.js"),
+  ]);
+  const approved = approvedServers(await loadPolicy(file));
+  return inPolicy.filter((name) => !approved.has(name));
 }
 
 /**
@@ -113,7 +130,7 @@ interface Change {
  */
 async function keepUndo(
   client: ClientFile,
-  { file, before, after, original }: Change,
+  { file, before, after, original, inPolicy }: Change,
   record: Installed | undefined,
 ): Promise<string | undefined> {
   const kept = record?.copy === undefined ? undefined : readIfThere(record.copy);
@@ -123,7 +140,7 @@ async function keepUndo(
   const left = await entriesOf(client, after);
   const moved = [...(await entriesOf(client, original ?? "")).keys()].filter((name) => !left.has(name));
   const folder = record === undefined ? firstMissing(dirname(file)) : record.folder;
-  keepRecord(client, { file, copy, sha256: digest(after), moved, folder });
+  keepRecord(client, { file, copy, sha256: digest(after), moved, inPolicy, folder });
   return copy;
 }
 
@@ -199,7 +216,7 @@ export async function uninstallCommand(line: CommandLine): Promise<number> {
   const forgotten = kept === undefined && state === "edited" ? [await forgottenText(line, client)] : [];
   const left =
     forgotten.length === 0 ? howLeft(file, state, returned) : `${SERVER} is taken out of ${file}, and the rest stays.`;
-  const words = [left, ...forgotten, ...(await stillKept(line, record.moved)), ...copiesLeft(copies)];
+  const words = [left, ...forgotten, ...(await stillKept(line, client, record)), ...copiesLeft(copies)];
   tell(line, { client: client.id, file, state, returned, moved: record.moved, copies }, cleanText(words.join("\n")));
   return ExitCode.Ok;
 }
@@ -235,12 +252,12 @@ async function policyIfAny(line: CommandLine): Promise<Policy | undefined> {
 }
 
 /** What of the moved servers is still in the policy, and where secrets are, as it is now: a person may have taken either away. */
-async function stillKept(line: CommandLine, moved: readonly string[]): Promise<string[]> {
+async function stillKept(line: CommandLine, client: ClientFile, { moved, inPolicy }: Installed): Promise<string[]> {
   if (moved.length === 0) return [];
   const policy = await policyIfAny(line);
   if (policy === undefined) return [];
-  // A server may have another name there than its client had for it; those of the same names are known to be there.
-  const there = moved.filter((name) => policy.servers.has(name));
+  const others = CLIENT_FILES.filter(({ id }) => id !== client.id).flatMap((each) => recordOf(each)?.inPolicy ?? []);
+  const there = inPolicy.filter((name) => policy.servers.has(name) && !others.includes(name));
   const folder = join(configFolder(), "secrets");
   const secrets = fs.existsSync(folder) && fs.readdirSync(folder).length > 0 ? ` Secrets are in ${folder}.` : "";
   if (there.length === 0) return secrets === "" ? [] : [secrets.trim()];
@@ -285,10 +302,11 @@ function launchOf(line: CommandLine): ClientLaunch {
   return { command, args: [...args, ...(line.attach ? ["attach"] : []), ...named, ...profile] };
 }
 
-async function moveServers(
-  line: CommandLine,
-  file: string,
-): Promise<(ImportPlan & { readonly policy: string }) | undefined> {
+interface MovePlan extends ImportPlan {
+  readonly policy: string;
+}
+
+async function moveServers(line: CommandLine, file: string): Promise<MovePlan | undefined> {
   const policy = policyFile(line);
   if (policy === undefined || !fs.existsSync(policy))
     throw new UsageError(
@@ -352,7 +370,9 @@ function recordOf(client: ClientFile): Installed | undefined {
   const text = readIfThere(recordFile(client));
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text) as Installed;
+    const record = JSON.parse(text) as Partial<Installed> & Omit<Installed, "inPolicy">;
+    // One of an older version does not say it: mostly they have the names of before.
+    return { ...record, inPolicy: record.inPolicy ?? record.moved };
   } catch {
     throw new UsageError(
       `${recordFile(client)} cannot be read; remove it, and the entry ${SERVER} from the client's file by hand`,

@@ -355,7 +355,7 @@ async function addServer(line: CommandLine): Promise<number> {
       `${file} has a server ${name} already; remove it first: mcp-secure-local servers remove ${name}${inUse(line)}`,
     );
   const { withServer } = await import("../policy/edit-servers.js");
-  const { addedServer, keepSecret, printGranted } = await import("./servers-import.js");
+  const { addedServer, keepSecret, printGranted, tellLeftData } = await import("./servers-import.js");
   const added = addedServer(name, after ?? url ?? "", { ...line, policy });
   const text = await editedPolicy(file, (before) => withServer(before, name, added.entry, added.secrets));
   for (const [path, value] of added.values) keepSecret(path, value);
@@ -366,6 +366,7 @@ async function addServer(line: CommandLine): Promise<number> {
   }
   const shown = { ...line, words: [name], after: undefined };
   const review = await lookAtAll(shown);
+  if (!line.json) tellLeftData(name, added.entry);
   if (review.failed && !line.json)
     complain(
       `Its entry stays in ${file}, and nothing of it is offered. Mend it there, then: mcp-secure-local servers review ${name}${inUse(line)}`,

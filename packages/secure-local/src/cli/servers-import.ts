@@ -12,7 +12,7 @@ import { withSecrets } from "../policy/read-servers.js";
 import { clientEnvironment, type ConfigLocation } from "@secure-local/mcp-tools/config-locations";
 import { type ConfiguredServer, everyServer, targetFor } from "@secure-local/mcp-tools/configured-servers";
 import { filled, filledArguments } from "../server/open-server.js";
-import { wantedPackage } from "../server/pinned-package.js";
+import { dataOf, wantedPackage } from "../server/pinned-package.js";
 import { learnSecret } from "../server/follow-policy-file.js";
 import { readHeaders, readVariables, type Target } from "@secure-local/mcp-tools/target";
 import { PACKAGE, SERVER, clientNamed } from "./client-files.js";
@@ -56,6 +56,8 @@ export interface ImportInto {
 interface Brought {
   /** The names that all of them have in the client's file, those that the policy had among them. */
   readonly names: readonly string[];
+  /** The names that the same have in the policy. */
+  readonly inPolicy: readonly string[];
   /** Those that are new, as `--json` shows them. */
   readonly servers: readonly {
     readonly name: string;
@@ -121,6 +123,7 @@ export async function planImport(from: string | undefined, into: ImportInto): Pr
   }
   const all = asked.filter(({ name }) => !failed.has(name));
   const found = all.filter(({ already }) => !already);
+  if (!into.json) for (const { name, entry } of found) tellLeftData(name, entry);
   const text = await policyWith(found, into);
   const servers = found.map(({ name, place, entry, secrets, plain }) => ({
     name,
@@ -132,6 +135,7 @@ export async function planImport(from: string | undefined, into: ImportInto): Pr
   }));
   return {
     names: all.map(({ was }) => was),
+    inPolicy: all.map(({ name }) => name),
     servers,
     leftOut,
     same,
@@ -499,6 +503,19 @@ function holdsNoOther(file: string, value: string): boolean {
 export function keepSecret(path: string, value: string): void {
   const fault = writeNewFile(path, value, true);
   if (fault !== undefined) throw new UsageError(fault);
+}
+
+/** What a package kept beside its own program is not in the copy that it is started from now. */
+export function tellLeftData(name: string, { command }: ServerEntry): void {
+  const wanted = command === undefined ? undefined : wantedPackage(command);
+  const files = wanted === undefined ? [] : dataOf(wanted);
+  if (files.length === 0) return;
+  complain(
+    `${name} has kept data in its own package until now: ${cleanLine(files.join(", "))}. Behind the policy it starts from a ` +
+      `copy that stays as it was approved, and begins without that. To go on with it, copy it into a folder of yours, tell ` +
+      `${name} where it is by the variable (servers.${name}.env) or argument that its documentation names, and add that ` +
+      `folder to servers.${name}.filesystem.allowed_paths.`,
+  );
 }
 
 function printImported(each: BroughtServer): void {

@@ -297,9 +297,11 @@ async function surveyClients(): Promise<SurveyItem[]> {
   } catch (error) {
     return [{ name, state: "note", text: error instanceof Error ? error.message : String(error) }];
   }
-  const files = new Map<string, { client: string; servers: number; ours: boolean }>();
-  for (const { place, found } of all) {
+  const files = new Map<string, { client: string; servers: number; ours: boolean; problem?: string | undefined }>();
+  for (const { place, found, name: server, problem } of all) {
     const file = files.get(place.path) ?? { client: place.client, servers: 0, ours: false };
+    // Without a server's name stands a file that cannot be read.
+    if (found === undefined && server === "") file.problem = problem;
     file.servers += 1;
     file.ours ||= found !== undefined && isOurs(found.server);
     files.set(place.path, file);
@@ -313,13 +315,17 @@ async function surveyClients(): Promise<SurveyItem[]> {
         mend: "mcp-secure-local   (in a terminal: what to give each client)",
       },
     ];
-  return [...files].map(([path, { client, servers, ours }]) => ({
-    name,
-    state: "ok",
-    text: cleanLine(
-      `${client}: ${path} (${servers === 1 ? "1 server" : `${servers} servers`}${ours ? ", this program among them" : ""})`,
-    ),
-  }));
+  return [...files].map(([path, { client, servers, ours, problem }]) => {
+    const count = servers === 1 ? "1 server" : `${servers} servers`;
+    const what = problem ?? `${path} (${count}${ours ? ", this program among them" : ""})`;
+    const where = problem === undefined || problem.includes(path) ? "" : `${path}: `;
+    return {
+      name,
+      state: problem === undefined ? "ok" : "note",
+      text: cleanLine(`${client}: ${where}${what}`),
+      ...(problem === undefined ? {} : { mend: "Correct it: until then its client reads no server from it." }),
+    } as const;
+  });
 }
 
 function isOurs(server: object): boolean {

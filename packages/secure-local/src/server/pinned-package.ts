@@ -3,6 +3,7 @@ import type { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
+import { homedir } from "node:os";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { makeFolder } from "../audit/make-folder.js";
 import { exactText } from "../sandbox/exact-text.js";
@@ -35,6 +36,8 @@ const FETCH_MS = 300_000;
 const QUOTED = 300;
 const DRAFT_BYTES = 6;
 const DRAFT = /^[0-9a-f]{32}\.[0-9a-f]{12}$/;
+/** Files of its data that are named to a person. */
+const MOST_DATA = 5;
 /** More files are no server. */
 const MOST_FILES = 200_000;
 
@@ -115,6 +118,41 @@ function removeOldDrafts(): void {
       : 0;
     if (age > 2 * FETCH_MS) fs.rmSync(path, { recursive: true, force: true });
   }
+}
+
+/**
+ * Files in the copies that `npx` keeps of a package, outside of what it needs, that are not in the copy kept here: what it wrote there
+ * when a client started it. Paths, the newest first.
+ */
+export function dataOf(wanted: WantedPackage): readonly string[] {
+  const own = join(packageFolder(wanted), "node_modules", wanted.name);
+  const cache = join(process.env["npm_config_cache"] ?? join(homedir(), ".npm"), "_npx");
+  if (!fs.existsSync(own) || !fs.existsSync(cache)) return [];
+  const found = fs.readdirSync(cache).flatMap((hash) => {
+    const copy = join(cache, hash, "node_modules", wanted.name);
+    // Of another version every file may be another.
+    if (versionIn(copy) !== versionIn(own)) return [];
+    return filesBelow(copy).filter((path) => !fs.existsSync(join(own, path.slice(copy.length))));
+  });
+  const changed = (path: string): number => fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return found.toSorted((a, b) => changed(b) - changed(a)).slice(0, MOST_DATA);
+}
+
+function versionIn(folder: string): unknown {
+  try {
+    return (JSON.parse(fs.readFileSync(join(folder, "package.json"), "utf8")) as { readonly version?: unknown })
+      .version;
+  } catch {
+    return undefined;
+  }
+}
+
+function filesBelow(folder: string): string[] {
+  return fs.readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : filesBelow(path);
+    return entry.isFile() ? [path] : [];
+  });
 }
 
 /** The file that a package's command starts. @throws Error where it has none, or several and none of its own name */

@@ -1,6 +1,7 @@
 // What to do about a server that fails because its sandbox lets it reach no host, or write nowhere it wants to: its own
 // words rarely say so.
 import { basename, posix } from "node:path";
+import { protectionOf } from "../capabilities/files/protection-of.js";
 import { isOwnPlace } from "../policy/own-places.js";
 import type { SandboxPolicy, ServerGrant } from "../policy/policy.js";
 import { keptPackages } from "./pinned-package.js";
@@ -81,6 +82,9 @@ export function filesHint(
     return isIn(keptPackages(), path)
       ? `${grant.name} would keep that in its own package, which stays as it was approved. Its owner has it kept elsewhere, by a variable (servers.${grant.name}.env) or an argument that its documentation names, and adds that folder to servers.${grant.name}.filesystem.allowed_paths.`
       : `${path} is this program's own: no server is let near it, and no grant opens it.`;
+  const protection = path === undefined || !(readOnly || CLOSED.test(said)) ? undefined : protectionOf(path);
+  if (protection !== undefined)
+    return `The name of ${path} is protected (${protection.rule}), and no policy lets a server ${protection.from === "write" ? "change" : "read or change"} it.`;
   if (!readOnly && (path === undefined || !isShutOut(grant, said, path))) return undefined;
   const allowed = grant.filesystem.allowed.rules.map(({ pattern }) => pattern);
   const changes = allowed.length === 0 ? "no file" : `no file but those of ${allowed.join(", ")}`;

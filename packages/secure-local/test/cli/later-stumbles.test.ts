@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { serveHttp } from "@secure-local/mcp/http";
 import { Server } from "@secure-local/mcp/server";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { EntryJoiner, tableRow } from "../../src/cli/audit-lines.js";
+import { EntryJoiner, tableHead, tableRow } from "../../src/cli/audit-lines.js";
 import { readArguments } from "../../src/cli/call-arguments.js";
 import { tellFailure } from "../../src/cli/failure.js";
 import { askWishes } from "../../src/cli/policy-command.js";
@@ -55,6 +55,16 @@ describe("status", () => {
     writeFileSync(policy, "version: [\n");
     expect((await runQuickly(["status", "--policy", policy], { home })).code).toBe(1);
   });
+
+  it("says of a client's file that it cannot be read, and where", async () => {
+    const home = temporaryFolder();
+    mkdirSync(join(home, ".cursor"));
+    writeFileSync(join(home, ".cursor/mcp.json"), `{"mcpServers": {\n"a": {"command": "x" }`);
+    const { stdout } = await runQuickly(["status"], { home });
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+      `Cursor: ${home}/.cursor/mcp.json is no JSON: line 2, column 22: "," or "}" was expected`,
+    );
+  });
 });
 
 describe("the audit table", () => {
@@ -68,6 +78,35 @@ describe("the audit table", () => {
     const [, client] = tableRow(record).split(/ {2,}/);
     Object.assign(process.stdout, before);
     expect(client).toBe("mcp-secure-local");
+  });
+
+  it("is never wider than the terminal, and has what was reached for, how it ended and why at any width", () => {
+    const before = { isTTY: process.stdout.isTTY, columns: process.stdout.columns };
+    vi.stubEnv("NO_COLOR", "1");
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      Object.assign(process.stdout, before);
+    });
+    const record = { time: "2026-11-23T20:00:00Z", kind: "sandbox", client: "mcp-secure-local 0.1.0" };
+    const long = "x".repeat(200);
+    const decision = { allowed: false, rule: `tools.denied ${long}` };
+    const denied = { ...record, tool: long, arguments: { path: `/srv/${long}` }, decision, client: long };
+    for (let columns = 56; columns < 220; columns += 1) {
+      Object.assign(process.stdout, { isTTY: true, columns });
+      for (const line of [tableHead(), tableRow(denied), tableRow(record)])
+        expect(line.length, `${columns}: ${line}`).toBeLessThanOrEqual(columns);
+      expect(tableRow(denied)).toMatch(/\/srv\/x.* denied .*tools\./);
+      expect(tableHead()).toMatch(/tool +object +outcome +rule$/);
+    }
+  });
+
+  it("has its colours, and nothing else that a terminal obeys", async () => {
+    const home = temporaryFolder();
+    await runQuickly(["call", "read_file", "path=/etc/passwd"], { home });
+    const { stdout } = await runQuickly(["audit", "query", "decision=denied"], { home, env: { FORCE_COLOR: "1" } });
+    // oxlint-disable-next-line no-control-regex -- what a terminal obeys is what is looked for
+    expect(stdout.match(/[\u001b\u009b]\[?\d*./g)).toEqual(["\u001b[2m", "\u001b[0m", "\u001b[31m", "\u001b[0m"]);
+    expect(stdout).toMatch(/\u001b\[31m[^\n]* \/etc\/passwd .*\u001b\[0m\n/);
   });
 });
 

@@ -63,6 +63,18 @@ it.each([
   expect(filesHint(await grantOf(entry), said)).toBeUndefined();
 });
 
+it.each([
+  ["EACCES: permission denied, open '/srv/notes/.env'", "read or change"],
+  ["[Errno 13] Permission denied: '/home/ada/.ssh/id_ed25519'", "read or change"],
+  ["EROFS: read-only file system, open '/srv/notes/prek.toml'", "change"],
+])("says of a protected name that no grant opens it: %s", async (said, what) => {
+  for (const entry of [NONE, READING, SOME]) {
+    const hint = filesHint(await grantOf(entry), said);
+    expect(hint).toMatch(new RegExp(`is protected \\(.+\\), and no policy lets a server ${what} it\\.$`));
+    expect(hint).not.toContain(KEY);
+  }
+});
+
 it("never advises to grant what is this program's own", async () => {
   const state = mkdtempSync(join(tmpdir(), "own-"));
   vi.stubEnv("XDG_STATE_HOME", state);

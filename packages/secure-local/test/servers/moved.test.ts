@@ -128,3 +128,23 @@ it("leaves a remote server with its client that cannot be reached, and takes one
   expect(Object.keys(mcpServers).sort()).toEqual(["gone", "secure-local"]);
   expect(readFileSync(house.policy, "utf8")).toContain("near:");
 });
+
+it("names what each client leaves in the policy as the policy names it, and nothing that another client needs", async () => {
+  house.write('version: "1.0"\n');
+  const code = join(home, ".claude.json");
+  const serverIn = (folder: string): object => {
+    const text = readFileSync(house.program(folder, { tools: [tool("go")] }), "utf8");
+    const alone = text.replace(/JSON\.parse\(readFileSync\([^)]*\), "utf8"\)\)/, JSON.stringify([tool("go")]));
+    return { command: "node", args: [write(join(home, folder, "main.mjs"), alone)] };
+  };
+  write(cursor, JSON.stringify({ mcpServers: { notes: serverIn("ones"), both: serverIn("shared") } }));
+  write(code, JSON.stringify({ mcpServers: { notes: serverIn("others"), both: serverIn("shared") } }));
+  const first = await house.run(["install", "cursor", "--move", "--yes"]);
+  expect(first.stdout).toContain("Nothing of notes, both is offered until you have approved it");
+  expect((await house.approve()).code).toBe(0);
+  const second = await house.run(["install", "claude-code", "--move", "--yes"]);
+  expect(second.stdout).toContain("Nothing of notes-2 is offered until you have approved it");
+  const undone = await house.run(["uninstall", "claude-code"]);
+  expect(undone.stdout).toMatch(/The policy still has what was moved: notes-2\. /);
+  expect((await house.run(["uninstall", "cursor"])).stdout).toMatch(/what was moved: notes, both\. /);
+});

@@ -203,6 +203,27 @@ servers:
     expect(await said(client, "kept__look", { path, to: "//" })).toMatch(/^E(?:ACCES|ROFS)$/);
 });
 
+it("says which data a package kept beside its program until it was moved under the policy", async () => {
+  house.write('version: "1.0"\n');
+  const copy = join(house.folder, "npm-cache/_npx/0123456789abcdef/node_modules", NAME);
+  mkdirSync(copy, { recursive: true });
+  writeFileSync(join(copy, "package.json"), JSON.stringify({ name: NAME, version: "1.0.0" }));
+  writeFileSync(join(copy, "main.mjs"), "");
+  writeFileSync(join(copy, "memory.jsonl"), "{}");
+  const cursor = join(house.folder, ".cursor/mcp.json");
+  mkdirSync(join(house.folder, ".cursor"));
+  const install = async (spec: string): Promise<string> => {
+    writeFileSync(cursor, JSON.stringify({ mcpServers: { memories: { command: "npx", args: ["-y", spec] } } }));
+    const { stderr } = await house.run(["install", "cursor", "--move", "--yes"]);
+    expect((await house.run(["uninstall", "cursor"])).code).toBe(0);
+    house.write('version: "1.0"\n');
+    return stderr;
+  };
+  const told = `memories has kept data in its own package until now: ${join(copy, "memory.jsonl")}. `;
+  expect(await install(`${NAME}@1.0.0`)).toContain(told);
+  expect(await install(`${NAME}@1.1.0`)).not.toContain("has kept data");
+});
+
 it("leaves neither npm nor a half folder behind when a fetch is interrupted, and removes what a killed process left", async () => {
   entry(`${SLOW}@1.0.0`);
   const packages = join(house.folder, "state/mcp-secure-local/packages");
