@@ -62,7 +62,7 @@ describe("status", () => {
     writeFileSync(join(home, ".cursor/mcp.json"), `{"mcpServers": {\n"a": {"command": "x" }`);
     const { stdout } = await runQuickly(["status"], { home });
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(
-      `Cursor: ${home}/.cursor/mcp.json is no JSON: line 2, column 22: "," or "}" was expected`,
+      `Cursor: ${home}/.cursor/mcp.json is no JSON: line 2, column 23: "," or "}" was expected`,
     );
   });
 });
