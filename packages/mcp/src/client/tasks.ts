@@ -105,8 +105,7 @@ export class Tasks {
     };
   };
 
-  /** Whether the server of a 2025-11-25 session takes tool calls as tasks. */
-  /** Whether a session's calls ask for tasks themselves. */
+  /** Whether calls ask for tasks themselves: those of a 2025-11-25 session whose server takes tool calls as tasks. */
   get requested(): boolean {
     const { capabilities, revision } = this.#options.wire.established;
     const requests = capabilities.tasks?.["requests"];
