@@ -243,6 +243,30 @@ export const SHOWN: readonly (readonly [string, string, string, string])[] = [
     "surface/promises.test.ts",
     "closing a host, one of whose servers never answers and one of which is gone",
   ],
+  [
+    "FairLimits",
+    "Never rejects",
+    "cluster/promises.test.ts",
+    "keeps to its share where limits cannot be counted together, and never rejects",
+  ],
+  [
+    "RecordStore",
+    "at most `RECORD_TEXT`",
+    "cluster/promises.test.ts",
+    "has a record of as many characters as it may have, and refuses a longer one",
+  ],
+  [
+    "SharedSession",
+    "At most `SESSION_TEXT`",
+    "cluster/promises.test.ts",
+    "shares no session whose facts are longer than they may be: it ends with its process",
+  ],
+  [
+    "SharedStores",
+    "never waits for ever",
+    "cluster/promises.test.ts",
+    "rejects every call as UNREACHABLE, and waits for none without end: %s",
+  ],
   ["BusListener", "once", "cluster/stores.test.ts", "holds on ioredis by a URL, on ioredis and on @redis/client"],
   ["MarkStore", "set once", "cluster/stores.test.ts", "holds on ioredis by a URL, on ioredis and on @redis/client"],
 ];
@@ -268,7 +292,5 @@ export const NO_PROMISES: readonly (readonly [string, string])[] = [
   ["HostQuestion", "never fetch it before"],
   ["HttpReply", "Its body is read once"],
   ["SharedStores", "Called once, first"],
+  ["WindowRule", "at most an hour"],
 ];
-
-/** Promises for which no test is listed yet: show one, list it above, and lower this. */
-export const MOST_UNSHOWN = 5;
