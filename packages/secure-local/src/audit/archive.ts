@@ -219,3 +219,46 @@ function syncFolder(path: string): void {
     fs.closeSync(fd);
   }
 }
+
+// Says which records of a log were archived, and so are not among those that are read with it.
+
+/** Records that lie elsewhere, and the log that they are read with there. */
+export interface ArchivedRecords {
+  readonly records: number;
+  readonly log: string;
+}
+
+/** Which records of the logs lie elsewhere, by folder; what lies beside a log is read with it. */
+export function archivedElsewhere(logs: readonly string[]): readonly ArchivedRecords[] {
+  return logs.flatMap((log) => {
+    const counts = new Map<string, number>();
+    let before = 0;
+    for (const { file, seq, bytes, to } of toldOf(log)) {
+      const records = seq - before;
+      before = seq;
+      if (!liesBeside(log, { file, bytes, to })) counts.set(to, (counts.get(to) ?? 0) + records);
+    }
+    return [...counts].map(([to, records]) => ({ records, log: join(to, basename(log)) }));
+  });
+}
+
+/** Whether a log is not here, and files of it were archived to where it would be. */
+export function isArchiveOf(log: string): boolean {
+  return !fs.existsSync(log) && toldOf(log).some((each) => liesBeside(log, each));
+}
+
+/** What cannot be read is told by `audit verify`, and keeps no log from being searched. */
+function toldOf(log: string): readonly ArchivedFile[] {
+  try {
+    return archivedFiles(log);
+  } catch {
+    return [];
+  }
+}
+
+/** Where the log is the archive itself, or a file was brought back. */
+function liesBeside(log: string, { file, bytes, to }: Pick<ArchivedFile, "file" | "bytes" | "to">): boolean {
+  const folder = dirname(log);
+  if (fs.existsSync(folder) && fs.realpathSync(folder) === to) return true;
+  return fs.statSync(join(folder, file), { throwIfNoEntry: false })?.size === bytes;
+}

@@ -396,10 +396,15 @@ function hasRecords(log: string): boolean {
   return (readHead(log)?.seq ?? 0) > 0 || fs.existsSync(archivedPath(log));
 }
 
-/** Those that exist, and those of which only the head file, or the word of what was archived, is left: somebody took the log away. */
-export function rememberedLogs(file: string): string[] {
+/**
+ * Those that exist, and those that somebody took away: of which only the head file, or the word of what was archived, is left,
+ * or that checkpoints know by one of these names.
+ */
+export function rememberedLogs(file: string, checkpointed: { has(name: string): boolean } = new Set()): string[] {
   const existing = new Set(existingLogs(file));
-  return numberedLogs(file).filter((name) => existing.has(name) || hasRecords(name));
+  return numberedLogs(file).filter(
+    (name) => existing.has(name) || hasRecords(name) || checkpointed.has(basename(name)),
+  );
 }
 
 function numberedLogs(file: string): string[] {

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { createReadStream, existsSync } from "node:fs";
 import { basename, dirname } from "node:path";
+import { createInterface } from "node:readline";
 import { type ArchivedFile, signedArchives, type VerifiedFile } from "./archive.js";
 import { GENESIS, type RecordLink, MAX_LINE_BYTES, readLine } from "./event-text.js";
 import {
@@ -14,7 +15,7 @@ import {
   lookAtJournal,
   newestRound,
 } from "./log-file.js";
-import { publicKeyOf, readCheckpoint } from "./checkpoint.js";
+import { type Checkpoint, publicKeyOf, readCheckpoint } from "./checkpoint.js";
 import { type Restored, signedRestores } from "./restored.js";
 
 /** What a check found. */
@@ -82,8 +83,9 @@ export async function verifyAudit(file: string, options: VerifyOptions = {}): Pr
   const said = signedRestores(file, options.archives?.publicKey);
   if (typeof said === "string") return { ok: false, records: 0, reason: said };
   const restored = options.supposed === undefined ? said : [...said, options.supposed];
-  const checkpoints = options.checkpoints && readCheckpoints(file, options.checkpoints, restored);
-  if (typeof checkpoints === "string") return { ok: false, records: 0, reason: checkpoints };
+  const newest = options.checkpoints && readCheckpoints(file, options.checkpoints, restored);
+  if (typeof newest === "string") return { ok: false, records: 0, reason: newest };
+  const checkpoints = newest && (await withOlder(file, newest, { ...options, restored }));
   const archived = readArchived(file, options.archives);
   if (typeof archived === "string") return { ok: false, records: 0, reason: archived };
   const head = readHead(file);
@@ -107,7 +109,8 @@ export async function verifyAudit(file: string, options: VerifyOptions = {}): Pr
   // A server that was killed while it put a file away has not begun the next one; and a log that its head file, a checkpoint or
   // the word of what was archived remembers was taken away.
   const known = Math.max(head?.seq ?? 0, checkpoints?.last ?? 0, archived.length, witnesses.size);
-  const files = (archives.length > 0 || known > 0) && !existsSync(file) ? archives : [...archives, file];
+  const isRemembered = archives.length > 0 || known > 0 || options.supposed !== undefined;
+  const files = isRemembered && !existsSync(file) ? archives : [...archives, file];
   for (const each of files) {
     const report = await walk.read(each, each === files.at(-1));
     if (report !== undefined) return report;
@@ -240,6 +243,11 @@ class Walk {
     const known = this.#place?.seq ?? this.#known();
     const { records: inJournal, link } = journalledAfter(journal, last);
     // What the journal still has is not lost.
+    const signed = this.#checkpoints?.last ?? 0;
+    if (this.#files === 0 && signed > 0 && signed === known) {
+      const { firstBadLine: _, ...missing } = this.#bad(missingLog(this.#log, known), { ...last, known });
+      return missing;
+    }
     if (known > link.seq) {
       const [is, was] = [recordsWith(link.seq + 1, known, "is"), recordsWith(link.seq + 1, known, "was")];
       const what = existsSync(this.#log)
@@ -427,6 +435,68 @@ function readCheckpoints(
     last = Math.max(last, checkpoint.seq);
   }
   return { last, hashes };
+}
+
+/** What checkpoints remember of a log that is gone. */
+export function missingLog(log: string, known: number): string {
+  return `${basename(log)} is missing: checkpoints remember it up to record ${known}`;
+}
+
+/** A log that is gone may have ended long before the newest checkpoints, which are of others. */
+async function withOlder(
+  log: string,
+  newest: Checkpoints,
+  { checkpoints: given, restored }: Pick<VerifyOptions, "checkpoints"> & { readonly restored: readonly Restored[] },
+): Promise<Checkpoints> {
+  if (given === undefined || newest.last > 0 || existsSync(log)) return newest;
+  const last = (await checkpointedLogs(given)).get(basename(log));
+  if (last === undefined || wasLost(restored, last.seq, last.time)) return newest;
+  return { last: last.seq, hashes: new Map([[last.seq, last.hash]]) };
+}
+
+/** The last checkpoint of each log that a file has one of, by the log's name. One that cannot be read is told by the check of a log. */
+export async function checkpointedLogs(
+  given: NonNullable<VerifyOptions["checkpoints"]>,
+): Promise<ReadonlyMap<string, Checkpoint>> {
+  const found = new Map<string, Checkpoint>();
+  const key = publicKeyOf(given.publicKey);
+  for (const [name, lines] of await lastLines(given.file)) {
+    // A line that somebody without the key wrote behind the last one hides none of those before it.
+    const signed = lines.map((line) => readCheckpoint(line, key)).filter((each) => each !== undefined);
+    const last = signed.reduce<Checkpoint | undefined>(
+      (one, each) => (one && one.seq > each.seq ? one : each),
+      undefined,
+    );
+    if (last !== undefined) found.set(name, last);
+  }
+  return found;
+}
+
+/** Lines of one log that are looked at: what was written behind a signed one by somebody else is a fault of its own. */
+const LAST_LINES = 16;
+/** More than a folder has logs, and those of other policies that write into the same file. */
+const MAX_NAMES = 1_024;
+const LOG_NAME = /\{"log":"([^"\\]{1,255})",[^{}]*\}$/;
+
+/** The last lines of each log, by its name, read in bounded memory. */
+async function lastLines(file: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  const found = new Map<string, string[]>();
+  let fd: number;
+  try {
+    fd = openPresent(file);
+  } catch {
+    return found;
+  }
+  for await (const line of createInterface({ input: createReadStream(file, { fd }), crlfDelay: Infinity })) {
+    const [text, name] = LOG_NAME.exec(line) ?? [];
+    if (text === undefined || name === undefined) continue;
+    const lines = found.get(name) ?? [];
+    if (lines.length === 0 && found.size >= MAX_NAMES) continue;
+    lines.push(text);
+    if (lines.length > LAST_LINES) lines.shift();
+    found.set(name, lines);
+  }
+  return found;
 }
 
 /** The end of a file, from the beginning of a line on. */

@@ -1,10 +1,11 @@
 // Checks the chains of all processes of a server: each is there, whole, and as long as any other process remembers it.
 import * as fs from "node:fs";
 import { createInterface } from "node:readline";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { type ChainHead, chainOf, type SignedHead } from "./checkpoint.js";
 import { archivesOf, readHead } from "./log-file.js";
-import { verifyAudit, type VerifyOptions } from "./verify-audit.js";
+import { rememberedLogs } from "./log-writer.js";
+import { checkpointedLogs, missingLog, verifyAudit, type VerifyOptions } from "./verify-audit.js";
 
 /** What a check found of one chain. */
 export interface CheckedChain {
@@ -16,12 +17,17 @@ export interface CheckedChain {
   readonly witnesses: number;
   /** How many signed checkpoints do. */
   readonly checkpoints: number;
+  /** It is where files of the log were archived to. */
+  readonly isArchive?: boolean;
   readonly reason?: string;
   /** The first bad line, as FILE:LINE. */
   readonly at?: string;
 }
 
-type Signed = Pick<VerifyOptions, "archives" | "checkpoints">;
+interface Signed extends Pick<VerifyOptions, "archives" | "checkpoints"> {
+  /** The log that the policy names whose checkpoints these are: its neighbours are looked for as well. */
+  readonly usual?: string;
+}
 
 /** Heads that are compared with one chain, the furthest ones. */
 const MAX_WITNESSES = 10_000;
@@ -55,6 +61,7 @@ export async function verifyChains(
     const isOne = [...logs.keys()].every((other) => other === file || basename(other) !== basename(file));
     checked.push(await checkedLog(file, { witnesses: memory.of(chain), ...signed }, isOne));
   }
+  for (const file of await takenAway(folder, checked, signed)) checked.push(file);
   const there = new Set(logs.values());
   for (const head of memory.latest()) {
     if (there.has(head.chain)) continue;
@@ -62,6 +69,27 @@ export async function verifyChains(
     checked.push({ file: head.file, ok: false, records: 0, witnesses: 0, checkpoints: 0, reason });
   }
   return checked;
+}
+
+/**
+ * Logs that checkpoints know and the folder has not. The checkpoints are of these logs where this is the folder of the policy's own
+ * log, or one here agrees with some: of the logs of other machines they know nothing. Where files were archived to there are those alone.
+ */
+async function takenAway(
+  folder: string,
+  checked: readonly CheckedChain[],
+  { checkpoints, usual }: Signed,
+): Promise<readonly CheckedChain[]> {
+  if (checkpoints === undefined || usual === undefined) return [];
+  const isOwn = fs.existsSync(dirname(usual)) && fs.realpathSync(dirname(usual)) === fs.realpathSync(folder);
+  if (!isOwn && !checked.some((each) => each.checkpoints > 0 && !each.isArchive)) return [];
+  const known = await checkpointedLogs(checkpoints);
+  const there = new Set(checked.map(({ file }) => basename(file)));
+  return rememberedLogs(join(folder, basename(usual)), known).flatMap((file): CheckedChain[] => {
+    const last = known.get(basename(file));
+    if (last === undefined || there.has(basename(file))) return [];
+    return [{ file, ok: false, records: 0, witnesses: 0, checkpoints: 0, reason: missingLog(file, last.seq) }];
+  });
 }
 
 /** Whether one of the heads is of a log in a folder: where none is, they are those of other processes. */
@@ -87,8 +115,9 @@ async function checkedLog(
   let report = await verifyAudit(file, { ...options, named: true });
   if (!report.ok && !isOne && report.checkpoints === 0)
     report = await verifyAudit(file, { ...options, checkpoints: undefined, named: true });
-  const { ok, records, firstBadLine, badFile = file, reason, checkpoints = 0 } = report;
-  if (ok) return { file, ok, records, witnesses: witnesses.size, checkpoints };
+  const { ok, records, firstBadLine, badFile = file, reason, checkpoints = 0, archive } = report;
+  const isArchive = archive === undefined ? {} : { isArchive: true };
+  if (ok) return { file, ok, records, witnesses: witnesses.size, checkpoints, ...isArchive };
   const at = firstBadLine === undefined ? {} : { at: `${badFile}:${firstBadLine}` };
   return { file, ok, records, witnesses: 0, checkpoints, ...(reason === undefined ? {} : { reason }), ...at };
 }

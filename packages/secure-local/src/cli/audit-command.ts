@@ -1,17 +1,17 @@
 // `mcp-secure-local audit verify | query | tail | report | archive | restored`: checks the audit log, looks into it, follows it, writes it out as a page, moves its full files away, and accepts that a copy was put back.
 import { once } from "node:events";
-import { createReadStream, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
-import { type ArchivedFile, archivedFiles } from "../audit/archive.js";
+import { type ArchivedFile, archivedElsewhere, isArchiveOf } from "../audit/archive.js";
 import { AuditError } from "../audit/audit-event.js";
 import { recordOf } from "../audit/call-records.js";
 import { checkpointKey, publicKeyPath } from "../audit/checkpoint.js";
 import { archivedPath, archivesOf } from "../audit/log-file.js";
 import { existingLogs, rememberedLogs } from "../audit/log-writer.js";
 import type { Restored } from "../audit/restored.js";
-import { recordsWith, verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
+import { checkpointedLogs, recordsWith, verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import {
@@ -42,18 +42,24 @@ export async function auditCommand(line: CommandLine): Promise<number> {
     );
   if (action === "verify") return verifyAll(line, words);
   const usual = await usualFile(line);
+  if (action === "restored") return restored(line, usual, words);
   const logs = existingLogs(usual);
   if (action === "archive") return logs.length === 0 ? noLog(line) : auditArchive(line, logs, words);
   // Where files were archived to there is no log that goes on.
   const files = logs.length === 0 && action !== "tail" && existsSync(archivedPath(usual)) ? [usual] : logs;
   if (files.length === 0) return noLog(line);
-  if (action === "restored") {
-    const { auditRestored } = await import("./audit-restored.js");
-    return auditRestored(line, files, { words, options: await verifyOptions(line) });
-  }
   if (action === "query") return auditQuery(line, files, words);
   if (action === "report") return auditReport(line, files, words);
   return auditTail(line, () => existingLogs(usual), { words });
+}
+
+/** A log that a copy of an earlier time has not yet is lost as a whole. */
+async function restored(line: CommandLine, usual: string, words: readonly string[]): Promise<number> {
+  const options = await verifyOptions(line);
+  const logs = await knownLogs(usual, options);
+  if (logs.length === 0) return noLog(line);
+  const { auditRestored } = await import("./audit-restored.js");
+  return auditRestored(line, logs, { words, options });
 }
 
 async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[]): Promise<number> {
@@ -63,9 +69,10 @@ async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[])
   if (line.redis !== undefined)
     throw new UsageError("--redis belongs to a folder, as in audit verify FOLDER --redis URL");
   // Servers that run at the same time write logs of their own beside the first one.
-  const files = named === undefined ? rememberedLogs(await usualFile(line)) : [named];
+  const options = { ...(await verifyOptions(line)), named: named !== undefined };
+  const files = named === undefined ? await knownLogs(await usualFile(line), options) : [named];
   if (files.length === 0) return noLog(line);
-  const logs = await verifiedLogs(line, files, named !== undefined);
+  const logs = await verifiedLogs(files, options);
   const ok = logs.every((log) => log.ok);
   if (line.json) printJson({ ok, logs });
   else {
@@ -82,7 +89,7 @@ async function verifyFolder(line: CommandLine, folder: string): Promise<number> 
   const settings = line.redis === undefined ? undefined : clusterSettings(line);
   const heads = settings && (await (await import("../cluster/open-cluster.js")).headsIn(clusterPlace(settings)));
   const { knowsSome, verifyChains } = await import("../audit/verify-chains.js");
-  const chains = await verifyChains(folder, heads, await verifyOptions(line));
+  const chains = await verifyChains(folder, heads, { ...(await verifyOptions(line)), usual: await usualFile(line) });
   const ok = chains.length > 0 && chains.every((chain) => chain.ok);
   if (line.json) printJson({ ok, chains });
   else if (chains.length === 0) complain(`mcp-secure-local: there is no audit log in ${folder}`);
@@ -114,8 +121,14 @@ function agreeing(count: number, noun: string): string {
   return `${count} ${noun}${noun.endsWith("s") ? "es" : "s"} agree`;
 }
 
-async function verifiedLogs(line: CommandLine, files: readonly string[], named = false): Promise<Verified[]> {
-  const options = { ...(await verifyOptions(line)), named };
+/** A log and its neighbours: those there are, and those that are gone though something remembers them. */
+export async function knownLogs(usual: string, { checkpoints }: VerifyOptions): Promise<readonly string[]> {
+  // Where files of some logs were archived to there is nothing of the others.
+  if (checkpoints === undefined || isArchiveOf(usual)) return rememberedLogs(usual);
+  return rememberedLogs(usual, await checkpointedLogs(checkpoints));
+}
+
+async function verifiedLogs(files: readonly string[], options: VerifyOptions): Promise<Verified[]> {
   showProgress(`verifying ${files.join(", ")}`);
   return Promise.all(files.map((file) => verify(file, options)));
 }
@@ -278,7 +291,9 @@ async function auditReport(line: CommandLine, files: readonly string[], words: r
   const { requireFolderOf, writeNewFile } = await import("./write-new-file.js");
   requireFolderOf(file);
   const { AuditReport } = await import("./audit-report.js");
-  const logs = await verifiedLogs(line, files);
+  const options = await verifyOptions(line);
+  const known = await knownLogs(await usualFile(line), options);
+  const logs = await verifiedLogs(known.length > 0 ? known : files, options);
   const report = new AuditReport({
     logs,
     unread: archivedNotes(files),
@@ -326,6 +341,14 @@ export async function auditQuery(
 /** Whoever finds nothing has to know where else it may be. */
 function tellArchived(logs: readonly string[]): void {
   for (const note of archivedNotes(logs)) complain(`mcp-secure-local: ${escapeUnseen(note)}`);
+}
+
+/** Which records of the logs lie elsewhere, one sentence for each folder. */
+export function archivedNotes(logs: readonly string[]): readonly string[] {
+  return archivedElsewhere(logs).map(({ records, log }) => {
+    const what = records === 1 ? "1 older record is" : `${records} older records are`;
+    return `${what} archived in ${dirname(log)} and ${records === 1 ? "was" : "were"} not searched: --audit ${log}`;
+  });
 }
 
 /** Names of policies; those that hold here are known without a record of their start. A broken one keeps no log from being read. */
@@ -550,41 +573,4 @@ class Follower {
       return false;
     }
   }
-}
-
-// Says which records of a log were archived, and so are not among those that a command reads.
-
-/** Which records of the logs lie elsewhere, one sentence for each folder; what lies beside a log is read with it. */
-export function archivedNotes(logs: readonly string[]): readonly string[] {
-  return logs.flatMap((log) => {
-    const counts = new Map<string, number>();
-    let before = 0;
-    for (const { file, seq, bytes, to } of toldOf(log)) {
-      const records = seq - before;
-      before = seq;
-      if (!liesBeside(log, { file, bytes, to })) counts.set(to, (counts.get(to) ?? 0) + records);
-    }
-    return [...counts].map(([to, records]) => noteOf(records, join(to, basename(log))));
-  });
-}
-
-/** What cannot be read is told by `audit verify`, and keeps no log from being searched. */
-function toldOf(log: string): ReturnType<typeof archivedFiles> {
-  try {
-    return archivedFiles(log);
-  } catch {
-    return [];
-  }
-}
-
-function noteOf(records: number, log: string): string {
-  const what = records === 1 ? "1 older record is" : `${records} older records are`;
-  return `${what} archived in ${dirname(log)} and ${records === 1 ? "was" : "were"} not searched: --audit ${log}`;
-}
-
-/** Where the log is the archive itself, or a file was brought back. */
-function liesBeside(log: string, { file, bytes, to }: { file: string; bytes: number; to: string }): boolean {
-  const folder = dirname(log);
-  if (existsSync(folder) && realpathSync(folder) === to) return true;
-  return statSync(join(folder, file), { throwIfNoEntry: false })?.size === bytes;
 }

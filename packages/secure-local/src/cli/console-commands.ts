@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import type {
   Explanation,
   OfferedDefinitions,
@@ -21,7 +21,7 @@ import { loadPolicy } from "../policy/load-policy.js";
 import { PolicyError } from "../policy/faults.js";
 import type { Policy } from "../policy/policy.js";
 import { serverLogFile } from "../server/server-log.js";
-import { continuesText, verifyOptions } from "./audit-command.js";
+import { continuesText, knownLogs, usualFile, verifyOptions } from "./audit-command.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { judgeQuestion, type PolicyQuestion, readQuestionText, VERDICTS } from "./policy-explain.js";
 import { reachOf } from "./policy-map.js";
@@ -54,7 +54,8 @@ export function consoleCommands(line: CommandLine): ConsoleCommands {
     async verify(logs) {
       let own: ReturnType<typeof verifyOptions> | undefined;
       const optionsFor = (log: LogOf) => (log.isOwn ? (own ??= verifyOptions(line)) : optionsOf(line, log));
-      return Promise.all(logs.map((each) => verification(each, optionsFor(each))));
+      const all = [...logs, ...(await takenAway(line, logs, optionsFor))];
+      return Promise.all(all.map((each) => verification(each, optionsFor(each))));
     },
     policyFile: file === undefined ? undefined : resolve(file),
     definitions,
@@ -182,6 +183,25 @@ async function optionsOf(line: CommandLine, { policy }: LogOf): ReturnType<typeo
   if (policy !== undefined) return verifyOptions({ ...line, policy });
   const { archives } = await verifyOptions(line);
   return { archives };
+}
+
+/** Logs that checkpoints of the policies in use know beside these, and that nobody could read. */
+async function takenAway(
+  line: CommandLine,
+  logs: readonly LogOf[],
+  optionsFor: (log: LogOf) => ReturnType<typeof verifyOptions>,
+): Promise<readonly LogOf[]> {
+  const found = new Map<string, LogOf>();
+  for (const log of logs) {
+    if (!log.isOwn && log.policy === undefined) continue;
+    const usual = log.isOwn ? usualFile(line) : usualFile({ ...line, audit: undefined, policy: log.policy });
+    // A broken policy is told where its options are read.
+    const named = await usual.catch(() => log.file);
+    if (dirname(named) !== dirname(log.file)) continue;
+    for (const file of await knownLogs(named, await optionsFor(log))) found.set(file, { ...log, file });
+  }
+  for (const { file } of logs) found.delete(file);
+  return [...found.values()];
 }
 
 async function verification(

@@ -355,6 +355,8 @@ export class ConsoleState {
       const reader = this.#readers.get(each.file);
       if (reader === undefined) return each;
       if (!each.ok) return { ...each, total: Math.max(reader.records, each.records) };
+      if (each.files === 0 && reader.records > 0)
+        return { ...each, ok: false, reason: goneAfter(reader.records), total: reader.records };
       if (reader.changed !== undefined) return { ...each, ok: false, reason: reader.changed, total: reader.records };
       const known =
         reader.records === 1
@@ -550,6 +552,10 @@ export class ConsoleState {
   #wake(): void {
     for (const waiter of [...this.#waiters]) waiter();
   }
+}
+
+function goneAfter(records: number): string {
+  return `its file is gone: this console had read ${records === 1 ? "one record" : `${records} records`} of it`;
 }
 
 /** With all that it had started: of none of it anybody knows anything. */
