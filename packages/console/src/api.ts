@@ -459,7 +459,7 @@ export interface LookedThrough {
   /** Calls of the time that was asked for, and those of them that fit. */
   readonly calls: number;
   readonly found: number;
-  /** All calls that the console has, and when the first of them was, in milliseconds since 1970; absent where there is none. */
+  /** All calls that the console has, and since when it has all of every log, in milliseconds since 1970; absent where there is none. */
   readonly kept: number;
   readonly since?: number | undefined;
   readonly words: SoughtWords;
@@ -484,6 +484,10 @@ export interface LogState {
   readonly fault?: string | undefined;
   /** What is no longer as the console itself has read it. */
   readonly changed?: string | undefined;
+  /** When the first record that this console has was made, in milliseconds since 1970, where there were others before it. */
+  readonly begins?: number | undefined;
+  /** Records that were archived, by folder; `log` is what they are read with there. */
+  readonly archived?: readonly { readonly records: number; readonly folder: string; readonly log: string }[];
 }
 
 /** What a check of all logs found. */
@@ -523,7 +527,7 @@ export interface PolicyState {
   readonly profiles: readonly string[];
   /** Calls that each line decided, by its number from 1: under this policy, or under another with the same rule. */
   readonly decided: Readonly<Record<number, { readonly allowed: number; readonly denied: number }>>;
-  /** When the oldest call was made that is counted; absent where there is none. */
+  /** Since when all calls are counted; absent where there is none. */
   readonly since?: number | undefined;
   /** When the text was saved here, while the file is still that: then it can be undone. */
   readonly saved?: { readonly at: number } | undefined;

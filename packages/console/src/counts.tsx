@@ -1,7 +1,8 @@
 // Counts of calls: the facts over a time, and the table by client, tool or rule. Every screen that counts shows these.
 import type { ComponentChildren, JSX } from "preact";
-import type { Count, Totals } from "./api.js";
-import { Brief, duration, Facts, Moment, Wide } from "./parts.js";
+import type { Count, LogState, Totals } from "./api.js";
+import { logs } from "./live.js";
+import { Brief, Command, duration, Facts, Moment, Shown, Wide } from "./parts.js";
 import { go } from "./router.js";
 
 /** Milliseconds of a time that is looked at as it goes on. */
@@ -149,5 +150,47 @@ export function Counts({ title, field, of, since, until, none = "(none)" }: Coun
         </tbody>
       </table>
     </Wide>
+  );
+}
+
+/** Whether older records of a log are not here: then what is counted is whole from a time on only. */
+export function isPartial(): boolean {
+  return logs.value.some(({ begins }) => begins !== undefined);
+}
+
+/** Which records are not among what a screen shows, and how they are found. */
+export function Elsewhere(): JSX.Element {
+  return (
+    <>
+      {logs.value.map((log) => (
+        <ElsewhereOf key={log.file} of={log} />
+      ))}
+    </>
+  );
+}
+
+function ElsewhereOf({ of: { file, begins, archived = [] } }: { readonly of: LogState }): JSX.Element | null {
+  const from = begins !== undefined && (
+    <>
+      {" "}
+      Of <Shown text={file} /> what is here begins at <Moment at={begins} dated />.
+    </>
+  );
+  if (archived.length === 0)
+    return begins === undefined ? null : <p class="note">Older records were moved away and were not searched.{from}</p>;
+  return (
+    <>
+      {archived.map(({ records, folder, log }) => (
+        <p key={folder} class="note">
+          {records === 1 ? "1 older record is" : `${records} older records are`} archived in <Shown text={folder} />{" "}
+          {begins === undefined
+            ? "since this console read them: their calls are listed, and cannot be opened or exported."
+            : records === 1
+              ? "and was not searched."
+              : "and were not searched."}
+          {from} To search there: <Command>{`mcp-secure-local audit query --audit ${log}`}</Command>
+        </p>
+      ))}
+    </>
   );
 }

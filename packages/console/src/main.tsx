@@ -1,6 +1,7 @@
 // The page: its screens, the way between them, and what it says while the console is away.
 import { signal } from "@preact/signals";
 import { type ComponentType, type JSX, render } from "preact";
+import { Elsewhere } from "./counts.js";
 import { draft, watchDraft } from "./draft.js";
 import { follow, link, version, waiting } from "./live.js";
 import { Fault } from "./parts.js";
@@ -74,6 +75,7 @@ function Page(): JSX.Element {
         </span>
       </header>
       <main id="main" tabIndex={-1}>
+        {id !== "now" && <Elsewhere />}
         <Screen key={id} />
       </main>
     </>

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import type { LookedThrough, SoughtWords } from "../api.js";
+import { isPartial } from "../counts.js";
 import { Action, dayAndClock, dayBegin, duration, Shown } from "../parts.js";
 import { go } from "../router.js";
 
@@ -273,7 +274,8 @@ export function Chosen({ query }: { readonly query: Query }): JSX.Element | null
 export function Looked({ of }: { readonly of: LookedThrough }): JSX.Element {
   const { calls, found, since, kept, words } = of;
   const times = (count: number): string => `${count} ${count === 1 ? "call" : "calls"}`;
-  const from = since === undefined ? "" : ` since ${dayAndClock(since)}`;
+  const isWhole = !isPartial();
+  const from = since === undefined ? "" : `${isWhole ? "" : ", complete"} since ${dayAndClock(since)}`;
   const looked =
     calls === kept ? `Looked at ${times(calls)}${from}` : `Looked at ${calls} of the ${times(kept)}${from}`;
   const sought = soughtText(words);
@@ -281,7 +283,7 @@ export function Looked({ of }: { readonly of: LookedThrough }): JSX.Element {
   return (
     <p class="note" role="status">
       {found === 1 ? "One call fits" : `${found} calls fit`}. {looked}
-      {since !== undefined && ", as far back as is known here"}
+      {since !== undefined && isWhole && ", as far back as is known here"}
       {sought !== "" && (
         <>
           , for those <Shown text={sought} />

@@ -3,6 +3,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Explanation, PolicyState, ReachedKind, Trial } from "../api.js";
+import { isPartial } from "../counts.js";
 import { draft, tried } from "../draft.js";
 import { servers } from "../live.js";
 import { Action, Brief, Empty, Fault, Moment, Shown, State } from "../parts.js";
@@ -136,8 +137,8 @@ function Lines({ of: { text, decided, since } }: { readonly of: PolicyState }): 
       </ol>
       {since !== undefined && (
         <p class="note">
-          Counted are the calls since <Moment at={since} /> that these very words decided, wherever in the file they
-          stood. What other words decided is not counted.
+          Counted are the calls{isPartial() && " that are here, complete"} since <Moment at={since} /> that these very
+          words decided, wherever in the file they stood. What other words decided is not counted.
         </p>
       )}
     </>

@@ -8,6 +8,7 @@ import type {
   EventShown,
   Explanation,
   LogRecordShown,
+  LookedThrough,
   PolicyState,
   ReachedKind,
   ShownDefinitions,
@@ -160,7 +161,10 @@ function callRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<Re
         longest: query.get("order") === "longest",
       }),
     }),
-    "GET /api/looked": async ({ query }) => ({ json: state.calls.looked(await wantedIn(state, commands, query)) }),
+    "GET /api/looked": async ({ query }) => {
+      const looked = state.calls.looked(await wantedIn(state, commands, query));
+      return { json: { ...looked, since: state.since } satisfies LookedThrough };
+    },
     "GET /api/call": async ({ query }) => ({ json: await detailOf(state, commands, Number(query.get("n"))) }),
     "GET /api/asked": async ({ query }) => {
       const n = state.calls.callOf(query.get("question") ?? "");
@@ -289,7 +293,7 @@ function policyRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<
       const policy = await commands.policy();
       const saved = last?.digest === policy.digest ? { at: last.at } : undefined;
       const decided = state.calls.decidedBy(await lineOfToday(state, commands));
-      return { json: { ...policy, decided, since: state.calls.since, saved } satisfies PolicyState };
+      return { json: { ...policy, decided, since: state.since, saved } satisfies PolicyState };
     },
     "GET /api/reach": async ({ query }) => ({ json: await commands.reach(query.get("profile") || undefined) }),
     "POST /api/explain": async ({ body }) => ({

@@ -18,6 +18,7 @@ import type {
   VerifiedLogs,
   WaitingCall,
 } from "@secure-local/console/api";
+import { archivedElsewhere } from "../audit/archive.js";
 import type { LogRecord } from "../audit/call-records.js";
 import { archivesOf } from "../audit/log-file.js";
 import { existingLogs } from "../audit/log-writer.js";
@@ -252,6 +253,8 @@ export class ConsoleState {
   readonly calls: CallIndex = new CallIndex();
   readonly #options: ConsoleStateOptions;
   readonly #readers = new Map<string, LogReader>();
+  /** What of each log lies elsewhere, by its file. */
+  readonly #archived = new Map<string, NonNullable<LogState["archived"]>>();
   readonly #waiters = new Set<() => void>();
   #servers: readonly RunningServer[] = [];
   #serversLook: Promise<void> | undefined;
@@ -339,7 +342,17 @@ export class ConsoleState {
   }
 
   get logs(): LogState[] {
-    return [...this.#readers.values()].map(({ file, records, fault, changed }) => ({ file, records, fault, changed }));
+    return [...this.#readers.values()].map(({ file, records, fault, changed, begins }) => {
+      const archived = this.#archived.get(file) ?? [];
+      return { file, records, fault, changed, begins, archived };
+    });
+  }
+
+  /** Since when the console has all calls of every log, in milliseconds since 1970; undefined where it has none. */
+  get since(): number | undefined {
+    const { since } = this.calls;
+    if (since === undefined) return undefined;
+    return Math.max(since, ...[...this.#readers.values()].map(({ begins = since }) => begins));
   }
 
   /** What the last check of the logs found; it stays for every page. */
@@ -454,7 +467,7 @@ export class ConsoleState {
     this.#lookedAt = performance.now();
     const before = this.calls.cursor;
     await Promise.all([...this.#readers.values()].map((reader) => reader.look()));
-    const faults = JSON.stringify(this.logs.map(({ fault, changed }) => [fault, changed]));
+    const faults = JSON.stringify(this.logs.map(({ fault, changed, archived }) => [fault, changed, archived]));
     if (faults !== this.#faults) this.#version += 1;
     if (faults !== this.#faults || this.calls.cursor !== before) this.#wake();
     this.#faults = faults;
@@ -489,6 +502,13 @@ export class ConsoleState {
     for (const file of new Set(named.flatMap((each) => [each, ...existingLogs(each)]))) {
       if (this.#readers.has(file) || this.#readers.size >= MAX_LOGS) continue;
       this.#readers.set(file, new LogReader(file, this.#readers.size, (record, place) => this.#take(record, place)));
+    }
+    for (const file of this.#readers.keys()) {
+      const elsewhere = archivedElsewhere([file]);
+      this.#archived.set(
+        file,
+        elsewhere.map(({ records, log }) => ({ records, log, folder: dirname(log) })),
+      );
     }
   }
 

@@ -26,6 +26,7 @@ export class LogReader {
   #position = 0;
   #rest: Buffer = Buffer.alloc(0);
   #records = 0;
+  #begins: number | undefined;
   #fault: string | undefined;
   #changed: string | undefined;
   /** The last whole line as it was read, to be compared with what stands there later. */
@@ -43,6 +44,11 @@ export class LogReader {
 
   get records(): number {
     return this.#records;
+  }
+
+  /** When the first record that was read was made, in milliseconds since 1970; undefined where the log has none before it. */
+  get begins(): number | undefined {
+    return this.#begins;
   }
 
   /** Why it cannot be read; undefined while it can. */
@@ -195,6 +201,9 @@ export class LogReader {
   #take(line: Buffer, offset: number): void {
     const record = recordOf(line.toString("utf8"));
     if (record === undefined) return;
+    // Older ones were archived, or moved away.
+    if (this.#records === 0 && Number(record["seq"]) > 1)
+      this.#begins = Date.parse(textOf(record["time"])) || undefined;
     this.#records += 1;
     this.#onRecord(record, { log: this.#log, ino: this.#ino, offset, length: line.length });
   }
