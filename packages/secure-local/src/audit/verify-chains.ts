@@ -3,8 +3,9 @@ import * as fs from "node:fs";
 import { createInterface } from "node:readline";
 import { basename, dirname, join } from "node:path";
 import { type ChainHead, chainOf, type SignedHead } from "./checkpoint.js";
-import { archivesOf, readHead } from "./log-file.js";
+import { archivedPath, archivesOf, headPath, journalPath, readHead } from "./log-file.js";
 import { rememberedLogs } from "./log-writer.js";
+import { restoredPath } from "./restored.js";
 import { checkpointedLogs, missingLog, verifyAudit, type VerifyOptions } from "./verify-audit.js";
 
 /** What a check found of one chain. */
@@ -172,12 +173,34 @@ function logsIn(folder: string): readonly string[] {
     for (const entry of fs.readdirSync(place, { withFileTypes: true })) {
       const path = join(place, entry.name);
       if (entry.isDirectory() && deeper) look(path, false);
-      else if (entry.isFile() && entry.name.endsWith(".log")) found.add(path);
-      else if (entry.isFile() && entry.name.endsWith(".log.head") && (readHead(path.slice(0, -5))?.seq ?? 0) > 0)
+      else if (entry.isFile() && entry.name.endsWith(".log")) {
+        if (deeper || !isServersWords(path)) found.add(path);
+      } else if (entry.isFile() && entry.name.endsWith(".log.head") && (readHead(path.slice(0, -5))?.seq ?? 0) > 0)
         found.add(path.slice(0, -5));
       else if (entry.isFile() && entry.name.endsWith(".log.archived")) found.add(path.slice(0, -9));
     }
   };
   look(folder, true);
   return [...found].sort();
+}
+
+// A state folder has `servers/NAME-HASH.log` too: what the policy's servers said on their standard error. They are no audit logs.
+
+/** Where such a copy lies, and how it is named. */
+const SERVERS = "servers";
+const SERVER_LOG = /^.+-[0-9a-f]{8}\.log$/;
+/** Bytes that a copy may have: a second file is begun behind 256 KiB and what waits to be written then. A longer file is none. */
+const MOST_BYTES = 4 * 1024 * 1024;
+/** Each of its lines begins with its time, and so is no record; or says that some were left out. */
+const SAID = /^(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z |\d+ more lines were left out$)/;
+
+/** By its place, its name and all of its lines, and by what lies beside it: whatever may be an audit log is verified as one. */
+function isServersWords(path: string): boolean {
+  if (basename(dirname(path)) !== SERVERS || !SERVER_LOG.test(basename(path))) return false;
+  const kept = [headPath(path), journalPath(path), archivedPath(path), restoredPath(path)];
+  if (kept.some((each) => fs.existsSync(each)) || archivesOf(path).length > 0) return false;
+  if (fs.statSync(path).size > MOST_BYTES) return false;
+  // What stands behind the last newline is being written.
+  const lines = fs.readFileSync(path, "utf8").split("\n").slice(0, -1);
+  return lines.length > 0 && lines.every((line) => SAID.test(line));
 }

@@ -66,8 +66,12 @@ async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[])
   if (rest.length > 0) throw new UsageError(`audit verify takes one file or folder, not also "${rest[0]}"`);
   if (named !== undefined && statSync(named, { throwIfNoEntry: false })?.isDirectory())
     return verifyFolder(line, named);
-  if (line.redis !== undefined)
-    throw new UsageError("--redis belongs to a folder, as in audit verify FOLDER --redis URL");
+  if (line.redis !== undefined) {
+    if (named !== undefined)
+      throw new UsageError(`--redis checks a folder of logs, not ${named} alone; name its folder, or none`);
+    const folder = dirname(await usualFile(line));
+    return existsSync(folder) ? verifyFolder(line, folder) : noLog(line);
+  }
   // Servers that run at the same time write logs of their own beside the first one.
   const options = { ...(await verifyOptions(line)), named: named !== undefined };
   const files = named === undefined ? await knownLogs(await usualFile(line), options) : [named];

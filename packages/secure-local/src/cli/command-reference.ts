@@ -246,7 +246,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     usage: "[FILE | FOLDER]",
     about: "Check that no record was changed, removed or added since it was written",
     details:
-      "Of a FOLDER with the logs of all processes of a server, that none is missing or cut either: by what they say of each other, and with --redis by what they have signed there.",
+      "Of a FOLDER with the logs of all processes of a server, that none is missing or cut either: by what they say of each other, and with --redis by what they have signed there. With --redis alone, of the folder of the log in use.",
     options: [POLICY, "--audit", ...SHARE],
     examples: [
       ["audit verify", "the log in use, with its older files and checkpoints"],
