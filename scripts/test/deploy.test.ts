@@ -97,6 +97,96 @@ describe("the policy of the container", () => {
     const [, inside] = /--volume "\$PWD\/policy\.yaml:([^:"]+):ro"/.exec(read("docs/deployment.md")) ?? [];
     expect(read("deploy/Dockerfile")).toContain(`MCP_SECURE_LOCAL_POLICY=${inside} `);
   });
+
+  it("has beside it what was approved of servers at a url, as the page mounts it", () => {
+    const [, outside, inside] =
+      /--volume "\$PWD\/(policy\.yaml\.servers\.lock):([^:"]+):ro"/.exec(read("docs/deployment.md")) ?? [];
+    expect(read("deploy/Dockerfile")).toContain(`MCP_SECURE_LOCAL_POLICY=${inside?.replace(".servers.lock", "")} `);
+    const policy = fileOf("with-url.yaml", 'version: "1.0"\nservers: { far: { url: https://mcp.example.com } }\n');
+    const listed = printed("servers", "list", "--policy", policy, "--json");
+    expect(listed).toContain("not approved");
+    // As the product names it.
+    expect(read("packages/secure-local/src/server/server-reviews.ts")).toContain("return `${policyFile}.servers.lock`");
+    expect(outside).toBe("policy.yaml.servers.lock");
+  });
+});
+
+/** The programs of a block of the page that a test has not, each as one that does nothing. */
+const STUBS = ["systemctl", "loginctl", "journalctl"];
+
+/** Runs what a page says as a person would, with the command and Node in the PATH. */
+function asWritten(
+  script: string,
+  home: string,
+  env: Readonly<Record<string, string>> = {},
+): ReturnType<typeof spawnSync> {
+  const bin = join(home, "bin");
+  mkdirSync(bin, { recursive: true });
+  const put = (name: string, text: string): void =>
+    writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  for (const name of STUBS) put(name, ":");
+  put("mcp-secure-local", `exec "${process.execPath}" "${COMMAND}" "$@"`);
+  put("npm", `echo "${home}/modules"`);
+  const path = `${bin}:${dirname(process.execPath)}:/usr/bin:/bin`;
+  return spawnSync("sh", ["-ec", script], { env: { PATH: path, HOME: home, ...env }, encoding: "utf8" });
+}
+
+/** The block of shell commands with these words. */
+function blockWith(page: string, words: string): string {
+  const blocks = [...read(page).matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = ""]) => block);
+  return blocks.find((block) => block.includes(words)) ?? "";
+}
+
+describe("a service with options of its own", () => {
+  it("is started by the line of the unit as it was installed", () => {
+    const home = mkdtempSync(join(folder, "home-"));
+    const deploy = join(home, "modules/mcp-secure-local/dist/deploy");
+    mkdirSync(deploy, { recursive: true });
+    writeFileSync(join(deploy, "mcp-secure-local.service"), read("deploy/mcp-secure-local.service"));
+    const page = "docs/deployment.md";
+    expect(asWritten(blockWith(page, "enable --now"), home)).toMatchObject({ status: 0, stderr: "" });
+    expect(asWritten(blockWith(page, "override.conf"), home)).toMatchObject({ status: 0, stderr: "" });
+    const unit = join(home, ".config/systemd/user/mcp-secure-local.service");
+    const [line = ""] = /^ExecStart=.*$/m.exec(readFileSync(unit, "utf8")) ?? [];
+    expect(line).toContain(process.execPath);
+    expect(readFileSync(`${unit}.d/override.conf`, "utf8")).toBe(
+      `[Service]\nExecStart=\n${line} --tokens %h/.config/mcp-secure-local/tokens\n`,
+    );
+  });
+
+  it.each(["docs/deployment.md", "docs/upgrade-and-uninstall.md"])(
+    "has its policy checked with the variables of its unit, as %s says",
+    (page) => {
+      const home = mkdtempSync(join(folder, "home-"));
+      mkdirSync(join(home, ".config/mcp-secure-local"), { recursive: true });
+      const policy = join(home, ".config/mcp-secure-local/policy.yaml");
+      const text = `version: "1.0"
+network: { allowed_endpoints: [{ host: board.example.com, ports: [443] }] }
+tools: { allowed: [web_fetch] }
+secrets: { board: { from: "env:BOARD_KEY", hosts: [board.example.com] } }
+`;
+      writeFileSync(policy, text, { mode: 0o600 });
+      const write = blockWith("docs/deployment.md", "BOARD_KEY=").split("\n")[0] ?? "";
+      expect(asWritten(write, home, { BOARD_KEY: "two words $HOME 8f31" })).toMatchObject({ status: 0, stderr: "" });
+      const check = "mcp-secure-local policy check --strict";
+      expect(asWritten(check, home)).toMatchObject({
+        status: 1,
+        stdout: expect.stringContaining("the variable BOARD_KEY is not set") as string,
+      });
+      const [, told = ""] = /`(\(set -a;[^`]*\))`/.exec(read(page)) ?? [];
+      expect(told).toContain(check);
+      expect(asWritten(told, home)).toMatchObject({ status: 0, stderr: "" });
+    },
+  );
+});
+
+describe("the README of the package", () => {
+  it("names the file of other people's tokens, and the pages about them and about many processes", () => {
+    const text = read("packages/secure-local/README.md");
+    for (const words of ["serve --tokens FILE", "dist/docs/deployment.md#several-people", "dist/docs/scale.md"])
+      expect(text).toContain(words);
+    expect(text).not.toContain("There is one token because there is one owner");
+  });
 });
 
 describe("the units", () => {
