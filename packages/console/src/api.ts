@@ -173,6 +173,8 @@ export interface RunningServer {
   /** `profile`: the one that it serves alone; empty where it serves the whole policy, absent from what an older version says. */
   readonly policy: { readonly file?: string | undefined; readonly hash: string; readonly profile?: string };
   readonly auditFile: string;
+  /** Why no signed checkpoint of it can be written; absent while they can, and where none are wanted. */
+  readonly checkpointFault?: string | undefined;
   /** The number of that log in `CallRow.log`; absent while the console has not found it. */
   readonly log?: number | undefined;
   readonly tools: readonly string[];

@@ -53,6 +53,16 @@ function processTroubles(server: RunningServer): Trouble[] {
       },
     ];
   return [
+    ...(server.checkpointFault === undefined
+      ? []
+      : [
+          {
+            what: `No checkpoint of the audit log can be written: ${server.checkpointFault}.`,
+            advice: "Calls are run and recorded; what would show that the log was cut off is missing.",
+            go: "audit",
+            link: "See the log",
+          },
+        ]),
     ...plugins
       .filter((each) => each.refused !== undefined)
       .map(({ name }) => ({ what: `You refused what plugin ${name} offers now.`, ...REFUSED, ...at("plugin", name) })),

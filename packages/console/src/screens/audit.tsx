@@ -175,6 +175,8 @@ const EVENTS: Readonly<Record<string, string>> = {
   "sandbox.ended": "a sandbox ended",
   "recording.begun": "a recording began",
   "recording.ended": "a recording ended",
+  "checkpoints.away": "no checkpoint could be written",
+  "checkpoints.back": "checkpoints could be written again",
   "cluster.joined": "a process joined the others",
   "cluster.heads": "the logs of other processes were noted",
   "cluster.away": "Redis went away",

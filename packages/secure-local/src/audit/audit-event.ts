@@ -33,6 +33,8 @@ type AuditKind =
   | "recording.ended"
   | "cluster.joined"
   | "cluster.heads"
+  | "checkpoints.away"
+  | "checkpoints.back"
   | "cluster.away"
   | "cluster.back"
   | "log.repaired"
@@ -112,6 +114,8 @@ export interface AuditSink {
   close(): Promise<void>;
   /** The fault that keeps the log from recording, or undefined while all is well. */
   readonly failure: Error | undefined;
+  /** Whether signed checkpoints of it can be written; undefined where none are. */
+  readonly checkpoints?: { readonly fault: string | undefined } | undefined;
 }
 
 // The one error of the audit layer: a record could not be kept, or a log cannot be used.

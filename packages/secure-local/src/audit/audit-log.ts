@@ -44,7 +44,9 @@ export interface LogKeeping {
   /** Bytes from which on a file is put away and the next one begun; never when absent. */
   readonly rotateBytes?: number | undefined;
   /** Told of the last record each time more of them are on the disk, and what to wait for when the log is closed. */
-  readonly checkpoints?: { reached(link: RecordLink): void; close(): Promise<void> } | undefined;
+  readonly checkpoints?:
+    | { reached(link: RecordLink): void; close(): Promise<void>; readonly health?: AuditSink["checkpoints"] }
+    | undefined;
 }
 
 export interface AuditLogOptions extends LogKeeping {
@@ -140,6 +142,10 @@ export class AuditLog implements AuditSink {
     if (this.#failure !== undefined || this.#closed) return this.#failure;
     const where = this.#presence();
     return where === "here" ? undefined : where instanceof AuditError ? where : logReplaced(this.file, where);
+  }
+
+  get checkpoints(): AuditSink["checkpoints"] {
+    return this.#keeping.checkpoints?.health;
   }
 
   /** How the log is kept from now on. Resolves when what kept checkpoints before has written its last one. */

@@ -7,7 +7,7 @@ import { open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { archivedFiles } from "./archive.js";
-import { AuditError } from "./audit-event.js";
+import { AuditError, type AuditEvent, type AuditSink } from "./audit-event.js";
 import { readLine, type RecordLink } from "./event-text.js";
 import { archivesOf } from "./log-file.js";
 import { makeFolder } from "./make-folder.js";
@@ -114,23 +114,66 @@ export interface CheckpointOptions {
   readonly say: (line: string) => void;
 }
 
+/** Which file checkpoints are written to: what lay there before may not be begun anew without a word. */
+interface HeldPlace {
+  readonly path: string;
+  readonly dev: bigint;
+  readonly ino: bigint;
+}
+
 export class CheckpointWriter {
   readonly #options: CheckpointOptions;
   /** The log's file; known when the log has been opened. */
   #log = "";
+  #audit: Pick<AuditSink, "record"> | undefined;
+  /** The file, or its folder while there is no file yet; undefined where there was neither. */
+  #held: HeldPlace | undefined;
   #latest: RecordLink | undefined;
   #writtenSeq = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
-  #failed = false;
+  #fault: string | undefined;
 
   constructor(options: CheckpointOptions) {
     this.#options = options;
   }
 
-  /** Names the log, whose records up to now have been safe for long. */
-  begin(log: string): void {
+  /** Asked for as the log's, whoever else is told of its records. */
+  get health(): { readonly fault: string | undefined } {
+    return this;
+  }
+
+  /** Why no checkpoint can be written; undefined while it can. Looks for the file too, and tells: nobody may call for long. */
+  get fault(): string | undefined {
+    if (this.#fault !== undefined || this.#log === "") return this.#fault;
+    try {
+      fs.accessSync(this.#present().path, constants.W_OK);
+    } catch (error) {
+      this.#tell(textOf(error));
+    }
+    return this.#fault;
+  }
+
+  /**
+   * Names the log, whose records up to now have been safe for long, and takes a record of what is wrong. The folder is made where it
+   * is missing. `before`: what wrote checkpoints of this log until now; where that was to the same file, it stays the one it was, and
+   * no folder is made.
+   */
+  begin(log: string, audit?: Pick<AuditSink, "record">, before?: AuditSink["checkpoints"]): void {
     this.#log = log;
+    this.#audit = audit;
+    const { file } = this.#options;
+    if (before instanceof CheckpointWriter && before.#options.file === file) {
+      this.#held = before.#held;
+      this.#fault = before.#fault;
+      return;
+    }
+    try {
+      makeFolder(dirname(file));
+      this.#held = heldPlace(file) ?? heldPlace(dirname(file));
+    } catch {
+      // The first checkpoint says why it cannot be written.
+    }
   }
 
   /** The log has come to this record, safely. Never throws. */
@@ -144,6 +187,8 @@ export class CheckpointWriter {
   async close(): Promise<void> {
     await this.#writing;
     await this.#write();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   #write(): Promise<void> {
@@ -151,8 +196,8 @@ export class CheckpointWriter {
     this.#timer = undefined;
     this.#writing ??= this.#append().finally(() => {
       this.#writing = undefined;
-      // What was due while the disk was slow waits for no further record.
-      const isDue = !this.#failed && this.#latest !== undefined && this.#latest.seq !== this.#writtenSeq;
+      // What was due while the disk was slow, or the file away, waits for no further record.
+      const isDue = this.#latest !== undefined && this.#latest.seq !== this.#writtenSeq;
       if (isDue) this.#timer ??= setTimeout(() => void this.#write(), this.#options.everyMs).unref();
     });
     return this.#writing;
@@ -161,27 +206,70 @@ export class CheckpointWriter {
   async #append(): Promise<void> {
     const link = this.#latest;
     if (link === undefined || link.seq === this.#writtenSeq || this.#log === "") return;
-    const { file, key, say } = this.#options;
+    const { file, key } = this.#options;
     try {
-      makeFolder(dirname(file));
+      const isNew = this.#present().path !== file;
       const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
       // At once: a pipe that was put in its place would be waited for.
-      const handle = await open(file, O_WRONLY | O_APPEND | O_CREAT | (O_NONBLOCK ?? 0), 0o600);
+      const handle = await open(file, O_WRONLY | O_APPEND | (isNew ? O_CREAT : 0) | (O_NONBLOCK ?? 0), 0o600);
       try {
         await handle.appendFile(signedCheckpoint(this.#log, link, key));
         await handle.datasync();
+        const { dev, ino } = await handle.stat({ bigint: true });
+        this.#held = { path: file, dev, ino };
       } finally {
         await handle.close();
       }
       this.#writtenSeq = link.seq;
-      if (this.#failed) say(`${file}: checkpoints are written again`);
-      this.#failed = false;
+      this.#tell(undefined);
     } catch (error) {
-      if (!this.#failed)
-        say(`${file}: no checkpoint can be written (${error instanceof Error ? error.message : String(error)})`);
-      this.#failed = true;
+      this.#tell(textOf(error));
     }
   }
+
+  /** What is held, where it still has its name. @throws Error where it was moved, removed or exchanged, and the system's */
+  #present(): HeldPlace {
+    const { file } = this.#options;
+    const held = this.#held;
+    if (held === undefined) throw new Error(`there is no folder ${dirname(file)}; make it, and restart the server`);
+    const now = heldPlace(held.path);
+    if (now === undefined || now.ino !== held.ino || now.dev !== held.dev) {
+      const what = held.path === file ? "the file" : "its folder";
+      throw new Error(
+        `${what} was moved, removed or exchanged; put it back, or restart the server to begin with what is there`,
+      );
+    }
+    return held;
+  }
+
+  /** Says, and records, what is wrong when it begins, and when it is over. */
+  #tell(fault: string | undefined): void {
+    const { file, say } = this.#options;
+    const before = this.#fault;
+    this.#fault = fault;
+    if ((before === undefined) === (fault === undefined)) return;
+    say(
+      fault === undefined
+        ? `${file}: checkpoints are written again`
+        : `${file}: no checkpoint can be written (${fault})`,
+    );
+    const event: AuditEvent =
+      fault === undefined
+        ? { kind: "checkpoints.back", detail: { file } }
+        : { kind: "checkpoints.away", detail: { file, reason: fault } };
+    // Whether the log can take that is for the log to say.
+    this.#audit?.record(event).catch(() => undefined);
+  }
+}
+
+/** Undefined where nothing has the name. */
+function heldPlace(path: string): HeldPlace | undefined {
+  const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found && { path, dev: found.dev, ino: found.ino };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 // A signed word of one process that its chain of records had come to a certain one: kept where the other processes find it.

@@ -464,6 +464,7 @@ const DONE: Promise<void> = Promise.resolve();
 export class MemoryAudit implements AuditSink {
   readonly lines: string[] = [];
   failure: Error | undefined;
+  checkpoints: AuditSink["checkpoints"];
   #prev: string = GENESIS;
 
   record(event: AuditEvent): Promise<void> {

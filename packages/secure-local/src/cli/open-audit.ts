@@ -15,15 +15,21 @@ export async function openAudit(
   say: (line: string) => void,
   heads?: Heads,
 ): Promise<AuditLog> {
-  const { keeping, begin } = await keepingOf(policy, say, heads);
+  const { keeping, writer } = await keepingOf(policy, say, heads);
   const file = auditFile(line, policy);
   const folder = dirname(file);
   // A path that was mistyped would be made without a word, and the log be looked for elsewhere.
   const isMade = file !== usualAuditFile() && !existsSync(folder);
+  const checkpoints = policy.audit.checkpoints && dirname(policy.audit.checkpoints.file);
+  const areMade = checkpoints !== undefined && !existsSync(checkpoints);
   const log = await AuditLog.open(file, { ...keeping, say });
   if (isMade)
     say(`the folder ${folder} was not there and is made for the audit log; if you mean another, stop this and name it`);
-  begin(log);
+  writer?.begin(log.file, log);
+  if (areMade && existsSync(checkpoints))
+    say(
+      `the folder ${checkpoints} was not there and is made for checkpoints; if you mean another, or its disk was not mounted, stop this and see to it`,
+    );
   return log;
 }
 
@@ -60,8 +66,8 @@ export function auditKeeper(
     const [before, after] = [auditFile(line, current), auditFile(line, policy)];
     if (before !== after) say(`audit.log_file: ${log.file} is written until the next start, and ${after} from then on`);
     if (!sameKeeping(current, policy)) {
-      const { keeping, begin } = await keepingOf(policy, say, heads);
-      begin(log);
+      const { keeping, writer } = await keepingOf(policy, say, heads);
+      writer?.begin(log.file, log, log.checkpoints);
       await log.keep(keeping);
     }
     current = policy;
@@ -78,9 +84,9 @@ async function keepingOf(
   { audit: { rotateBytes, checkpoints } }: Policy,
   say: (line: string) => void,
   heads: Heads | undefined,
-): Promise<{ readonly keeping: LogKeeping; readonly begin: (log: AuditLog) => void }> {
+): Promise<{ readonly keeping: LogKeeping; readonly writer: CheckpointWriter | undefined }> {
   const writer = checkpoints && (await checkpointWriter(checkpoints, say));
-  return { keeping: { rotateBytes, checkpoints: together(writer, heads) }, begin: (log) => writer?.begin(log.file) };
+  return { keeping: { rotateBytes, checkpoints: together(writer, heads) }, writer };
 }
 
 /** What is told of the last record, too: where the processes of a server sign their heads. */
@@ -89,6 +95,7 @@ type Heads = NonNullable<LogKeeping["checkpoints"]>;
 function together(writer: CheckpointWriter | undefined, heads: Heads | undefined): Heads | undefined {
   if (writer === undefined || heads === undefined) return writer ?? heads;
   return {
+    health: writer.health,
     reached(link) {
       writer.reached(link);
       heads.reached(link);

@@ -154,7 +154,7 @@ async function serveCommand(line: CommandLine): Promise<number> {
   tuneEngine();
   const serving = await serveStdio(secure.server);
   late.after(() => secure.start());
-  door.open({ secure, version, auditFile: audit.file, transport: "stdio" });
+  door.open({ secure, version, auditFile: audit.file, audit, transport: "stdio" });
   await serving.closed;
   await door.close();
   stopFollowing();

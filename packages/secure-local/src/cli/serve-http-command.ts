@@ -81,7 +81,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const adopt = auditKeeper(audit, line, { policy, say, heads: cluster?.heads });
   const told = { ownToken: token, serving, profiles, audit, say };
   const followed = [followPolicyFile(profiles, file, { say, adopt }), followTokensFile(people, settings.tokens, told)];
-  door.open({ secure, servers: profiles, version, auditFile: audit.file, transport: "http", url: serving.url });
+  door.open({ secure, servers: profiles, version, auditFile: audit.file, audit, transport: "http", url: serving.url });
   announce({ ...settings, json: line.json }, { serving, profiles: pathsOf(parts), people, policy }, token);
   const watching = line.console ? await watch(line) : undefined;
   await serving.closed;

@@ -46,6 +46,7 @@ export async function surveyMachine(line: CommandLine): Promise<SurveyItem[]> {
     surveyProgram(),
     ...items,
     surveyAudit(line, policy),
+    ...surveyCheckpoints(policy),
     surveyToken(),
     await surveySandbox(policy),
     ...(await surveyPlugins(policy)),
@@ -71,6 +72,13 @@ async function surveyRunning(): Promise<SurveyItem[]> {
         state: "fault",
         text: `${text}. It refuses every call: its audit log ${auditFile} was moved or removed`,
         mend: "Put the log back, or restart the server to begin with what is there. Full files are moved by: mcp-secure-local audit archive",
+      };
+    if (running.checkpointFault !== undefined)
+      return {
+        name: "running",
+        state: "fault",
+        text: `${text}. It writes no checkpoint of its audit log: ${running.checkpointFault}`,
+        mend: "Put the file of audit.checkpoints back, or see to its rights; calls are run and recorded meanwhile.",
       };
     if (unwell.length === 0) return { name: "running", state: "ok", text };
     return {
@@ -146,14 +154,30 @@ function surveyAudit(line: CommandLine, policy: Policy | undefined): SurveyItem 
   return { name, state: "ok", text, mend: `mcp-secure-local audit verify${named}` };
 }
 
+/** Where nobody runs, what the next start finds. */
+function surveyCheckpoints(policy: Policy | undefined): SurveyItem[] {
+  const { file } = policy?.audit.checkpoints ?? {};
+  if (file === undefined) return [];
+  const name = "checkpoints";
+  const folder = dirname(file);
+  if (!existsSync(folder)) {
+    const mend = `See that its disk is mounted, or make ${folder}; serve makes it at its start, and not while it runs.`;
+    return [{ name, state: "fault", text: `there is no folder ${folder} for ${file}`, mend }];
+  }
+  const path = existsSync(file) ? file : folder;
+  if (mayWrite(path) && mayWrite(folder, constants.X_OK)) return [{ name, state: "ok", text: file }];
+  const mend = `Make ${path} writable, or name another file in audit.checkpoints.`;
+  return [{ name, state: "fault", text: `${path} cannot be written, so no checkpoint of the audit log is`, mend }];
+}
+
 function sizeOf(file: string): string {
   const { size } = statSync(file);
   return size < 1024 * 1024 ? `${Math.ceil(size / 1024)} KB` : `${(size / (1024 * 1024)).toFixed(1)} MB`;
 }
 
-function mayWrite(path: string): boolean {
+function mayWrite(path: string, mode: number = constants.W_OK): boolean {
   try {
-    accessSync(path, constants.W_OK);
+    accessSync(path, mode);
     return true;
   } catch {
     return false;

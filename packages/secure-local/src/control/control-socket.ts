@@ -7,6 +7,7 @@ import * as fs from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { join, resolve } from "node:path";
 import type { RunningServer } from "@secure-local/console/api";
+import type { AuditSink } from "../audit/audit-event.js";
 import { makeFolder } from "../audit/make-folder.js";
 import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "../guard/approvals/approvals.js";
 import type { SecureServer } from "../server/secure-server.js";
@@ -50,6 +51,8 @@ export interface ControlledServer {
   readonly servers?: Pick<SecureServer, "restartServer" | "stopServer" | "consents" | "clients"> | undefined;
   readonly version: string;
   readonly auditFile: string;
+  /** Asked whether checkpoints of that can be written. */
+  readonly audit?: Pick<AuditSink, "checkpoints">;
   readonly transport: "stdio" | "http";
   readonly url?: string | undefined;
 }
@@ -160,7 +163,7 @@ export class ControlSocket {
   }
 
   #state(): RunningServer {
-    const { secure, servers = secure, version, auditFile, transport, url } = this.#about;
+    const { secure, servers = secure, version, auditFile, audit, transport, url } = this.#about;
     const { file, hash, profile } = secure.policy;
     const { user, system } = process.cpuUsage();
     const reviews = new Map(secure.pluginReviews().map((review) => [review.plugin, review]));
@@ -173,6 +176,7 @@ export class ControlSocket {
       // Whoever asks may be in another folder.
       policy: { file: file && resolve(file), hash, profile: profile?.name ?? "" },
       auditFile,
+      checkpointFault: audit?.checkpoints?.fault,
       tools: [...secure.tools(), ...secure.serverTools()].map(({ name }) => name),
       plugins: secure.pluginHealth().map(({ name, state, version: of, tools, starts, note, output, wall }) => {
         const { findings = [], changes = [], withheld = new Map<string, string>() } = reviews.get(name) ?? {};

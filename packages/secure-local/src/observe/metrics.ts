@@ -90,7 +90,7 @@ export class Metrics {
     return metered(sink, this.#meter);
   }
 
-  text(load: Load, audit: Pick<AuditSink, "failure">): string {
+  text(load: Load, audit: Pick<AuditSink, "failure" | "checkpoints">): string {
     const text = new PrometheusText();
     text.metric(`${PREFIX}_info`, "gauge", "The version that runs.").sample(1, { version: this.#version });
     text.metric(
@@ -99,6 +99,10 @@ export class Metrics {
       "1 while the audit log can be written; calls are refused while it cannot.",
     );
     text.sample(audit.failure === undefined ? 1 : 0);
+    if (audit.checkpoints !== undefined)
+      text
+        .metric(`${PREFIX}_checkpoints_up`, "gauge", "1 while signed checkpoints of the audit log can be written.")
+        .sample(audit.checkpoints.fault === undefined ? 1 : 0);
     if (this.shared !== undefined)
       text.metric(`${PREFIX}_redis_up`, "gauge", "1 while Redis can be reached.").sample(this.shared() ? 1 : 0);
     this.#calls(text);

@@ -222,7 +222,7 @@ function record(audit: AuditSink, path: string, refusal: Refusal): Promise<void>
 // The pages beside the HTTP endpoint: health for supervisors, metrics for Prometheus.
 
 interface HttpPagesOptions {
-  readonly audit: Pick<AuditSink, "failure">;
+  readonly audit: Pick<AuditSink, "failure" | "checkpoints">;
   readonly metrics: Metrics;
   readonly load: () => Load;
   readonly gate: { readonly short: boolean };
@@ -243,7 +243,12 @@ function httpPages({
   return {
     "/healthz": {
       open: true,
-      respond: () => (audit.failure !== undefined ? NO_LOG : gate.short ? NO_MEMORY : away() ? NO_REDIS : HEALTHY),
+      respond: () => {
+        if (audit.failure !== undefined) return NO_LOG;
+        if (gate.short) return NO_MEMORY;
+        if (away()) return NO_REDIS;
+        return audit.checkpoints?.fault === undefined ? HEALTHY : NO_CHECKPOINT;
+      },
     },
     "/metrics": { respond: () => ({ status: 200, headers: measured, body: metrics.text(load(), audit) }) },
     ...(allMetrics === undefined
@@ -268,6 +273,8 @@ const NO_REDIS = health(200, {
   status: "degraded",
   reason: "what the processes of this server share cannot be reached",
 });
+/** Calls are run and recorded: only what would show that the log was cut off is missing. */
+const NO_CHECKPOINT = health(200, { status: "degraded", reason: "no checkpoint of the audit log can be written" });
 const NO_MEMORY = health(503, { status: "degraded", reason: "memory is short" });
 
 function health(status: number, body: object): HttpPageReply {

@@ -211,7 +211,7 @@ describe("a writer of checkpoints", () => {
 
   it.skipIf(process.platform === "win32")("does not wait for somebody who reads a pipe in its place", async () => {
     const { writer: one, said } = writer();
-    fs.mkdirSync(folder("second"));
+    fs.mkdirSync(folder("second"), { recursive: true });
     execFileSync("mkfifo", [second()]);
     one.reached(link(1));
     const closed = one.close();
@@ -222,6 +222,114 @@ describe("a writer of checkpoints", () => {
       fs.closeSync(fs.openSync(second(), fs.constants.O_RDONLY | fs.constants.O_NONBLOCK));
       await closed;
     }
+  });
+
+  it("begins no other file where the one it wrote was moved away, with its folder or without, until it is back", async () => {
+    for (const [what, away] of [
+      ["file", folder("away")],
+      ["folder", folder("second-away")],
+    ] as const) {
+      const { writer: one, said } = writer({ everyMs: 1 });
+      const moved = what === "file" ? second() : folder("second");
+      one.reached(link(1));
+      await one.close();
+      expect(one.fault).toBe(undefined);
+      fs.renameSync(moved, away);
+      // Nobody has called since.
+      expect(one.fault).toContain("was moved, removed or exchanged; put it back");
+      one.reached(link(2));
+      await expect
+        .poll(() => said)
+        .toEqual([expect.stringContaining("no checkpoint can be written (the file was moved")]);
+      expect(fs.existsSync(moved)).toBe(false);
+      // Another one in its place is not taken for it.
+      if (what === "folder") fs.mkdirSync(moved);
+      fs.writeFileSync(second(), "");
+      one.reached(link(3));
+      await one.close();
+      expect([fs.readFileSync(second(), "utf8"), one.fault === undefined]).toEqual(["", false]);
+      fs.rmSync(moved, { recursive: true });
+      fs.renameSync(away, moved);
+      one.reached(link(4));
+      await expect.poll(() => said.at(-1)).toContain("checkpoints are written again");
+      expect([seqs().at(-1), one.fault]).toEqual([4, undefined]);
+    }
+  });
+
+  it("makes no folder that was taken away after it began, nor does who goes on for it", async () => {
+    const { writer: one } = writer();
+    fs.rmdirSync(folder("second"));
+    expect(one.fault).toContain("its folder was moved, removed or exchanged");
+    one.reached(link(1));
+    await one.close();
+    expect(fs.existsSync(folder("second"))).toBe(false);
+    const other = writer().writer;
+    fs.rmdirSync(folder("second"));
+    const next = new CheckpointWriter({
+      file: second(),
+      key: checkpointKey(keyFile()),
+      everyRecords: 1,
+      everyMs: 600_000,
+      say: () => {},
+    });
+    next.begin(folder("audit.log"), undefined, other.health);
+    next.reached(link(1));
+    await next.close();
+    expect(next.fault).toContain("was moved, removed or exchanged");
+    expect(fs.existsSync(folder("second"))).toBe(false);
+  });
+
+  it.skipIf(process.getuid?.() === 0)("is told to be unable to write where its rights are gone", async () => {
+    const { writer: one } = writer();
+    one.reached(link(1));
+    await one.close();
+    fs.chmodSync(second(), 0o400);
+    expect(one.fault).toContain("EACCES");
+  });
+
+  it("stays with the file it had where the policy is taken up anew", async () => {
+    const { writer: one } = writer();
+    one.reached(link(1));
+    await one.close();
+    fs.renameSync(second(), folder("away"));
+    const next = new CheckpointWriter({
+      file: second(),
+      key: checkpointKey(keyFile()),
+      everyRecords: 1,
+      everyMs: 600_000,
+      say: () => {},
+    });
+    next.begin(folder("audit.log"), undefined, one.health);
+    next.reached(link(2));
+    await next.close();
+    expect(next.fault).toContain("the file was moved");
+    expect(fs.existsSync(second())).toBe(false);
+  });
+
+  it("records that it cannot write, and that it can again", async () => {
+    const log = await AuditLog.open(folder("told.log"));
+    const made = new CheckpointWriter({
+      file: second(),
+      key: checkpointKey(keyFile()),
+      everyRecords: 1,
+      everyMs: 1,
+      say: () => {},
+    });
+    made.begin(log.file, log);
+    await log.keep({ checkpoints: made });
+    await log.record({ kind: "start" });
+    await expect.poll(seqs).toEqual([1]);
+    expect(log.checkpoints?.fault).toBe(undefined);
+    fs.renameSync(second(), folder("away"));
+    expect(log.checkpoints?.fault).toContain("was moved");
+    await log.record({ kind: "call.intent" });
+    const kinds = (): string[] =>
+      [...fs.readFileSync(log.file, "utf8").matchAll(/"kind":"([^"]+)"/g)].map(([, kind]) => kind ?? "");
+    await expect.poll(kinds).toEqual(["start", "checkpoints.away", "call.intent"]);
+    fs.renameSync(folder("away"), second());
+    await expect.poll(kinds).toEqual(["start", "checkpoints.away", "call.intent", "checkpoints.back"]);
+    await log.close();
+    expect(fs.readFileSync(log.file, "utf8")).toContain('"reason":"the file was moved, removed or exchanged');
   });
 
   it("has what it wrote on the disk before it counts as written", async () => {

@@ -98,7 +98,7 @@ inBrowser("where records were archived", (browser) => {
         await show(page, screen);
         const note = page.locator("main > .note", { hasText: "older records are archived" });
         await expect
-          .poll(() => note.innerText(), screen)
+          .poll(() => note.innerText(), { message: screen })
           .toMatch(
             new RegExp(
               `^2274 older records are archived in ${folder} and were not searched\\. Of .*audit\\.log what is here begins at .*2026.*audit query --audit ${folder}/audit\\.log$`,

@@ -119,6 +119,22 @@ describe("/healthz", () => {
     audit.failure = undefined;
     expect((await send(page)).status).toBe(200);
   });
+
+  it("says while no checkpoint can be written, and not where, and so do the metrics", async () => {
+    const { url, audit, metrics } = await served();
+    const page = new URL("/healthz", url).href;
+    const load = { sessions: 0, streams: 0, connections: 0, bytesIn: 0, bytesOut: 0 };
+    expect(metrics.text(load, audit)).not.toContain("checkpoints_up");
+    audit.checkpoints = { fault: "/secret/place was moved" };
+    expect(await send(page)).toMatchObject({
+      status: 200,
+      text: '{"status":"degraded","reason":"no checkpoint of the audit log can be written"}',
+    });
+    expect(metrics.text(load, audit)).toContain("mcp_secure_local_checkpoints_up 0\n");
+    audit.checkpoints = { fault: undefined };
+    expect((await send(page)).text).toBe('{"status":"ok"}');
+    expect(metrics.text(load, audit)).toContain("mcp_secure_local_checkpoints_up 1\n");
+  });
 });
 
 describe("without memory", () => {
