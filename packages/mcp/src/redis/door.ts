@@ -119,7 +119,19 @@ const AWAY: ReadonlySet<string> = new Set([
 ]);
 
 function unreachable(name: string, cause: unknown): LocalError {
-  return new LocalError("UNREACHABLE", `${name} cannot be reached: ${plainly(cause)}`, { cause });
+  return new LocalError("UNREACHABLE", whyNot(name, cause), { cause });
+}
+
+/** Redis answers, and wants to know who asks. */
+const NO_PASSWORD = /^NOAUTH\b|no password|without (?:any )?password/i;
+const WRONG_PASSWORD = /^WRONGPASS\b|invalid (?:username-)?password/i;
+
+function whyNot(name: string, cause: unknown): string {
+  const { message = "" } = cause as Error;
+  if (WRONG_PASSWORD.test(message))
+    return `${name} takes another password, or another name: redis://NAME:PASSWORD@host`;
+  if (NO_PASSWORD.test(message)) return `${name} needs a password: redis://:PASSWORD@host`;
+  return `${name} cannot be reached: ${plainly(cause)}`;
 }
 
 /** What a client says that has no connection, with the names of its options. */
@@ -188,9 +200,7 @@ async function madeFor(target: string, name: string): Promise<IoRedisLike> {
   } catch (error) {
     client.disconnect();
     const why = (errors[0] ?? error) as Error;
-    throw new LocalError("BAD_SHARE", `share: ${name} cannot be reached: ${plainly(why)}`, {
-      cause: why,
-    });
+    throw new LocalError("BAD_SHARE", `share: ${whyNot(name, why)}`, { cause: why });
   }
 }
 

@@ -26,6 +26,8 @@ interface AuditReport {
   readonly records: number;
   /** The archived file after which the log goes on, where its beginning was archived. */
   readonly continues?: ArchivedFile;
+  /** The last file in each other folder to which files before that were archived, the newest first. */
+  readonly earlierArchives?: readonly ArchivedFile[];
   /** The folder is not the log's own: it is where files were archived to, and this is the number of the last record there. */
   readonly archive?: number;
   /** The full files that were read, with the hash of the chain's first record; where they were asked for. */
@@ -259,7 +261,7 @@ class Walk {
       ok: true,
       records: last.seq - (this.#before?.seq ?? 0),
       ...this.#count,
-      ...(this.#before === undefined ? {} : { continues: this.#before }),
+      ...(this.#before === undefined ? {} : { continues: this.#before, ...this.#elsewhere(this.#before) }),
       ...(this.#place === undefined ? {} : { archive: this.#place.seq }),
       ...(this.#full === undefined ? {} : { full: { files: this.#full, chain: this.#before?.chain ?? this.#chain } }),
       ...this.#agreement,
@@ -282,6 +284,13 @@ class Walk {
     if (archived === undefined) return;
     this.#before = archived;
     this.#last = { seq: archived.seq, hash: archived.hash };
+  }
+
+  /** Files of one log may have gone to several folders, one after the other. */
+  #elsewhere({ seq, to }: ArchivedFile): Pick<AuditReport, "earlierArchives"> {
+    const last = new Map<string, ArchivedFile>();
+    for (const each of this.#archived.values()) if (each.seq < seq && each.to !== to) last.set(each.to, each);
+    return last.size === 0 ? {} : { earlierArchives: [...last.values()].sort((one, other) => other.seq - one.seq) };
   }
 
   /** The first line of all may go on after a file that was archived. */

@@ -204,6 +204,7 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
       tornTail,
       inJournal,
       continues,
+      earlierArchives = [],
       archive,
       restored = [],
     } = report;
@@ -216,6 +217,7 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
       tornTail === undefined ? "" : `; an unfinished last line of ${tornTail} bytes, which the next start repairs`,
       inJournal === undefined ? "" : `; ${inJournal} more in its journal, which the next start puts back`,
       continues === undefined ? "" : `; continues from ${continuesText(continues)}`,
+      ...earlierArchives.map((each) => `; before that, ${continuesText(each)}`),
       archive === undefined ? "" : `; an archive, which ends with record ${archive}`,
       ...restored.map((each) => `; ${lossText(each)}`),
     ];

@@ -211,9 +211,10 @@ async function verification(
   const command = `mcp-secure-local audit verify ${file}${isOwn || policy === undefined ? "" : ` --policy ${policy}`}`;
   try {
     const looked = await verifyAudit(file, { ...(await options), signed: true });
-    const { files = 1, tornTail, inJournal, continues, ...report } = looked;
+    const { files = 1, tornTail, inJournal, continues, earlierArchives = [], ...report } = looked;
     const notes = [
       ...(continues === undefined ? [] : [`continues from ${continuesText(continues)}`]),
+      ...earlierArchives.map((each) => `before that, ${continuesText(each)}`),
       ...(tornTail === undefined ? [] : [`an unfinished last line of ${tornTail} bytes, which the next start repairs`]),
       ...(report.ok && (report.checkpoints ?? 0) === 0 ? [NO_CHECKPOINT] : []),
       ...(inJournal === undefined ? [] : [`${inJournal} more in its journal, which the next start puts back`]),

@@ -128,15 +128,18 @@ export function followTokensFile(people: KnownPeople, file: string | undefined, 
   const read = (cause: "SIGHUP" | "changed"): void => {
     try {
       const change = people.replace(namedTokens(file, options.ownToken, true));
+      const isMended = refused !== "";
       refused = "";
-      adopt(change, cause, options);
+      if (isMended) say(`tokens: ${file} can be used again`);
+      adopt(change, isMended ? "mended" : cause, options);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       // One faulty file is not told at every touch. A signal is always answered.
       if (cause === "changed" && reason === refused) return;
       refused = reason;
       void record(options, { kind: "people.rejected", detail: { reason } });
-      say(`${reason}\ntokens: keeping the people of before: ${people.names.join(", ") || "nobody but the owner"}`);
+      say(reason);
+      say(`tokens: keeping the people of before: ${people.names.join(", ") || "nobody but the owner"}`);
     }
   };
   const stopWatching = watchFile(file, { changed: () => read("changed"), say });
@@ -150,7 +153,7 @@ export function followTokensFile(people: KnownPeople, file: string | undefined, 
   };
 }
 
-function adopt(change: PeopleChange, cause: "SIGHUP" | "changed", options: FollowOptions): void {
+function adopt(change: PeopleChange, cause: "SIGHUP" | "changed" | "mended", options: FollowOptions): void {
   const { came, gone, changed, count } = change;
   const same = came.length + gone.length + changed.length === 0;
   if (same && cause === "changed") return;

@@ -95,6 +95,8 @@ export class AuditRecorder {
       id: records.id ? call.id : undefined,
       connection: records.id ? connection : undefined,
       principal: call.carrier.principal,
+      // What came before may be archived by the time that somebody reads it.
+      client: records.id ? clientOf(call) : undefined,
       revision: server === undefined ? undefined : call.caller.codec.revision.date,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
@@ -123,6 +125,7 @@ export class AuditRecorder {
       id: records.id ? call.id : undefined,
       connection: records.id ? connection : undefined,
       principal: call.carrier.principal,
+      client: records.id ? clientOf(call) : undefined,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
       server: records.tool ? server : undefined,

@@ -154,13 +154,24 @@ export function rememberSecrets({ secrets }: Policy, say: (line: string) => void
     const learn = (value: string): void => {
       // Of a connection string the part that opens the door is a secret alone as well.
       const learnt = [value, ...passwordIn(value)].map((each) => rememberSecret(name, each));
-      if (!learnt[0])
+      if (!learnt[0] && isNews(say, name, value))
         say(`secrets.${name}: the value is too short to be recognised in texts, so it is not taken out of them`);
     };
     const value = from.kind === "env" ? process.env[from.name] : undefined;
     if (from.kind === "file") followSecretFile(name, from.path, learn);
     else if (value !== undefined) learn(value);
   }
+}
+
+/** What each operator was told of values, by the names of secrets: the parts of a policy are served side by side. */
+const told = new WeakMap<(line: string) => void, Map<string, string>>();
+
+function isNews(say: (line: string) => void, name: string, value: string): boolean {
+  const known = told.get(say) ?? new Map<string, string>();
+  told.set(say, known);
+  if (known.get(name) === value) return false;
+  known.set(name, value);
+  return true;
 }
 
 /** Has a value known before it is used. Returns how it may be spelt; nothing for one that cannot be kept out of texts. */

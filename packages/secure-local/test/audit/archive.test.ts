@@ -94,7 +94,11 @@ describe("a log whose full files were archived", () => {
     expect(readdirSync(its.to).toSorted()).toEqual([...files, "audit.log.archived"].toSorted());
     expect(await there(its.to)).toMatchObject({ ok: true, records: last.seq, archive: last.seq });
     expect(await there(second.to)).toMatchObject({ ok: true, continues: { file: files.at(-1) } });
-    expect(await verifyAudit(its.log, its.options)).toMatchObject({ ok: true, continues: { to: second.to } });
+    expect(await verifyAudit(its.log, its.options)).toMatchObject({
+      ok: true,
+      continues: { to: second.to },
+      earlierArchives: [{ to: its.to, file: files.at(-1) }],
+    });
     for (const folder of [dirname(its.log), its.to, second.to])
       expect(await verifyChains(folder, [], its.options)).toMatchObject([{ ok: true }]);
   });

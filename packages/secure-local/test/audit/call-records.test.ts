@@ -1,6 +1,10 @@
 // Records joined into calls: whatever stands between them, whichever process wrote them, and when their server is no more.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { connectInMemory } from "@secure-local/mcp/testing";
+import { MemoryAudit } from "../../src/audit/event-text.js";
+import { loadPolicy } from "../../src/policy/load-policy.js";
+import { SecureServer } from "../../src/server/secure-server.js";
 import { CallJoiner, callerOf, type LogRecord, objectOf, recordOf, ruleOf } from "../../src/audit/call-records.js";
 
 const record = (kind: string, id: number | undefined, more: LogRecord = {}): LogRecord => ({
@@ -130,3 +134,15 @@ it("names the rule that refused an allowed call on its way, rather than the one 
 });
 
 it.each(["", "{", "[", "1", "null", '"a"'])("takes %j for no record", (line) => expect(recordOf(line)).toBeUndefined());
+
+it("names the client by the end of a call alone, where its beginning lies in an archived file", async () => {
+  const audit = new MemoryAudit();
+  const { server } = new SecureServer({ policy: await loadPolicy(), audit, version: "1.0.0" });
+  const peer = await connectInMemory(server, { revision: "2025-11-25" });
+  await peer.request("tools/call", { name: "calculate", arguments: { expression: "1+1" } });
+  await peer.close();
+  const all = audit.records() as unknown as LogRecord[];
+  const [begun, end] = ["call.intent", "call.result"].map((kind) => all.find((each) => each["kind"] === kind));
+  expect(begun?.["client"]).toBeTypeOf("string");
+  expect(callerOf({ ...end, principal: "ada" })).toBe(`ada: ${String(begun?.["client"])}`);
+});

@@ -13,6 +13,7 @@ import { cleanLine } from "../../src/guard/cleaning/clean-text.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { rememberSecrets } from "../../src/server/follow-policy-file.js";
 import { SecureServer } from "../../src/server/secure-server.js";
+import { temporaryFolder } from "../audit/temporary-folder.js";
 import { tree } from "../files/tree.js";
 
 let count = 0;
@@ -174,4 +175,22 @@ it("a file that cannot be read, or is none, has no value; the ones before it sta
   expect(cleaned("x".repeat(1_000))).toBe("x".repeat(1_000));
   writeFileSync(file, later);
   expect(cleaned(`${old}, ${later}`)).toBe("[secret gone], [secret gone]");
+});
+
+it("is said once of a value that is too short, however many parts of a policy are served", async () => {
+  const place = temporaryFolder();
+  const file = join(place, "short");
+  writeFileSync(file, "ab", { mode: 0o600 });
+  const policy = await parsePolicy(
+    `version: "1.0"\nnetwork: { allowed_endpoints: [{ host: b.example, ports: [443] }] }\nsecrets: { board: { from: "file:${file}", hosts: [b.example] } }\n`,
+    { file: join(place, "policy.yaml") },
+  );
+  const said: string[] = [];
+  const say = (line: string): void => void said.push(line);
+  rememberSecrets(policy, say);
+  rememberSecrets(policy, say);
+  expect(said).toEqual([expect.stringMatching(/^secrets\.board: the value is too short/)]);
+  writeFileSync(file, "c", { mode: 0o600 });
+  rememberSecrets(policy, say);
+  expect(said).toHaveLength(2);
 });

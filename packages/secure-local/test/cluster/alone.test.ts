@@ -73,4 +73,17 @@ describe.runIf(hasRedis)("doctor --redis", () => {
       stdout: expect.stringMatching(/noeviction, keeps data by aof/) as string,
     });
   });
+
+  it("says that Redis needs a password, or another one", async () => {
+    const redis = await startRedis("--requirepass", "right");
+    const home = temporaryFolder();
+    const { code, stderr } = await run(["doctor", "--redis", redis.url], { home });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`127.0.0.1:${redis.port} needs a password: redis://:PASSWORD@host`) as string,
+    ]);
+    const wrong = await run(["doctor", "--redis", redis.url.replace("//", "//:wrong@")], { home });
+    expect(wrong.stderr).toContain("takes another password");
+    expect(wrong.stderr).not.toContain("cannot be reached");
+  });
 });

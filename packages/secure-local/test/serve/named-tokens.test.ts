@@ -160,7 +160,7 @@ describe("serve --tokens", () => {
     writeFileSync(file, `ada: ${ADA}\n`);
     served.child.kill("SIGHUP");
     await served.complained(`${file}, line 1: this line names nobody`);
-    await served.complained("tokens: keeping the people of before: ada, ben");
+    await served.complained("mcp-secure-local: tokens: keeping the people of before: ada, ben");
     expect([await asked(ADA), await asked(BEN), await asked(CHO)]).toEqual([200, 200, 401]);
 
     // Nobody has to send a signal. Whoever comes with none of the tokens of before is somebody else of that name.

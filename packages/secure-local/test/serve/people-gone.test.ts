@@ -146,3 +146,25 @@ it("takes an empty file, as it is when the last of them leaves, for nobody", asy
   expect(people.tokens).toEqual([]);
   expect(audit.records()).toMatchObject([{ kind: "people.changed", detail: { gone: ["ada"], count: 0 } }]);
 });
+
+it.skipIf(process.platform === "win32")(
+  "says that a faulty list is mended, also where it names the same people as before",
+  () => {
+    const file = join(temporaryFolder(), "tokens");
+    writeFileSync(file, line("ada"), { mode: 0o600 });
+    const { said, stop } = following(file);
+    try {
+      writeFileSync(file, "nobody\n");
+      process.emit("SIGHUP");
+      expect(said).toEqual([
+        expect.stringContaining("line 1: this line names nobody"),
+        "tokens: keeping the people of before: ada",
+      ]);
+      writeFileSync(file, line("ada"));
+      process.emit("SIGHUP");
+      expect(said.slice(2)).toEqual([`tokens: ${file} can be used again`, "tokens: nothing has changed, 1 person"]);
+    } finally {
+      stop();
+    }
+  },
+);
