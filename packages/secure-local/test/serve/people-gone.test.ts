@@ -152,7 +152,13 @@ it.skipIf(process.platform === "win32")(
   () => {
     const file = join(temporaryFolder(), "tokens");
     writeFileSync(file, line("ada"), { mode: 0o600 });
-    const { said, stop } = following(file);
+    const said: string[] = [];
+    const stop = followTokensFile(new KnownPeople(namedTokens(file)), file, {
+      serving: { endSessions: () => Promise.resolve() },
+      profiles: { endWorkOf: () => Promise.resolve({ tasks: 0, questions: 0 }) },
+      audit: new MemoryAudit(),
+      say: (text) => void said.push(text),
+    });
     try {
       writeFileSync(file, "nobody\n");
       process.emit("SIGHUP");
