@@ -127,7 +127,7 @@ const NO_PASSWORD = /^NOAUTH\b|no password|without (?:any )?password/i;
 const WRONG_PASSWORD = /^WRONGPASS\b|invalid (?:username-)?password/i;
 
 function whyNot(name: string, cause: unknown): string {
-  const { message = "" } = cause as Error;
+  const { message } = cause as Error;
   if (WRONG_PASSWORD.test(message))
     return `${name} takes another password, or another name: redis://NAME:PASSWORD@host`;
   if (NO_PASSWORD.test(message)) return `${name} needs a password: redis://:PASSWORD@host`;

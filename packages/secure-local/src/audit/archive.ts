@@ -225,6 +225,7 @@ function syncFolder(path: string): void {
 /** Records that lie elsewhere, and the log that they are read with there. */
 export interface ArchivedRecords {
   readonly records: number;
+  readonly folder: string;
   readonly log: string;
 }
 
@@ -238,7 +239,7 @@ export function archivedElsewhere(logs: readonly string[]): readonly ArchivedRec
       before = seq;
       if (!liesBeside(log, { file, bytes, to })) counts.set(to, (counts.get(to) ?? 0) + records);
     }
-    return [...counts].map(([to, records]) => ({ records, log: join(to, basename(log)) }));
+    return [...counts].map(([to, records]) => ({ records, folder: to, log: join(to, basename(log)) }));
   });
 }
 

@@ -8,7 +8,6 @@ import type {
   EventShown,
   Explanation,
   LogRecordShown,
-  LookedThrough,
   PolicyState,
   ReachedKind,
   ShownDefinitions,
@@ -161,10 +160,9 @@ function callRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<Re
         longest: query.get("order") === "longest",
       }),
     }),
-    "GET /api/looked": async ({ query }) => {
-      const looked = state.calls.looked(await wantedIn(state, commands, query));
-      return { json: { ...looked, since: state.since } satisfies LookedThrough };
-    },
+    "GET /api/looked": async ({ query }) => ({
+      json: { ...state.calls.looked(await wantedIn(state, commands, query)), since: state.since },
+    }),
     "GET /api/call": async ({ query }) => ({ json: await detailOf(state, commands, Number(query.get("n"))) }),
     "GET /api/asked": async ({ query }) => {
       const n = state.calls.callOf(query.get("question") ?? "");

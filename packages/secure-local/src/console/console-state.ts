@@ -369,7 +369,7 @@ export class ConsoleState {
       if (reader === undefined) return each;
       if (!each.ok) return { ...each, total: Math.max(reader.records, each.records) };
       if (each.files === 0 && reader.records > 0)
-        return { ...each, ok: false, reason: goneAfter(reader.records), total: reader.records };
+        return { ...each, ok: false, reason: reader.gone, total: reader.records };
       if (reader.changed !== undefined) return { ...each, ok: false, reason: reader.changed, total: reader.records };
       const known =
         reader.records === 1
@@ -503,13 +503,7 @@ export class ConsoleState {
       if (this.#readers.has(file) || this.#readers.size >= MAX_LOGS) continue;
       this.#readers.set(file, new LogReader(file, this.#readers.size, (record, place) => this.#take(record, place)));
     }
-    for (const file of this.#readers.keys()) {
-      const elsewhere = archivedElsewhere([file]);
-      this.#archived.set(
-        file,
-        elsewhere.map(({ records, log }) => ({ records, log, folder: dirname(log) })),
-      );
-    }
+    for (const file of this.#readers.keys()) this.#archived.set(file, archivedElsewhere([file]));
   }
 
   #lookAtQuestions(): void {
@@ -572,10 +566,6 @@ export class ConsoleState {
   #wake(): void {
     for (const waiter of [...this.#waiters]) waiter();
   }
-}
-
-function goneAfter(records: number): string {
-  return `its file is gone: this console had read ${records === 1 ? "one record" : `${records} records`} of it`;
 }
 
 /** With all that it had started: of none of it anybody knows anything. */

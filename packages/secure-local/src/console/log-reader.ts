@@ -51,6 +51,12 @@ export class LogReader {
     return this.#begins;
   }
 
+  /** What is to be said where the file is not there any more. */
+  get gone(): string {
+    const read = this.#records === 1 ? "one record" : `${this.#records} records`;
+    return `its file is gone: this console had read ${read} of it`;
+  }
+
   /** Why it cannot be read; undefined while it can. */
   get fault(): string | undefined {
     return this.#fault;
