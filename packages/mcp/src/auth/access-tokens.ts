@@ -255,7 +255,8 @@ function bindingOf(claims: Claims): { readonly thumbprint: string } | "unbound" 
 /** The identity the claims describe, or a sentence saying what they lack. */
 function identityFromClaims(claims: Claims, principal: (claims: Claims) => string | undefined): Identity | string {
   const owner = principal(claims);
-  if (owner === undefined || owner === "") return "The access token does not say whose it is";
+  // A program in JavaScript may give a number, which every part that asks whose something is would take for nobody.
+  if (typeof owner !== "string" || owner === "") return "The access token does not say whose it is";
   const scopes = scopesOf(claims);
   if (scopes === undefined) return "The scopes of the access token are malformed";
   const client = own(claims, "client_id") ?? own(claims, "azp");

@@ -229,7 +229,9 @@ export function equalInConstantTime(left: Uint8Array, right: Uint8Array): boolea
 }
 
 function checkToken({ token, sha256, principal }: StaticToken): void {
-  if (principal === "") throw new RangeError("A token needs a principal: the name of whoever has it");
+  if (typeof principal !== "string" || principal === "") {
+    throw new RangeError("A token needs a principal, a text: the name of whoever has it");
+  }
   if ((token === undefined) === (sha256 === undefined)) {
     throw new RangeError(`Give the token of ${principal} or its sha256, one of the two`);
   }

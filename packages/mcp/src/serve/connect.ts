@@ -49,7 +49,7 @@ export async function connect(target: ConnectTarget, options: ConnectOptions = {
   if (isServer(target)) {
     // Most connect to a URL: a page does not load for them what joins two ends in one program.
     const { memoryTransports } = await import("../transport/memory.js");
-    const known = typeof identity === "object" ? { scopes: [], ...identity } : identity;
+    const known = typeof identity === "object" && identity !== null ? { scopes: [], ...identity } : identity;
     return Client.connect({ link: () => linked(target, memoryTransports(known)) }, options);
   }
   if (identity !== undefined) {

@@ -139,7 +139,8 @@ export interface NodeHandlerOptions extends HttpOptions {
   /** What the framework puts before the paths of this handler, such as `/api`. Default: nothing. */
   readonly pathPrefix?: string;
   /**
-   * Who is asking, where the framework has found out: a name, or a name with scopes. Undefined and null are answered 401.
+   * Who is asking, where the framework has found out: a name, or a name with scopes. Undefined and null are answered 401, and so is
+   * what is no name, such as a number: that is reported as well. A type for the parameter says what the framework adds.
    * Instead of `authenticate` and `authorization`. Handlers find it in `ctx.principal` and `ctx.identity`.
    */
   readonly identity?: (request: NodeRequest) => Known | Promise<Known>;
@@ -229,8 +230,8 @@ const NOBODY: Entrance = {
 function askingFramework(identity: NonNullable<NodeHandlerOptions["identity"]>): Authenticate {
   const enter = (known: Known): Entrance => {
     if (known === undefined || known === null || known === false || known === "") return NOBODY;
-    if (typeof known === "string") return known;
-    return { identity: { scopes: [], ...known } };
+    // What is neither is not let in, and what it is goes into the report.
+    return typeof known === "object" ? { identity: { scopes: [], ...known } } : known;
   };
   return async (head) => enter(await identity((head as NodeExchange).request));
 }

@@ -1,20 +1,24 @@
 // Two transports joined in memory: what one end sends, the other receives, in order and never in the same call.
-import type {
-  Arrival,
-  IdentifiedCarrier,
-  Identity,
-  MessageSink,
-  Outgoing,
-  OutgoingKind,
-  Transport,
+import {
+  type Arrival,
+  type IdentifiedCarrier,
+  type Identity,
+  identityFault,
+  type MessageSink,
+  type Outgoing,
+  type OutgoingKind,
+  type Transport,
 } from "../jsonrpc/transport.js";
+import { LocalError } from "../jsonrpc/errors.js";
 import { DEFAULT_LIMITS } from "../jsonrpc/limits.js";
 
 /**
  * A linked pair. Closing either end closes both, after what was sent before has been delivered. What the second one
- * receives comes from `sender`: a name, or all that is known of whoever that is.
+ * receives comes from `sender`: a name, or all that is known of whoever that is. Throws BAD_OPTIONS for what is neither.
  */
 export function memoryTransports(sender?: string | Identity): [Transport, Transport] {
+  const fault = sender === undefined ? undefined : identityFault(sender);
+  if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `Who is asking was given as ${fault}`);
   const left = new MemoryEnd();
   const right = new MemoryEnd(sender);
   left.join(right);

@@ -1,7 +1,7 @@
 // Everything an endpoint's connections have in common: the front door, who is asking, which path leads where.
 import { withLimits } from "../../jsonrpc/limits.js";
 import { type Awaitable, isThenable } from "../../jsonrpc/message.js";
-import type { Identity } from "../../jsonrpc/transport.js";
+import { type Identity, identityFault } from "../../jsonrpc/transport.js";
 import type { GoneListener, HeaderList, HttpCluster, HttpExchange, HttpRequestHead } from "./exchange.js";
 import { CHALLENGE, type Entering, Passes } from "./passes.js";
 import { DEFAULT_RATE, type RateLimits } from "./http-limits.js";
@@ -19,7 +19,8 @@ export const anonymous: unique symbol = Symbol.for("@secure-local/mcp/anonymous"
 
 /**
  * Who is asking: any text that names one user, or more than that. `anonymous` lets somebody in without a name. Undefined, null
- * and an empty text know nobody, and the request is refused with 401; a refusal of one's own may say more.
+ * and an empty text know nobody, and the request is refused with 401; a refusal of one's own may say more. What is no name at all,
+ * such as a number, is refused with 401 as well, and reported.
  */
 export type Entrance = string | typeof anonymous | HttpAdmission | HttpRefusal | undefined | null;
 
@@ -121,8 +122,10 @@ export class HttpSite {
     } else if (typeof who === "string" && who !== "") {
       exchange.principal = who;
     } else if (typeof who !== "object" || who === null) {
-      return this.#unlessHeldBack(exchange, () => turnAway(exchange, 401, STRANGER, CHALLENGE));
+      return this.#strange(exchange, who);
     } else if ("identity" in who) {
+      // A program in JavaScript may say anything here.
+      if (identityFault(who.identity) !== undefined) return this.#strange(exchange, who.identity);
       exchange.principal = who.identity.principal;
       exchange.identity = who.identity;
       if (who.headers !== undefined) exchange.extra = [...(exchange.extra ?? []), ...headerList(who.headers)];
@@ -134,6 +137,14 @@ export class HttpSite {
       );
     }
     this.#admit(exchange, route, entering);
+  }
+
+  /** Turns away whom nobody knows. Whoever was named by something that is no name is reported: the program has to be mended. */
+  #strange(exchange: HttpExchange, who: unknown): void {
+    const nobody = who === undefined || who === null || who === false || who === "";
+    const fault = nobody ? undefined : identityFault(who);
+    if (fault !== undefined) this.#options.onError(new TypeError(`What says who is asking returned ${fault}`));
+    this.#unlessHeldBack(exchange, () => turnAway(exchange, 401, STRANGER, CHALLENGE));
   }
 
   #admit(exchange: HttpExchange, route: HttpRoute, entering?: Entering): void {
