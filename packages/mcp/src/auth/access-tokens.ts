@@ -1,6 +1,7 @@
 // Reads access tokens: those that are JWTs by their signer's keys (RFC 9068), others by asking their server (RFC 7662).
 import type { Identity } from "../jsonrpc/transport.js";
-import type { Authenticator } from "./authenticator.js";
+import type { MembersOf } from "../schema/known-members.js";
+import { type Authenticator, checkMembers } from "./authenticator.js";
 import { checkServerUrl, ExpiringMap, fetchJson, type FetchOptions, isPlainObject, Refreshed } from "./fetch-json.js";
 import {
   type CompactJws,
@@ -14,7 +15,13 @@ import {
   type VerifyKey,
 } from "./jws.js";
 import { parseScopes } from "./scopes.js";
-import { tokenAuthenticator, type TokenOptions, type TokenVerdict, type TokenVerifier } from "./token-authenticator.js";
+import {
+  TOKEN_MEMBERS,
+  tokenAuthenticator,
+  type TokenOptions,
+  type TokenVerdict,
+  type TokenVerifier,
+} from "./token-authenticator.js";
 
 /** A JSON Web Key Set (RFC 7517 §5). Private members are ignored. */
 export interface JsonWebKeySet {
@@ -113,6 +120,13 @@ export interface JwtOptions extends TokenOptions, FetchOptions {
   readonly now?: () => number;
 }
 
+/** What both ways to a verdict take. */
+const JUDGING_MEMBERS = {
+  ...{ ...TOKEN_MEMBERS, fetch: 0, allowLoopbackHttp: 0 },
+  ...{ issuer: 0, audience: 0, clockSkewSeconds: 0, principal: 0, now: 0 },
+};
+const JWT_MEMBERS: MembersOf<JwtOptions> = { ...JUDGING_MEMBERS, jwksUri: 0, jwks: 0, algorithms: 0, typ: 0 };
+
 /** Longest token: those with dozens of groups in them stay under 8 KiB. */
 const TOKEN_LENGTH = 12 * 1024;
 /** Verified tokens remembered: 12 MB at worst, and a signature a minute for each of a thousand users. */
@@ -122,8 +136,9 @@ const REMEMBER_MS = 60_000;
 
 const REFUSED = "The access token could not be verified: ask the authorization server for a new one";
 
-/** Throws RangeError for options that would accept too much, a TypeError for missing ones. */
+/** Throws RangeError for options that would accept too much, a TypeError for missing ones, BAD_OPTIONS for those that do not exist. */
 export function jwtAuthenticator(options: JwtOptions): Authenticator {
+  checkMembers("jwtAuthenticator(options)", options, JWT_MEMBERS);
   return tokenAuthenticator(jwtVerifier(options), options);
 }
 
@@ -383,8 +398,18 @@ const UNAVAILABLE: TokenVerdict = {
   message: "The authorization server cannot be asked about the token: try again later",
 };
 
-/** Throws RangeError for options that would accept too much, a TypeError for missing ones. */
+const INTROSPECTION_MEMBERS: MembersOf<IntrospectionOptions> = {
+  ...JUDGING_MEMBERS,
+  endpoint: 0,
+  clientId: 0,
+  clientSecret: 0,
+  clientAuth: 0,
+  cacheSeconds: 0,
+};
+
+/** Throws RangeError for options that would accept too much, a TypeError for missing ones, BAD_OPTIONS for those that do not exist. */
 export function introspectionAuthenticator(options: IntrospectionOptions): Authenticator {
+  checkMembers("introspectionAuthenticator(options)", options, INTROSPECTION_MEMBERS);
   return tokenAuthenticator(new Introspection(options), options);
 }
 

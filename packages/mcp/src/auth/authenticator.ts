@@ -1,5 +1,7 @@
 // Names what every way of authenticating has in common: the request it sees and the outcome it gives.
+import { LocalError } from "../jsonrpc/errors.js";
 import type { Identity } from "../jsonrpc/transport.js";
+import { type KnownMembers, memberFault } from "../schema/known-members.js";
 
 /** What an authenticator sees of an HTTP request. The body is not part of it: a token is never looked for there. */
 export interface AuthRequest {
@@ -34,6 +36,12 @@ export interface Admission {
 
 /** What became of a request at the door: somebody let in, or a refusal with its status and challenge. */
 export type AuthOutcome = Admission | Refusal;
+
+/** Throws BAD_OPTIONS for a member that does not exist: a misspelt one would let in more than was meant. */
+export function checkMembers(what: string, given: unknown, known: KnownMembers): void {
+  const fault = memberFault(given, known);
+  if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `${what}: ${fault}`);
+}
 
 /** Decides who sent a request, at once or later. Throws only for faults of our own, which are to be answered with 500. */
 export interface Authenticator {

@@ -10,7 +10,8 @@ import {
   thumbprint,
   toBase64url,
 } from "./jws.js";
-import type { AuthRequest, RefusalReason } from "./authenticator.js";
+import type { MembersOf } from "../schema/known-members.js";
+import { type AuthRequest, checkMembers, type RefusalReason } from "./authenticator.js";
 import { isPlainObject, normalizeHttpUri, requestUri } from "./fetch-json.js";
 
 /** How proofs of possession are checked (RFC 9449): algorithms, nonces, age, and where used ones are remembered. */
@@ -32,6 +33,11 @@ export interface DpopOptions {
   /** Milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: () => number;
 }
+
+const DPOP_MEMBERS: MembersOf<DpopOptions> = {
+  ...{ required: 0, algorithms: 0, origin: 0, nonce: 0 },
+  ...{ maxAgeSeconds: 0, clockSkewSeconds: 0, replays: 0, now: 0 },
+};
 
 /** Whether a proof of possession holds, and headers for the reply, such as the next nonce. */
 export type ProofOutcome =
@@ -65,6 +71,7 @@ interface Proof extends CompactJws {
 
 /** Throws RangeError for options that would accept too much. */
 export function dpopVerifier(options: DpopOptions = {}): DpopVerifier {
+  checkMembers("dpopVerifier(options)", options, DPOP_MEMBERS);
   return new Dpop(options);
 }
 

@@ -3,7 +3,8 @@
 
 import { type FetchOptions, Refreshed, checkServerUrl, fetchJson } from "./fetch-json.js";
 import { checkScopeNames } from "./scopes.js";
-import type { Admission, AuthRequest, Authenticator, Refusal } from "./authenticator.js";
+import type { MembersOf } from "../schema/known-members.js";
+import { type Admission, type AuthRequest, type Authenticator, checkMembers, type Refusal } from "./authenticator.js";
 
 /** What is published of a protected resource (RFC 9728): its URL, its authorization servers, its scopes. */
 export interface ResourceOptions {
@@ -21,6 +22,11 @@ export interface ResourceOptions {
   /** Accepts `http:` URLs of the loopback interface, for development and tests. Default: false. */
   readonly allowLoopbackHttp?: boolean;
 }
+
+const RESOURCE_MEMBERS: MembersOf<ResourceOptions> = {
+  ...{ resource: 0, authorizationServers: 0, scopes: 0, name: 0 },
+  ...{ documentation: 0, dpop: 0, allowLoopbackHttp: 0 },
+};
 
 /** The document, as RFC 9728 §2 names its members. */
 export interface ProtectedResourceMetadata {
@@ -49,6 +55,7 @@ const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
 /** Throws RangeError for URLs that are not https, or have a query or fragment, and for names that are no scopes. */
 export function protectedResource(options: ResourceOptions): ProtectedResource {
+  checkMembers("protectedResource(options)", options, RESOURCE_MEMBERS);
   const { resource, authorizationServers } = options;
   const url = new URL(checkServerUrl(resource, options));
   if (resource.includes("?")) throw new RangeError(`The resource ${resource} must have no query`);

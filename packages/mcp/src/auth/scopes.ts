@@ -1,6 +1,7 @@
 // Compares the scopes of a token with those an operation needs, with hierarchies where one scope implies others.
 import type { Identity } from "../jsonrpc/transport.js";
-import { type ChallengeTerms, type Refusal, refusalOf } from "./authenticator.js";
+import type { MembersOf } from "../schema/known-members.js";
+import { type ChallengeTerms, checkMembers, type Refusal, refusalOf } from "./authenticator.js";
 
 /** Which scopes a scope implies, itself aside: `{ admin: ["write"], write: ["read"] }`. Followed to the end. */
 export type ScopeHierarchy = Readonly<Record<string, readonly string[]>>;
@@ -81,8 +82,13 @@ export function requireScopes(
   });
 }
 
-/** Scopes by method and tool. Throws RangeError for a name that is no scope. */
+const TABLE_MEMBERS: MembersOf<ScopeTable> = { default: 0, methods: 0, tools: 0 };
+const SCOPE_OPTIONS: MembersOf<ScopeOptions> = { hierarchy: 0, metadataUrl: 0, schemes: 0, later: 0 };
+
+/** Scopes by method and tool. Throws RangeError for a name that is no scope, BAD_OPTIONS for a member that does not exist. */
 export function scopeRules(table: ScopeTable, options: ScopeOptions = {}): ScopeRules {
+  checkMembers("scopeRules(table)", table, TABLE_MEMBERS);
+  checkMembers("scopeRules(table, options)", options, SCOPE_OPTIONS);
   const methods = new Map(Object.entries(table.methods ?? {}));
   const fallback = table.default ?? NONE;
   const calls = methods.get(CALL) ?? fallback;

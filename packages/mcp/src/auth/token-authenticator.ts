@@ -1,7 +1,9 @@
 // Turns whatever can verify a token, a fixed list of them included, into an authenticator: credentials, proof of
 // possession, scopes, challenges.
+import type { MembersOf } from "../schema/known-members.js";
 import type { Identity } from "../jsonrpc/transport.js";
 import {
+  checkMembers,
   type Authenticator,
   type AuthOutcome,
   type AuthRequest,
@@ -48,6 +50,9 @@ export interface TokenOptions {
   /** Accepts DPoP-bound tokens. Without it such a token is refused. */
   readonly dpop?: DpopVerifier;
 }
+
+/** The members of `TokenOptions`. */
+export const TOKEN_MEMBERS: MembersOf<TokenOptions> = { resource: 0, scopes: 0, hierarchy: 0, dpop: 0 };
 
 /** An authenticator for tokens of one's own kind. Throws RangeError for a scope that is none. */
 export function tokenAuthenticator(verifier: TokenVerifier, options: TokenOptions = {}): Authenticator {
@@ -166,6 +171,8 @@ export interface StaticToken {
   readonly clientId?: string;
 }
 
+const STATIC_MEMBERS: MembersOf<StaticToken> = { token: 0, sha256: 0, principal: 0, scopes: 0, clientId: 0 };
+
 /** Shortest token: 128 random bits are 22 characters of base64url. */
 const MIN_LENGTH = 22;
 /** Most tokens: every request is compared with each of them. */
@@ -190,6 +197,7 @@ export function staticTokenAuthenticator(
   tokens: readonly StaticToken[],
   options: Omit<TokenOptions, "dpop"> = {},
 ): Authenticator {
+  checkMembers("staticTokenAuthenticator(tokens, options)", options, TOKEN_MEMBERS);
   if (tokens.length === 0 || tokens.length > MAX_TOKENS) throw new RangeError(`Give 1 to ${MAX_TOKENS} tokens`);
   for (const one of tokens) checkToken(one);
   const known = Promise.all(tokens.map(remember));
@@ -228,7 +236,9 @@ export function equalInConstantTime(left: Uint8Array, right: Uint8Array): boolea
   return difference === 0;
 }
 
-function checkToken({ token, sha256, principal }: StaticToken): void {
+function checkToken(given: StaticToken): void {
+  checkMembers("staticTokenAuthenticator([token])", given, STATIC_MEMBERS);
+  const { token, sha256, principal } = given;
   if (typeof principal !== "string" || principal === "") {
     throw new RangeError("A token needs a principal, a text: the name of whoever has it");
   }

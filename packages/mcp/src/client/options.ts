@@ -1,4 +1,5 @@
 // What a caller may say about a connection.
+import type { MembersOf } from "../schema/known-members.js";
 import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import type { Transport } from "../jsonrpc/transport.js";
 import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
@@ -94,6 +95,35 @@ export interface ClientOptions {
   /** Aborting it gives up connecting: CANCELLED. */
   readonly signal?: AbortSignal;
 }
+
+/** The members of `ClientOptions`. */
+export const CLIENT_MEMBERS: MembersOf<ClientOptions> = {
+  clientInfo: 0,
+  capabilities: 0,
+  revision: 0,
+  era: 0,
+  require: 0,
+  timeoutMs: 0,
+  maxTimeoutMs: 0,
+  probeTimeoutMs: 0,
+  connectTimeoutMs: 0,
+  elicit: 0,
+  sample: 0,
+  roots: 0,
+  onLog: 0,
+  onNoise: 0,
+  onListChanged: 0,
+  onNotification: 0,
+  middleware: 0,
+  onWarning: 0,
+  ping: 0,
+  validateOutput: 0,
+  cache: 0,
+  verdicts: 0,
+  reconnect: { attempts: 0, delayMs: 0 },
+  limits: CLIENT_LIMITS,
+  signal: 0,
+};
 
 /** A request on its way to the server. `params` may be replaced before `next()`. */
 export interface SentRequest {

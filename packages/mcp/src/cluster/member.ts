@@ -1,4 +1,5 @@
 // One process among many: it keeps its lease, knows who has which session, and sends each request where it has to be served.
+import { checkOptions } from "../protocol/options.js";
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import { failureText, type RequestId } from "../jsonrpc/message.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
@@ -44,6 +45,15 @@ export interface ShareOptions {
   readonly parts?: () => Readonly<Record<string, string>>;
 }
 
+/** The members of `ShareOptions`. */
+export const SHARE_MEMBERS: Readonly<Record<keyof ShareOptions, unknown>> = {
+  key: 0,
+  address: 0,
+  node: 0,
+  policy: 0,
+  parts: 0,
+};
+
 /** 32 bytes, or their base64. */
 export type ShareKey = Uint8Array | string;
 
@@ -64,6 +74,7 @@ const STEPS = 8;
 
 /** Shares what stores of one's own keep. Throws BAD_SHARE for options that make no sense. */
 export function shareOver(stores: SharedStores, options: ShareOptions): Share {
+  checkOptions("shareOver(stores, options)", options, SHARE_MEMBERS);
   const keys = keysOf(options.key);
   const { node = newName(), address = "tcp://127.0.0.1:0", policy, parts } = options;
   if (!/^[a-z0-9]{1,32}$/.test(node)) throw bad(`node "${node}" must be 1 to 32 small letters and digits`);

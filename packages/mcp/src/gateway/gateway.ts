@@ -1,4 +1,6 @@
 // A server into which other servers are mounted: it offers what they offer, to clients of every revision, by relaying.
+import { checkOptions } from "../protocol/options.js";
+import type { MembersOf } from "../schema/known-members.js";
 import type { Client } from "../client/client.js";
 import type { Subscription } from "../client/subscriptions.js";
 import { pause } from "../client/wire.js";
@@ -59,6 +61,22 @@ export interface MountOptions {
   /** Told of each request that was sent to the server, and again when it is over: what a record of both hops needs. */
   readonly relayed?: (request: RelayedRequest) => void;
 }
+
+const MOUNT_MEMBERS: MembersOf<MountOptions> = {
+  prefix: 0,
+  sharing: 0,
+  offer: 0,
+  known: 0,
+  onChanged: 0,
+  idleMs: 0,
+  timeoutMs: 0,
+  before: 0,
+  beforeRead: 0,
+  admit: 0,
+  checkOutput: 0,
+  words: 0,
+  relayed: 0,
+};
 
 /** A server that was mounted. */
 export interface Mounted {
@@ -142,6 +160,8 @@ export class Mounts {
   /** See `Gateway.mount`. */
   async mount(name: string, upstream: Client | OpenUpstream, options: MountOptions = {}): Promise<Mounted> {
     checkMountName(name);
+    checkOptions("mount(name, upstream, options)", options, MOUNT_MEMBERS);
+    checkUpstream(upstream);
     if (this.#mounts.has(name)) {
       throw new LocalError("DUPLICATE", `There is a server mounted as ${name} already: choose another name`);
     }
@@ -213,7 +233,7 @@ export class Gateway extends Server {
    * Mounts a server: a client that is connected, or a function that connects one. The function is given options to add to its own,
    * and is called once for each user and for each set of things a caller can be asked; only so can the server ask them. A
    * client stays its owner's to close. Resolves when its lists were read; rejects if they could not be, and then nothing is
-   * mounted. Throws BAD_NAME and DUPLICATE.
+   * mounted. Throws BAD_NAME, DUPLICATE, INVALID_TARGET, and BAD_OPTIONS for a member that does not exist.
    */
   mount(name: string, upstream: Client | OpenUpstream, options: MountOptions = {}): Promise<Mounted> {
     return this.#mounts.mount(name, upstream, options);
@@ -223,6 +243,13 @@ export class Gateway extends Server {
   unmountAll(): Promise<void> {
     return this.#mounts.removeAll();
   }
+}
+
+function checkUpstream(upstream: unknown): void {
+  const { call } = Object(upstream) as Partial<Client>;
+  if (typeof upstream === "function" || typeof call === "function") return;
+  const what = "mount(name, upstream) takes a function that connects, as in (options) => connect(target, options)";
+  throw new LocalError("INVALID_TARGET", `${what}, or a client that is connected`);
 }
 
 interface MountedParts {

@@ -1,4 +1,5 @@
 // A host (the specification's word): holds many servers, each with a client of its own, started with consent, called with approval.
+import { checkOptions } from "../protocol/options.js";
 import type { CallOptions, ClientOptions, Dialer } from "../client/options.js";
 import type { Client } from "../client/client.js";
 import type { CompleteOptions, Completion } from "../client/lists.js";
@@ -22,7 +23,16 @@ import {
   search,
   type Search,
 } from "./catalogue.js";
-import type { AddOptions, Dial, HostOptions, LoadOptions, LoadProblem, LoadReport } from "./options.js";
+import {
+  ADD_MEMBERS,
+  type AddOptions,
+  type Dial,
+  type HostOptions,
+  LOAD_MEMBERS,
+  type LoadOptions,
+  type LoadProblem,
+  type LoadReport,
+} from "./options.js";
 import {
   checkServerName,
   type CommandTarget,
@@ -115,6 +125,7 @@ export class HostCore {
    * did: a server that fails is no error of the host. Rejects with INVALID_NAME, LOOK_ALIKE, INVALID_TARGET, LIMIT or CLOSED.
    */
   async add(name: string, target: HostTarget, options: AddOptions = {}): Promise<ServerStatus> {
+    checkOptions("add(name, target, options)", options, ADD_MEMBERS);
     const server = this.#made(name, target, options);
     if (options.enabled !== false) await this.#start(server);
     return server.status;
@@ -124,7 +135,8 @@ export class HostCore {
    * Adds the servers of a configuration file's text (`mcpServers`, or VS Code's `servers`), all at once. Servers that cannot be
    * added are in the report. Rejects with CONFIG_SYNTAX or CONFIG_SHAPE, which say the line and column.
    */
-  load(text: string, options: LoadOptions = {}): Promise<LoadReport> {
+  async load(text: string, options: LoadOptions = {}): Promise<LoadReport> {
+    checkOptions("load(text, options)", options, LOAD_MEMBERS);
     return loadServers(text, options, {
       add: (name, target, more) => this.add(name, target, more),
       status: (name) => this.#servers.get(name)?.status,

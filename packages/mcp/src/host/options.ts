@@ -1,5 +1,6 @@
 // What the maker of a host decides.
-import type { ClientOptions, Dialer } from "../client/options.js";
+import { CLIENT_MEMBERS, type ClientOptions, type Dialer } from "../client/options.js";
+import type { MembersOf } from "../schema/known-members.js";
 import type { Implementation } from "../protocol/capabilities.js";
 import type { BreakerOptions, ServerStatus } from "./managed-server.js";
 import type { CallDecision, CallRequest, ResultCheck } from "./call-gate.js";
@@ -63,6 +64,25 @@ export interface HostOptions {
   readonly client?: HostClientOptions;
 }
 
+/** The members of `HostOptions`. */
+export const HOST_MEMBERS: MembersOf<HostOptions> = {
+  clientInfo: 0,
+  authorize: 0,
+  approvals: 0,
+  onCall: 0,
+  onResult: 0,
+  onEvent: 0,
+  elicit: 0,
+  urlQuestions: 0,
+  sampling: 0,
+  roots: 0,
+  decisionTimeoutMs: 0,
+  startTimeoutMs: 0,
+  startsAtOnce: 0,
+  restart: 0,
+  client: CLIENT_MEMBERS,
+};
+
 /** How one server of a host is treated. */
 export interface AddOptions {
   /** Believe what the server says of its tools (annotations). Default false. */
@@ -73,6 +93,9 @@ export interface AddOptions {
   /** For this connection, over those of the host. */
   readonly client?: HostClientOptions;
 }
+
+/** The members of `AddOptions`. */
+export const ADD_MEMBERS: MembersOf<AddOptions> = { trusted: 0, enabled: 0, startTimeoutMs: 0, client: CLIENT_MEMBERS };
 
 /** Makes the links to what is not a link already. Throws a LocalError INVALID_TARGET for what it cannot reach. */
 export type Dial = (target: CommandTarget | UrlTarget, server: string) => Dialer;
@@ -99,6 +122,18 @@ export interface LoadOptions {
   /** For single servers, or all: whether they are trusted, for instance. */
   readonly options?: (name: string) => AddOptions;
 }
+
+/** The members of `LoadOptions`. */
+export const LOAD_MEMBERS: MembersOf<LoadOptions> = {
+  source: 0,
+  env: 0,
+  userHome: 0,
+  workspaceFolder: 0,
+  input: 0,
+  readEnvFile: 0,
+  waitMs: 0,
+  options: 0,
+};
 
 /** What is wrong with an entry of a configuration, with line and column from 1. */
 export interface LoadProblem {

@@ -242,6 +242,14 @@ export interface NodeRequesterOptions {
   readonly proxy?: string | URL | undefined;
 }
 
+/** The members of `NodeRequesterOptions`. */
+export const NODE_REQUESTER_MEMBERS: Readonly<Record<keyof NodeRequesterOptions, unknown>> = {
+  connectMs: 0,
+  connections: 0,
+  ca: 0,
+  proxy: 0,
+};
+
 const connected = new WeakSet<object>();
 
 /** Whether anything can have been sent on this connection. */

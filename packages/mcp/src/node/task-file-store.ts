@@ -1,4 +1,5 @@
 // Keeps tasks in a folder, one JSON file a task, so that a restart loses none that has ended.
+import { checkOptions } from "../protocol/options.js";
 import { open, readdir, readFile, realpath, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ErrorCode, LocalError } from "../jsonrpc/errors.js";
@@ -29,6 +30,8 @@ export interface TaskFileStoreOptions extends Partial<TaskStoreLimits> {
  * which names it, while another does, otherwise with the file system's error.
  */
 export async function taskFileStore(folder: string, options: TaskFileStoreOptions = {}): Promise<TaskStore> {
+  const { tasks, tasksPerPrincipal, taskBytes } = DEFAULT_SERVER_LIMITS;
+  checkOptions("taskFileStore(folder, options)", options, { tasks, tasksPerPrincipal, taskBytes, report: 0 });
   await makeFolder(folder);
   const lock = await ownerOf(folder);
   const store = new TaskFileStore(folder, lock, { ...DEFAULT_SERVER_LIMITS, ...options });

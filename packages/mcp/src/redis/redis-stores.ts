@@ -1,6 +1,7 @@
 // `redisCluster` and its stores in Redis 6.2 or later. What is kept can be read by nobody without the key, every key ends by
 // itself, and what is put back after its end is not read.
 
+import { checkOptions } from "../protocol/options.js";
 import { createHash, randomBytes } from "node:crypto";
 import { LocalError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
@@ -41,7 +42,7 @@ import {
   TAKE,
   TOUCH_SESSION,
 } from "./redis-scripts.js";
-import { type ShareOptions, keysOf, shareOver } from "../cluster/member.js";
+import { SHARE_MEMBERS, type ShareOptions, keysOf, shareOver } from "../cluster/member.js";
 import type { Share } from "../http/server/exchange.js";
 
 /** Texts on the bus that a process which was away may still read: beyond them it is told that it missed some. */
@@ -560,7 +561,9 @@ export interface RedisClusterOptions extends ShareOptions {
  * `redis+cluster://…` (these load `ioredis`, which you install), or a client of ioredis or @redis/client. Throws BAD_SHARE for
  * options that make no sense; `serveHttp` rejects with it when Redis is not fit.
  */
-export function redisCluster(target: RedisTarget, { prefix, ...options }: RedisClusterOptions): Share {
+export function redisCluster(target: RedisTarget, given: RedisClusterOptions): Share {
+  checkOptions("redisCluster(target, options)", given, { ...SHARE_MEMBERS, prefix: 0 });
+  const { prefix, ...options } = given;
   return shareOver(new RedisStores(target, { keys: keysOf(options.key), prefix }), options);
 }
 

@@ -94,12 +94,22 @@ function constraintOf(issue: StandardIssue & { readonly code?: unknown; readonly
   return typeof issue.type === "string" ? issue.type : "schema";
 }
 
+/** zod 4 has `_zod`; zod 3 says `_def.typeName: "ZodString"`. */
+export function isZod3(value: unknown): boolean {
+  const { _def, _zod } = Object(value) as { readonly _def?: { readonly typeName?: unknown }; readonly _zod?: unknown };
+  return _zod === undefined && typeof _def?.typeName === "string" && _def.typeName.startsWith("Zod");
+}
+
 /** What a schema says of itself as JSON Schema. Throws SchemaError where it says nothing. */
 export function exportJsonSchema(schema: StandardSchema, side: "input" | "output"): JsonSchema {
   const { jsonSchema, vendor } = schema["~standard"];
   const converter =
     vendor === "zod" ? "as z.toJSONSchema(schema) makes it" : "as a converter such as @valibot/to-json-schema makes it";
   const advice = `give that beside it as "${side}JsonSchema", ${converter}`;
+  if (isZod3(schema)) {
+    const ways = `install zod 4 (npm install zod@4) or give "${side}JsonSchema" beside it`;
+    throw new SchemaError("no-json-schema", "#", `this is a zod 3 schema, which cannot say what it is: ${ways}`);
+  }
   if (jsonSchema === undefined) {
     throw new SchemaError("no-json-schema", "#", `this ${vendor} schema cannot export JSON Schema; ${advice}`);
   }

@@ -1,4 +1,6 @@
 // Connects a raw peer to a server in memory, for tests: every message is seen as it stands on the wire.
+import { checkOptions } from "../protocol/options.js";
+import type { MembersOf } from "../schema/known-members.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { Identity, MessageSink, Transport } from "../jsonrpc/transport.js";
@@ -29,6 +31,17 @@ export interface MemoryPeerOptions {
   readonly answer?: Readonly<Record<string, (params: JsonObject) => JsonObject | Promise<JsonObject>>>;
 }
 
+const PEER_MEMBERS: MembersOf<MemoryPeerOptions> = {
+  revision: 0,
+  capabilities: 0,
+  client: 0,
+  principal: 0,
+  identity: 0,
+  logLevel: 0,
+  open: 0,
+  answer: 0,
+};
+
 /** Any message, as it stood on the wire. */
 export type WireMessage = JsonObject & { readonly id?: RequestId | null };
 
@@ -50,9 +63,10 @@ const CLIENT: Implementation = { name: "memory-peer", version: "1.0.0" };
 
 /**
  * Serves `server` to a peer in memory, in any revision. In the handshake era the session is open when the promise
- * resolves; in the stateless era every request gets its envelope. Throws UNKNOWN_REVISION.
+ * resolves; in the stateless era every request gets its envelope. Throws UNKNOWN_REVISION, and BAD_OPTIONS for a member that does not exist.
  */
 export async function connectInMemory(server: LeanServer, options: MemoryPeerOptions = {}): Promise<MemoryPeer> {
+  checkOptions("connectInMemory(server, options)", options, PEER_MEMBERS);
   const spoken = options.revision === undefined ? NEWEST : revisionOf(options.revision);
   if (spoken === undefined) throw new LocalError("UNKNOWN_REVISION", `There is no revision "${options.revision}"`);
   const [ours, theirs] = memoryTransports(options.identity ?? options.principal);

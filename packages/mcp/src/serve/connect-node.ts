@@ -1,12 +1,14 @@
 // Connects a client on Node: what `connect` does, and commands, whose process is the server.
+import { checkOptions } from "../protocol/options.js";
 import { Client } from "../client/client.js";
 import type { Dialer } from "../client/options.js";
 import { type ChildCommand, childTransport, commandKey } from "../node/child-transport.js";
-import { nodeRequester, type NodeRequesterOptions } from "../node/http-requester.js";
+import { NODE_REQUESTER_MEMBERS, nodeRequester, type NodeRequesterOptions } from "../node/http-requester.js";
 import {
-  connect as connectAnywhere,
+  connectMembers,
   type ConnectOptions,
   type ConnectTarget,
+  connectTo,
   type HttpConnectOptions,
 } from "./connect.js";
 
@@ -27,11 +29,11 @@ export type NodeConnectTarget = ConnectTarget | ChildCommand;
  * group of its own, with little of our environment, and ended with the client. Rejects with a `ConnectError`.
  */
 export async function connect(target: NodeConnectTarget, options: NodeConnectOptions = {}): Promise<Client> {
+  checkOptions("connect(target, options)", options, connectMembers(NODE_REQUESTER_MEMBERS));
   if (isCommand(target)) return Client.connect(commandDialer(target), options);
   const { http = {} } = options;
-  if (!isUrl(target) || http.fetch !== undefined || http.requester !== undefined)
-    return connectAnywhere(target, options);
-  return connectAnywhere(target, { ...options, http: { ...http, requester: nodeRequester(http) } });
+  if (!isUrl(target) || http.fetch !== undefined || http.requester !== undefined) return connectTo(target, options);
+  return connectTo(target, { ...options, http: { ...http, requester: nodeRequester(http) } });
 }
 
 /** The links of a command. */

@@ -1,6 +1,8 @@
 // Connects a client to a server: over HTTP by URL, in memory, or over a transport of one's own. Runs everywhere.
 import { Client } from "../client/client.js";
-import type { ClientOptions, Dialer } from "../client/options.js";
+import { CLIENT_MEMBERS, type ClientOptions, type Dialer } from "../client/options.js";
+import { checkOptions } from "../protocol/options.js";
+import type { KnownMembers, MembersOf } from "../schema/known-members.js";
 import type { HttpAuthorizer, Identity, Transport } from "../jsonrpc/transport.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import { LocalError, SERVE } from "../jsonrpc/errors.js";
@@ -37,14 +39,34 @@ export interface ConnectOptions extends ClientOptions {
   readonly identity?: string | (Partial<Identity> & Pick<Identity, "principal">);
 }
 
+const HTTP_CONNECT_MEMBERS: MembersOf<HttpConnectOptions> = {
+  fetch: 0,
+  requester: 0,
+  headers: 0,
+  authorizer: 0,
+  fallback: 0,
+  limits: 0,
+};
+
+/** The members of `ConnectOptions`, where those of `http` are these. */
+export function connectMembers(http: KnownMembers): MembersOf<ConnectOptions> {
+  return { ...CLIENT_MEMBERS, http: { ...HTTP_CONNECT_MEMBERS, ...http }, identity: 0 };
+}
+
 /** A URL, a server in this program, a factory of transports (a new one for each call), or a dialer with a fallback. */
 export type ConnectTarget = string | URL | LeanServer | Dialer | (() => Transport);
 
 /**
  * Connects to whatever server there is, in the newest revision both sides speak. Rejects with a `ConnectError` whose
- * text says what was tried and what came of it; then nothing is left open. Close the client, or declare it `await using`.
+ * text says what was tried and what came of it, and with BAD_OPTIONS for a member that does not exist; then nothing is left open. Close the client, or declare it `await using`.
  */
 export async function connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
+  checkOptions("connect(target, options)", options, connectMembers({}));
+  return connectTo(target, options);
+}
+
+/** The same with options that were looked at. */
+export async function connectTo(target: ConnectTarget, options: ConnectOptions): Promise<Client> {
   const { identity } = options;
   if (isServer(target)) {
     // Most connect to a URL: a page does not load for them what joins two ends in one program.

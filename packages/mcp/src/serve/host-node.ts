@@ -1,13 +1,15 @@
 // A host on Node: beside what `/host` reaches it starts programs, and reads configuration files.
+import { checkOptions } from "../protocol/options.js";
+import type { MembersOf } from "../schema/known-members.js";
 import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
 import { HostCore } from "../host/host.js";
-import type { AddOptions, HostOptions, LoadOptions, LoadReport } from "../host/options.js";
+import { type AddOptions, HOST_MEMBERS, type HostOptions, type LoadOptions, type LoadReport } from "../host/options.js";
 import { type HostTarget, isCommand } from "../host/launch.js";
 import type { ServerStatus } from "../host/managed-server.js";
 import type { ChildCommand } from "../node/child-transport.js";
 import { readConfigFile, readEnvFile } from "../node/host-files.js";
-import { nodeRequester, type NodeRequesterOptions } from "../node/http-requester.js";
+import { NODE_REQUESTER_MEMBERS, nodeRequester, type NodeRequesterOptions } from "../node/http-requester.js";
 import type { LeanServer } from "../server/lean-server.js";
 import { commandDialer } from "./connect-node.js";
 import { reachable, webDialer, type WebHostOptions } from "./host.js";
@@ -24,12 +26,20 @@ export interface NodeHostOptions extends HostOptions {
   readonly closeTimeouts?: ChildCommand["closeTimeouts"];
 }
 
+const NODE_HOST_MEMBERS: MembersOf<NodeHostOptions> = {
+  ...HOST_MEMBERS,
+  http: { ...NODE_REQUESTER_MEMBERS, fetch: 0, limits: 0 },
+  stderr: 0,
+  closeTimeouts: 0,
+};
+
 /**
  * Holds many servers. Nothing is started or connected to that `authorize` does not allow, no tool is called that
  * `onCall` does not approve, and no server sees another or the conversation. Close it, or declare it `await using`.
  */
 export class Host extends HostCore {
   constructor(options: NodeHostOptions = {}) {
+    checkOptions("new Host(options)", options, NODE_HOST_MEMBERS);
     const { http = {}, stderr, closeTimeouts } = options;
     super(options, (target, name) => {
       if (isCommand(target)) {

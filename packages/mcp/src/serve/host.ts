@@ -1,7 +1,9 @@
 // A host that runs everywhere: its servers are reached by URL, stand in this program, or have transports of their own.
+import { checkOptions } from "../protocol/options.js";
+import type { MembersOf } from "../schema/known-members.js";
 import type { Dialer } from "../client/options.js";
 import { HostCore } from "../host/host.js";
-import type { AddOptions, HostOptions } from "../host/options.js";
+import { type AddOptions, HOST_MEMBERS, type HostOptions } from "../host/options.js";
 import { type CommandTarget, type HostTarget, isCommand, type UrlTarget } from "../host/launch.js";
 import type { ServerStatus } from "../host/managed-server.js";
 import { LocalError } from "../jsonrpc/errors.js";
@@ -16,12 +18,15 @@ export interface WebHostOptions extends HostOptions {
   readonly http?: Omit<HttpConnectOptions, "headers" | "authorizer" | "fallback" | "requester">;
 }
 
+const WEB_HOST_MEMBERS: MembersOf<WebHostOptions> = { ...HOST_MEMBERS, http: { fetch: 0, limits: 0 } };
+
 /**
  * Holds many servers. Nothing is started or connected to that `authorize` does not allow, no tool is called that
  * `onCall` does not approve, and no server sees another or the conversation. Close it, or declare it `await using`.
  */
 export class Host extends HostCore {
   constructor(options: WebHostOptions = {}) {
+    checkOptions("new Host(options)", options, WEB_HOST_MEMBERS);
     super(options, (target) => webDialer(target, options.http ?? {}));
   }
 

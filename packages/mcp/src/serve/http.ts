@@ -3,7 +3,13 @@
 import type { ServerOptions as TlsOptions } from "node:https";
 import type { ClusterMember, Share } from "../http/server/exchange.js";
 import { makeGuests } from "../http/server/guest-sessions.js";
-import { type HttpEndpoint, httpEndpoint, type HttpLoad, type HttpOptions } from "../http/server/http-endpoint.js";
+import {
+  HTTP_MEMBERS,
+  type HttpEndpoint,
+  httpEndpoint,
+  type HttpLoad,
+  type HttpOptions,
+} from "../http/server/http-endpoint.js";
 import { DEFAULT_HTTP_LIMITS } from "../http/server/http-limits.js";
 import { type Authenticate, type Entrance, loopbackHosts } from "../http/server/http-site.js";
 import { LocalError } from "../jsonrpc/errors.js";
@@ -12,7 +18,9 @@ import type { Identity } from "../jsonrpc/transport.js";
 import { HttpListener, type HttpTraffic } from "../node/http-listener.js";
 import { NodeExchange, type NodeRequest, type NodeResponse } from "../node/node-exchange.js";
 import { onShutdown } from "../node/standard-streams.js";
-import type { LeanServer } from "../server/lean-server.js";
+import { checkOptions } from "../protocol/options.js";
+import type { MembersOf } from "../schema/known-members.js";
+import { coreOf, type LeanServer } from "../server/lean-server.js";
 
 /** Options of `serveHttp`: where it listens, and those of every HTTP endpoint. */
 export interface ServeHttpOptions extends HttpOptions {
@@ -37,6 +45,17 @@ export interface ServeHttpOptions extends HttpOptions {
   /** False: SIGTERM and SIGINT are left to the program. Default true: they end serving. */
   readonly signals?: boolean;
 }
+
+const SERVE_HTTP_MEMBERS: MembersOf<ServeHttpOptions> = {
+  ...HTTP_MEMBERS,
+  port: 0,
+  host: 0,
+  socketPath: 0,
+  publicHosts: 0,
+  tls: 0,
+  share: 0,
+  signals: 0,
+};
 
 /** What is open now, and the bytes of all connections so far. */
 export interface HttpStats extends HttpLoad, HttpTraffic {}
@@ -63,10 +82,12 @@ export interface HttpServing {
 
 /**
  * Listens and serves. Behind a loopback address only requests to that address, to `publicHosts` and from its own origin are let in;
- * on any other one name the hosts in `publicHosts` or `allowedHosts`. Rejects when the address cannot be listened on, and with BAD_SHARE when what is
- * shared is not fit for it.
+ * on any other one name the hosts in `publicHosts` or `allowedHosts`. Rejects when the address cannot be listened on, with BAD_OPTIONS for
+ * a member that does not exist, and with BAD_SHARE when what is shared is not fit for it.
  */
 export async function serveHttp(server: LeanServer, options: ServeHttpOptions = {}): Promise<HttpServing> {
+  coreOf(server);
+  checkOptions("serveHttp(server, options)", options, SERVE_HTTP_MEMBERS);
   const { port = 0, host = "127.0.0.1", socketPath, tls } = options;
   const listener = new HttpListener(withLimits(DEFAULT_HTTP_LIMITS, options.limits), tls);
   const scheme = tls === undefined ? "http" : "https";
@@ -146,6 +167,8 @@ export interface NodeHandlerOptions extends HttpOptions {
   readonly identity?: (request: NodeRequest) => Known | Promise<Known>;
 }
 
+const NODE_HANDLER_MEMBERS: MembersOf<NodeHandlerOptions> = { ...HTTP_MEMBERS, pathPrefix: 0, identity: 0 };
+
 type Known = string | (Partial<Identity> & Pick<Identity, "principal">) | undefined | null | false;
 
 /** Answers a request of a Node server. */
@@ -167,12 +190,16 @@ export interface NodeHandler {
  * path and under what is left of it. A request with an Origin is refused unless `allowedOrigins` names it; name the hosts in
  * `allowedHosts` too where browsers on the same machine can reach it.
  *
- * @throws {LocalError} BAD_OPTIONS where two options say who is asking, BAD_PATH for a prefix that is no path.
+ * @throws {LocalError} BAD_OPTIONS for a member that does not exist and where two options say who is asking, BAD_PATH for a prefix that is no path.
  */
 export function toNodeHandler(server: LeanServer, options: NodeHandlerOptions = {}): NodeHandler {
+  checkOptions("toNodeHandler(server, options)", options, NODE_HANDLER_MEMBERS);
   const { pathPrefix = "", identity, ...rest } = options;
   if (pathPrefix !== "" && !/^\/[!-~]*[^/?#]$/.test(pathPrefix)) {
     throw new LocalError("BAD_PATH", `pathPrefix "${pathPrefix}" is no path: write it as "/api"`);
+  }
+  if (identity !== undefined && typeof identity !== "function") {
+    throw new LocalError("BAD_OPTIONS", '"identity" is a function of the request that returns the name of the user');
   }
   if (identity !== undefined && (options.authenticate !== undefined || options.authorization !== undefined)) {
     throw new LocalError("BAD_OPTIONS", "Give identity, authenticate or authorization: only one can say who is asking");

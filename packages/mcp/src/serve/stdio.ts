@@ -1,4 +1,7 @@
 // Serves a server over this process's standard input and output.
+import { DEFAULT_LIMITS } from "../jsonrpc/limits.js";
+import { checkOptions } from "../protocol/options.js";
+import type { MembersOf } from "../schema/known-members.js";
 import { guardStdout, onShutdown } from "../node/standard-streams.js";
 import { type StdioOptions, stdioTransport } from "../node/stdio-server.js";
 import { coreOf, type LeanServer } from "../server/lean-server.js";
@@ -11,14 +14,25 @@ export interface ServeStdioOptions extends ServeOptions, StdioOptions {
   readonly signals?: boolean;
 }
 
+const STDIO_MEMBERS: MembersOf<ServeStdioOptions> = {
+  graceMs: 0,
+  input: 0,
+  output: 0,
+  limits: DEFAULT_LIMITS,
+  signals: 0,
+};
+
 /**
  * Serves stdin and stdout. From now on only messages reach stdout: `console.log` and `process.stdout.write` go to stderr.
  * Serving ends with the end of input, the parent's death, SIGTERM or SIGINT; then nothing keeps the process alive: tasks
  * that still run are ended too, unless `signals` is false and so the program sees to its end itself (`server.endTasks()`).
+ * Rejects with BAD_OPTIONS for a member that does not exist.
  */
 export async function serveStdio(server: LeanServer, options: ServeStdioOptions = {}): Promise<Serving> {
+  const { limits } = coreOf(server);
+  checkOptions("serveStdio(server, options)", options, STDIO_MEMBERS);
   const release = guardStdout();
-  const serving = serve(server, stdioTransport({ limits: coreOf(server).limits, ...options }), options);
+  const serving = serve(server, stdioTransport({ limits, ...options }), options);
   const forget = options.signals === false ? undefined : onShutdown(() => serving.close());
   void serving.closed.then(() => {
     forget?.();

@@ -1,8 +1,8 @@
 // What is wrong with a definition as its author wrote it, in the sentence that mends it: most write what another SDK wants.
 import { LocalError } from "../jsonrpc/errors.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
-import { nearest } from "../schema/json-schema/run.js";
-import { isStandardSchema } from "../schema/standard-schema.js";
+import { ownMembers, unknownMember } from "../schema/known-members.js";
+import { isStandardSchema, isZod3 } from "../schema/standard-schema.js";
 import type { Restricted } from "./registry.js";
 
 /** Members of a tool in lists that a definition says in another way. */
@@ -96,25 +96,17 @@ export function definitionFault(kind: Kind, definition: unknown): string | undef
   if (typeof definition === "function") return `takes one object, with the function as its member "${runs}"`;
   if (typeof definition !== "object" || definition === null) return `takes one object, not ${String(definition)}`;
   const given = definition as Readonly<Record<string, unknown>>;
-  for (const name of ownMembers(given)) {
+  for (const [name] of ownMembers(given)) {
     if (members.includes(name)) continue;
     const meant = Object.hasOwn(renamed, name) ? renamed[name] : undefined;
     if (meant !== undefined) return `"${name}" is called "${meant}" here`;
     if (kind === "capabilities") {
       return `"${name}" is not said here: what is registered says it, and "expect" what will be registered later`;
     }
-    const near = nearest(name, members);
-    return `there is no member "${name}"${near === undefined ? `: there are ${members.join(", ")}` : `, did you mean "${near}"?`}`;
+    return unknownMember(name, members);
   }
   if (runs === undefined || typeof given[runs] === "function") return undefined;
   return `needs "${runs}", the function that ${runs === "read" ? "gives what is read" : "does it"}`;
-}
-
-/** Members that say something. Those of an author's own class are the author's business. */
-function ownMembers(given: Readonly<Record<string, unknown>>): readonly string[] {
-  const prototype: unknown = Object.getPrototypeOf(given);
-  if (prototype !== Object.prototype && prototype !== null) return [];
-  return Object.keys(given).filter((name) => given[name] !== undefined);
 }
 
 /** Who may use what is defined. Throws BAD_SCOPES for a list that no token could have. */
@@ -149,9 +141,4 @@ export function schemaFault(schema: unknown): string | undefined {
   const schemas = members.filter(([, member]) => isStandardSchema(member) || isZod3(member)).map(([name]) => name);
   if (schemas.length === 0 || ("type" in schema && typeof schema.type === "string")) return undefined;
   return `is a list of schemas by name (${schemas.slice(0, 3).join(", ")}): make it one schema, as in z.object({ ... })`;
-}
-
-function isZod3(value: unknown): boolean {
-  const def = (value as { readonly _def?: { readonly typeName?: unknown } } | null)?._def;
-  return typeof def?.typeName === "string" && def.typeName.startsWith("Zod");
 }

@@ -89,7 +89,11 @@ export class LeanServer {
   readonly #core: ServerCore;
 
   static {
-    readCore = (server) => server.#core;
+    readCore = (server) => {
+      // Somebody in JavaScript may have left it out, or has two copies of the package.
+      if (typeof server === "object" && server !== null && #core in server) return server.#core;
+      throw new LocalError("BAD_SERVER", "Give a server of this package first: new Server({ name, version })");
+    };
     const value = function (this: LeanServer, transport: Transport, options: ServeOptions = {}): Serving {
       return serveCore(this.#core, transport, options);
     };

@@ -17,7 +17,7 @@ import { DEFAULT_LIMITS } from "../jsonrpc/limits.js";
  * receives comes from `sender`: a name, or all that is known of whoever that is. Throws BAD_OPTIONS for what is neither.
  */
 export function memoryTransports(sender?: string | Identity): [Transport, Transport] {
-  const fault = sender === undefined ? undefined : identityFault(sender);
+  const fault = sender === undefined || typeof sender === "string" ? undefined : identityFault(sender);
   if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `Who is asking was given as ${fault}`);
   const left = new MemoryEnd();
   const right = new MemoryEnd(sender);

@@ -1,6 +1,7 @@
 // What is registered in the words of another SDK, or with a slip, is refused at once in the sentence that mends it.
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { z as z3 } from "zod/v3";
 import { Server, type ToolDefinition } from "@secure-local/mcp/server";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { REVISIONS } from "../../src/protocol/revisions/all.js";
@@ -41,6 +42,11 @@ describe("a tool says what to write instead of", () => {
     ],
     [{ output: { id: z.string() }, run }, '"output" is a list of schemas by name (id)'],
     [{ input: { _def: { typeName: "ZodObject" } }, run }, '"input" is of zod 3'],
+    [
+      { input: z3.object({ a: z3.number() }), run },
+      /this is a zod 3 schema.*npm install zod@4.*or give "inputJsonSchema"/,
+    ],
+    [{ output: z3.object({ a: z3.number() }), run }, /this is a zod 3 schema.*or give "outputJsonSchema"/],
     [{ input: { id: { _def: { typeName: "ZodString" } } }, run }, '"input" is a list of schemas by name (id)'],
     [{ input: { type: "strnig" }, run }, /"input" is no schema.*did you mean "string"/],
     [

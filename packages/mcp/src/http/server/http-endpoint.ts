@@ -8,6 +8,7 @@ import { isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message
 import type { Identity } from "../../jsonrpc/transport.js";
 import { REVISIONS } from "../../protocol/revisions/all.js";
 import type { ServerCore } from "../../server/core.js";
+import type { MembersOf } from "../../schema/known-members.js";
 import { coreOf, type LeanServer } from "../../server/lean-server.js";
 import { noSuchTask } from "../../server/tasks/task-store.js";
 import { KeepAlive, StreamKeeper } from "./event-stream.js";
@@ -15,6 +16,7 @@ import type { ClusterMember, HttpExchange, LocalEnd } from "./exchange.js";
 import {
   DEFAULT_HTTP_LIMITS,
   DEFAULT_PINGS,
+  DEFAULT_RATE,
   DEFAULT_SESSION_LIMITS,
   type HttpLimits,
   type PingLimits,
@@ -89,6 +91,27 @@ export interface HttpOptions {
   readonly pages?: Readonly<Record<string, HttpPage>>;
 }
 
+/** The members of `HttpOptions`. */
+export const HTTP_MEMBERS: MembersOf<HttpOptions> = {
+  path: 0,
+  sessions: DEFAULT_SESSION_LIMITS,
+  answers: 0,
+  allowedHosts: 0,
+  allowedOrigins: 0,
+  originOption: 0,
+  hostAdvice: 0,
+  cors: 0,
+  sse: { path: 0, messages: 0 },
+  limits: DEFAULT_HTTP_LIMITS,
+  rate: { ...DEFAULT_RATE, address: 0 },
+  pings: DEFAULT_PINGS,
+  authenticate: 0,
+  authorization: { authenticator: 0, scopes: 0, onRefused: 0 },
+  eventStore: 0,
+  servers: 0,
+  pages: 0,
+};
+
 /** What an endpoint has open now. */
 export interface HttpLoad {
   readonly sessions: number;
@@ -126,6 +149,7 @@ export function httpEndpoint(
   cluster?: ClusterMember,
 ): HttpEndpoint {
   const core = coreOf(server);
+  checkAsking(options);
   if (cluster !== undefined) core.join(cluster);
   const limits = withLimits(DEFAULT_HTTP_LIMITS, options.limits);
   const sessionLimits = withLimits(
@@ -238,6 +262,21 @@ function localEnd(core: ServerCore, site: HttpSite, streamable: StreamableHttp):
 
 /** Milliseconds readers get to take the last answers before their streams are cut. */
 const FLUSH_MS = 2_000;
+
+/** Who may call is never left open by a mistake in how it was said. */
+function checkAsking({ authenticate, authorization }: HttpOptions): void {
+  if (authenticate !== undefined && typeof authenticate !== "function") {
+    throw new LocalError(
+      "BAD_OPTIONS",
+      '"authenticate" is a function of the request that returns the name of the user',
+    );
+  }
+  const given: unknown = (authorization as Partial<HttpAuthorization> | undefined | null)?.authenticator?.authenticate;
+  if (authorization !== undefined && typeof given !== "function") {
+    const what = '"authorization" is an object whose "authenticator" says who is asking';
+    throw new LocalError("BAD_OPTIONS", `${what}: { authenticator: jwtAuthenticator({ ... }) }`);
+  }
+}
 
 function hooks({ authenticate, authorization }: HttpOptions, core: ServerCore): AuthorizationHooks {
   if (authorization === undefined || authenticate === undefined) {

@@ -1,8 +1,9 @@
 // Serves a server as a fetch handler, for Hono, Workers, Deno, Bun and plain Node alike.
+import { checkOptions } from "../../protocol/options.js";
 import type { Identity, MessagePieces } from "../../jsonrpc/transport.js";
 import type { LeanServer } from "../../server/lean-server.js";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
-import { httpEndpoint, type HttpOptions } from "./http-endpoint.js";
+import { HTTP_MEMBERS, httpEndpoint, type HttpOptions } from "./http-endpoint.js";
 
 /** What a runtime of workers hands over beside a request. */
 export interface FetchContext {
@@ -24,8 +25,10 @@ export interface FetchHandler {
 /**
  * Makes a fetch handler. A request with an Origin is refused unless `allowedOrigins` names it; name the hosts in
  * `allowedHosts` too where browsers on the same machine can reach it. `sessions: false` suits runtimes that share no memory.
+ * Throws BAD_OPTIONS for a member that does not exist.
  */
 export function toFetch(server: LeanServer, options: HttpOptions = {}): FetchHandler {
+  checkOptions("toFetch(server, options)", options, HTTP_MEMBERS);
   const endpoint = httpEndpoint(server, options, { hosts: undefined, origins: [] });
   let closing: Promise<void> | undefined;
   const handler = (request: Request, _environment?: unknown, context?: FetchContext): Promise<Response> => {
