@@ -1,7 +1,8 @@
 // `storage` in a folder: a file for each key, exchanged as a whole, so that several servers may share it.
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
+import { linkSync, readFileSync, realpathSync, unlinkSync, writeFileSync } from "node:fs";
 import { open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { makeFolder } from "../audit/make-folder.js";
 import { syncFolder } from "./files/atomic-write.js";
 import { type Storage, StorageError, type StoredValue } from "./refusals.js";
@@ -15,6 +16,77 @@ const UNFINISHED = ".tmp";
 /** What a crash left half written is nobody's after this long. */
 const STALE_MS = 60_000;
 const PRIVATE_FILE = 0o600;
+
+/** Says whose a folder is: the path of the plugin. Beside the values, none of which can have this name. */
+const OWNER = "plugin-folder";
+
+/** A plugin as its grant names it. */
+export interface Keeper {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** Where a plugin keeps what it keeps. */
+export interface StoragePlace {
+  readonly folder: string;
+  /** The folder of its name, where that is another plugin's, and the path of that one. */
+  readonly taken?: { readonly folder: string; readonly by: string };
+}
+
+/**
+ * What is kept belongs to a plugin's place as well as to its name: two authors may choose one name. The folder of the name is that of
+ * the first who had it, and every other plugin of that name has one with a digest of its own path.
+ */
+export function storagePlace(root: string, { name, path }: Keeper): StoragePlace {
+  const folder = join(root, folderName(name));
+  const own = placeOf(path);
+  const by = ownerOf(folder);
+  if (by === undefined || by === own) return { folder };
+  const digest = createHash("sha256").update(own).digest("hex").slice(0, DIGEST_DIGITS);
+  return { folder: `${folder}@${digest}`, taken: { folder, by } };
+}
+
+/** Takes the folder of the name, where it is nobody's yet, and says where the plugin keeps things. @throws StorageError */
+export function claimedStorage(root: string, keeper: Keeper): string {
+  const folder = join(root, folderName(keeper.name));
+  makeReachable(folder);
+  const draft = join(folder, `${randomBytes(8).toString("hex")}${UNFINISHED}`);
+  try {
+    // Linked when it is whole, so that of two who start at once the second reads whose it is.
+    writeFileSync(draft, placeOf(keeper.path), { flag: "wx", mode: PRIVATE_FILE });
+    linkSync(draft, join(folder, OWNER));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") unreachable(error);
+  } finally {
+    unlinkSync(draft);
+  }
+  return storagePlace(root, keeper).folder;
+}
+
+/** 128 bits: no path is found that has the digest of another. */
+const DIGEST_DIGITS = 32;
+
+function ownerOf(folder: string): string | undefined {
+  try {
+    return readFileSync(join(folder, OWNER), "utf8").trim();
+  } catch (error) {
+    return ifAbsent(error);
+  }
+}
+
+/** By whatever way it is reached, a place has one name. */
+function placeOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    return ifAbsent(error) ?? resolve(path);
+  }
+}
+
+/** Some file systems do not tell capitals from small letters. */
+function folderName(plugin: string): string {
+  return plugin.replace(/[A-Z]/g, (letter) => `+${letter.toLowerCase()}`);
+}
 
 export class StorageFolder implements Storage {
   readonly #folder: string;

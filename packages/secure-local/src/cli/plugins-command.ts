@@ -6,12 +6,13 @@ import type { OfferedDefinitions } from "@secure-local/console/api";
 import type { Change, Items } from "@secure-local/inspection/drift";
 import { membersOf } from "../audit/call-records.js";
 import { noAudit } from "../audit/event-text.js";
+import { type StoragePlace, storagePlace } from "../capabilities/storage-folder.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { type ChangedFiles, changedFiles } from "../plugins/changed-files.js";
 import { lastLines } from "../plugins/plugin-process.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import { loadPolicy } from "../policy/load-policy.js";
-import type { Policy } from "../policy/policy.js";
+import type { PluginGrant, Policy } from "../policy/policy.js";
 import {
   type LockedPlugin,
   LockError,
@@ -209,14 +210,33 @@ async function list(line: CommandLine): Promise<number> {
   const health = secure.pluginHealth();
   const reviews = secure.pluginReviews();
   await secure.stop();
-  const listed = health.map((plugin) => ({ ...plugin, ...reviewed(reviews, plugin.name) }));
+  const listed = health.map((plugin) => ({
+    ...plugin,
+    ...reviewed(reviews, plugin.name),
+    keeps: keptBy(policy.plugins.load.get(plugin.name)),
+  }));
   if (line.json) printJson(listed);
   else show(listed, line, (name) => unreadSecrets(policy, name));
   const well = listed.every(({ state, withheld }) => state === "ready" && Object.keys(withheld).length === 0);
   return well ? ExitCode.Ok : ExitCode.Failed;
 }
 
-type Listed = PluginHealth & ReturnType<typeof reviewed>;
+type Listed = PluginHealth & ReturnType<typeof reviewed> & { readonly keeps: StoragePlace | undefined };
+
+/** Where a plugin keeps data, if it may. */
+function keptBy(grant: PluginGrant | undefined): StoragePlace | undefined {
+  return grant === undefined || grant.storageBytes === 0 ? undefined : storagePlace(pluginFolders().storage, grant);
+}
+
+function storageLines(keeps: StoragePlace | undefined): string[] {
+  if (keeps === undefined) return [];
+  const { folder, taken } = keeps;
+  if (taken === undefined) return [`keeps data in ${folder}`];
+  return [
+    `keeps data in ${folder}`,
+    `not in ${taken.folder}, which belongs to the plugin in ${taken.by}; if this is that plugin and was moved, see Storage in docs/plugins.md`,
+  ];
+}
 
 function reviewed(reviews: readonly PluginReview[], name: string) {
   const review = reviews.find(({ plugin }) => plugin === name);
@@ -234,12 +254,13 @@ function unreadSecrets({ plugins, secrets }: Policy, name: string): string[] {
 
 function show(health: readonly Listed[], line: CommandLine, lacks: (name: string) => readonly string[]): void {
   if (health.length === 0) print("The policy loads no plugin; name some in plugins.load.");
-  for (const { name, state, version, tools, note, output, wall, ...review } of health) {
+  for (const { name, state, version, tools, note, output, wall, keeps, ...review } of health) {
     const known = version === undefined ? "" : ` ${cleanLine(version)}, ${tools} ${tools === 1 ? "tool" : "tools"}`;
     const walled = wall === undefined ? "" : ` (${wall === "none" ? "no sandbox" : wall})`;
     print(`${styled("bold", name)}  ${styled(state === "ready" ? "green" : "red", state)}${known}${walled}`);
     if (note !== "") print(`  ${cleanLine(note)}`);
     for (const lack of lacks(name)) print(`  ${cleanLine(lack)}`);
+    for (const kept of storageLines(keeps)) print(`  ${cleanLine(kept)}`);
     for (const line of lastLines(output)) print(styled("dim", `  | ${cleanLine(line)}`));
     showReview(name, review, line);
   }
@@ -417,6 +438,7 @@ export async function lockPlugins(line: CommandLine): Promise<number> {
   if (!line.json)
     for (const each of changed) {
       print([styled("bold", each.name), ...differenceLines(offerOf(each))].join("\n"));
+      for (const kept of storageLines(keptBy(policy.plugins.load.get(each.name)))) print(`  ${cleanLine(kept)}`);
       showFindings(each.review.findings);
     }
   const only = approvedAlone(line, compared);

@@ -1,5 +1,4 @@
 // Does what a plugin asks for under the policy it was granted: requests, commands, and what it keeps between its starts.
-import { join } from "node:path";
 import type { PolicyFetch, FetchRequest } from "../capabilities/fetch.js";
 import { FetchError, type Permission, RunError, type ServedCall } from "../capabilities/refusals.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
@@ -177,14 +176,9 @@ export class PluginPowers {
     if (grant.storageBytes === 0)
       throw new PluginError(`It was granted no storage: add storage_kb to ${grant.name} in plugins.load.`);
     if (storage === undefined) throw new PluginError("This server keeps nothing.");
-    const { StorageFolder } = await import("../capabilities/storage-folder.js");
-    return new StorageFolder(join(storage, folderName(grant.name)), grant.storageBytes);
+    const { claimedStorage, StorageFolder } = await import("../capabilities/storage-folder.js");
+    return new StorageFolder(claimedStorage(storage, grant), grant.storageBytes);
   }
-}
-
-/** Some file systems do not tell capitals from small letters. */
-function folderName(plugin: string): string {
-  return plugin.replace(/[A-Z]/g, (letter) => `+${letter.toLowerCase()}`);
 }
 
 /** Origin only: what follows may hold anything. */

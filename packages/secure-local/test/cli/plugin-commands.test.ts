@@ -50,3 +50,22 @@ it("says what cannot be hashed in one line", async () => {
   expect(hashed.code).toBe(1);
   expect(hashed.stderr).toMatch(/^[^\n]*the link out leads out of the plugin, to \.\.\/elsewhere\.[^\n]*\n$/);
 });
+
+it("list says where a plugin keeps data, and whose the folder of its name is", async () => {
+  const home = temporaryFolder();
+  const policy = join(home, "policy.yaml");
+  const listed = async (path: string): Promise<string> => {
+    mkdirSync(path, { recursive: true });
+    writeFileSync(join(path, "plugin.mjs"), 'export default { name: "notes", version: "1.0.0", tools: {} };\n');
+    const text = `version: "1.0"\nsandbox: none\nplugins: { load: [{ name: notes, path: ${path}, storage_kb: 4 }] }\n`;
+    writeFileSync(policy, text, { mode: 0o600 });
+    return (await runQuickly(["plugins", "list", "--policy", policy], { home })).stdout;
+  };
+  const first = await listed(join(home, "first"));
+  const folder = /keeps data in (\S+notes)$/m.exec(first)?.[1] ?? "";
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "plugin-folder"), join(home, "first"));
+  const second = await listed(join(home, "second"));
+  expect(second).toMatch(/keeps data in \S+notes@[0-9a-f]{32}$/m);
+  expect(second).toContain(`not in ${folder}, which belongs to the plugin in ${join(home, "first")};`);
+});

@@ -1,11 +1,21 @@
 // Storage in a folder: shared by two servers, whole after a crash, and damaged only where something was damaged.
-import { linkSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  readdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { StorageError, type StoredValue } from "../../src/capabilities/refusals.js";
-import { StorageFolder } from "../../src/capabilities/storage-folder.js";
+import { claimedStorage, StorageFolder, storagePlace } from "../../src/capabilities/storage-folder.js";
 import { codePoint } from "../../../mcp/test/support/code-point.js";
 
 const place = mkdtempSync(join(tmpdir(), "storage-folder-"));
@@ -86,5 +96,41 @@ describe("storage", () => {
     await expect(new StorageFolder(join(file, "x"), KIB).set("a", 1)).rejects.toThrow(StorageError);
     for (const key of ["", "x".repeat(121), "ä".repeat(61)])
       await expect(new StorageFolder(empty(), KIB).get(key)).rejects.toThrow(/1 to 120 bytes/);
+  });
+});
+
+describe("two plugins of one name", () => {
+  const plugins = (): { root: string; ada: string; eve: string } => {
+    const root = empty();
+    const [ada, eve] = [join(root, "ada/notes"), join(root, "eve/notes")];
+    for (const path of [ada, eve]) mkdirSync(path, { recursive: true });
+    return { root: join(root, "kept"), ada: realpathSync(ada), eve: realpathSync(eve) };
+  };
+
+  test("from two places see nothing of each other's, and the first keeps the folder of the name", async () => {
+    const { root, ada, eve } = plugins();
+    const open = (path: string): StorageFolder => new StorageFolder(claimedStorage(root, { name: "notes", path }), KIB);
+    await open(ada).set("diary", "hers");
+    expect(await open(eve).keys()).toEqual([]);
+    await open(eve).set("diary", "other");
+    expect(await open(ada).get("diary")).toBe("hers");
+    expect(storagePlace(root, { name: "notes", path: ada })).toEqual({ folder: join(root, "notes") });
+    expect(storagePlace(root, { name: "notes", path: eve }).taken).toEqual({ folder: join(root, "notes"), by: ada });
+  });
+
+  test("what was kept before goes on for the first that comes", async () => {
+    const { root, ada, eve } = plugins();
+    await new StorageFolder(join(root, "notes"), KIB).set("old", 1);
+    const first = new StorageFolder(claimedStorage(root, { name: "notes", path: ada }), KIB);
+    const second = new StorageFolder(claimedStorage(root, { name: "notes", path: eve }), KIB);
+    expect([await first.get("old"), await second.get("old")]).toEqual([1, undefined]);
+  });
+
+  test("a plugin that was moved has its data again when the file says its new place", async () => {
+    const { root, ada, eve } = plugins();
+    await new StorageFolder(claimedStorage(root, { name: "notes", path: ada }), KIB).set("a", 1);
+    expect(readFileSync(join(root, "notes/plugin-folder"), "utf8")).toBe(ada);
+    writeFileSync(join(root, "notes/plugin-folder"), `${eve}\n`);
+    expect(await new StorageFolder(claimedStorage(root, { name: "notes", path: eve }), KIB).get("a")).toBe(1);
   });
 });
