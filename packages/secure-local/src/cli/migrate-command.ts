@@ -1,7 +1,8 @@
 // `mcp-secure-local migrate DIR`: brings a server of the official SDK over to our library, by its imports or to our own API.
 
+import { readFileSync } from "node:fs";
 import { lstat, readFile, readdir } from "node:fs/promises";
-import { extname, join, relative } from "node:path";
+import { dirname, extname, join, relative, resolve } from "node:path";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { type Leftover, lineNumberAt } from "./migrate/source-tree.js";
 import { type CommandLine, UsageError } from "./command-line.js";
@@ -13,6 +14,8 @@ export interface Migrated {
   /** Imports that lead to our package now. */
   readonly rewritten: number;
   readonly leftovers: readonly Leftover[];
+  /** What is otherwise than one might think, and right as it is. */
+  readonly notes?: readonly Leftover[];
 }
 
 const PACKAGE = "@secure-local/mcp/compat";
@@ -76,7 +79,17 @@ export function migrateSource(source: string): Migrated {
     leftovers.push({ line: lineNumberAt(source, at), what: `@modelcontextprotocol/${module}: ${why}` });
     return whole;
   });
-  return { text, rewritten, leftovers: leftovers.sort((a, b) => a.line - b.line) };
+  return { text, rewritten, leftovers: leftovers.sort((a, b) => a.line - b.line), notes: sessionNotes(source) };
+}
+
+/** A program that looks its transports up by session hands no request to one that names none. */
+const BY_SESSION = /\bonsessioninitialized\b|\bisInitializeRequest\s*\(/;
+const ONLY_SESSIONS =
+  "transports kept by session serve revisions up to 2025-11-25, since requests of 2026-07-28 name no session: serveHttp(server) and toNodeHandler of @secure-local/mcp/http serve them all";
+
+function sessionNotes(source: string): Leftover[] {
+  const found = /StreamableHTTPServerTransport/.test(source) ? BY_SESSION.exec(source) : null;
+  return found === null ? [] : [{ line: lineNumberAt(source, found.index), what: ONLY_SESSIONS }];
 }
 
 function unknownNames(source: string): Leftover[] {
@@ -106,6 +119,7 @@ interface FileReport {
   readonly file: string;
   readonly rewritten: number;
   readonly leftovers: readonly Leftover[];
+  readonly notes: readonly Leftover[];
 }
 
 /** Exit code 1 where something is left for a person. */
@@ -119,10 +133,13 @@ export async function migrateCommand({ words, json, own }: CommandLine): Promise
   for (const [at, path] of sources.entries()) {
     if (at % SHOWN_EVERY === 0) showProgress(`rewriting ${at + 1} of ${sources.length} sources`);
     const before = await readFile(path, "utf8");
-    const { text, rewritten, leftovers } = rewrite(before, path);
+    const { text, rewritten, leftovers, notes = [] } = rewrite(before, path) as Migrated;
     if (text !== before) writeInPlace(path, text);
-    if (rewritten > 0 || leftovers.length > 0) reports.push({ file: relative(folder, path), rewritten, leftovers });
+    const file = relative(folder, path);
+    if (rewritten > 0 || leftovers.length > 0) reports.push({ file, rewritten, leftovers, notes });
   }
+  const old = own && reports.length > 0 ? oldZod(folder) : undefined;
+  if (old !== undefined) reports.push(old);
   if (json) printJson(reports);
   else tell(reports, own);
   return reports.some(({ leftovers }) => leftovers.length > 0) ? ExitCode.Failed : ExitCode.Ok;
@@ -131,12 +148,54 @@ export async function migrateCommand({ words, json, own }: CommandLine): Promise
 function tell(reports: readonly FileReport[], own: boolean): void {
   const what = own ? "place" : "import";
   if (reports.length === 0) return print("No source here imports the official SDK.");
-  for (const { file, rewritten, leftovers } of reports) {
+  for (const { file, rewritten, leftovers, notes } of reports) {
     print(`${escapeUnseen(file)}: ${rewritten} ${what}${rewritten === 1 ? "" : "s"} rewritten`);
     for (const each of leftovers) print(`  line ${each.line} is left to you: ${escapeUnseen(each.what)}`);
+    for (const each of notes) print(`  line ${each.line}: ${escapeUnseen(each.what)}`);
   }
   if (own) print("Models read only a ToolError's message now; any other error goes to standard error with its stack.");
   print("Now: npm install ./secure-local-mcp-VERSION.tgz, then build and run your tests.");
+}
+
+/** A range of versions none of which is zod 4. */
+const ZOD_3 = /^[\s^~=v]*3(?:\.[^\s|]*)?(?:\s*\|\|\s*[\s^~=v]*3(?:\.[^\s|]*)?)*\s*$/;
+
+/** The package a folder is in, where it asks for a zod whose schemas our own API cannot read. */
+function oldZod(folder: string): FileReport | undefined {
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    const path = join(at, "package.json");
+    const text = readPackage(path);
+    if (text !== undefined) {
+      const range = zodOf(text);
+      if (range === undefined || !ZOD_3.test(range)) return undefined;
+      const what = `package.json asks for zod ${range}: npm install zod@4, whose schemas say what they are as JSON Schema`;
+      const line = lineNumberAt(text, Math.max(0, text.indexOf('"zod"')));
+      return { file: relative(folder, path), rewritten: 0, leftovers: [{ line, what }], notes: [] };
+    }
+    if (dirname(at) === at) return undefined;
+  }
+}
+
+function readPackage(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    // Not there, or nothing to read: the next folder up may have one.
+    return undefined;
+  }
+}
+
+function zodOf(text: string): string | undefined {
+  try {
+    const { dependencies, devDependencies, peerDependencies } = Object(JSON.parse(text)) as Record<string, unknown>;
+    for (const list of [dependencies, devDependencies, peerDependencies]) {
+      const range: unknown = Object(list).zod;
+      if (typeof range === "string") return range;
+    }
+  } catch {
+    // npm will say what is wrong with it.
+  }
+  return undefined;
 }
 
 /** Sources below a folder; links are not followed. */

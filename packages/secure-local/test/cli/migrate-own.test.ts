@@ -304,3 +304,69 @@ export type Held = Map<string, $Mcp$>;
     "export type Held = Map<string, Server>;",
   ]);
 });
+
+/** What becomes of a handler that takes its second argument in this way, and what is said of it. */
+function asSecond(param: string, body = "String(1)"): { readonly written: string; readonly left: readonly string[] } {
+  const source = `import { McpServer } from "@modelcontextprotocol/server";
+const server = new McpServer({ name: "a", version: "1" });
+server.registerTool("t", {}, async (${param}) => ({ content: [{ type: "text", text: ${body} }] }));
+`;
+  const { text, leftovers } = toOwnApi(source, "a.mjs");
+  return { written: /run: async \((.*)\) =>/.exec(text)?.[1] ?? text, left: leftovers.map(({ what }) => what) };
+}
+
+it.each([
+  ["{ _meta }", "_, { meta: _meta }"],
+  ["{ _meta = {} }", "_, { meta: _meta = {} }"],
+  ["{ _meta: said }", "_, { meta: said }"],
+  ['{ "_meta": said = {} }', "_, { meta: said = {} }"],
+  ["{ _meta: { progressToken } = {} }", "_, { meta: { progressToken } = {} }"],
+  ["{ signal, requestId }", "_, { signal, requestId }"],
+  ["{ signal: stop }", "_, { signal: stop }"],
+  ["{ mcpReq: { id, _meta, signal } }", "_, { requestId: id, meta: _meta, signal }"],
+  ["{ mcpReq: { id: call } }", "_, { requestId: call }"],
+  ["{ _meta } = {}", "_, { meta: _meta } = {}"],
+])("takes %s apart as the body names it", (param, expected) => {
+  expect(asSecond(param, "String(_meta?.progressToken)")).toEqual({ written: expected, left: [] });
+});
+
+it.each([
+  ["{ sendNotification }", "ctx.notify(method, params)"],
+  ["{ sendRequest }", "ctx.elicit(...)"],
+  ["{ sessionId }", "ctx.session?.id"],
+  ["{ authInfo }", "ctx.identity"],
+  ["{ authInfo: { token } }", "ctx.identity"],
+  ["{ signal, ...rest }", "by name"],
+  ["{ [name]: value }", "not a member"],
+  ["{ mcpReq: { send, signal } }", "ctx.elicit(...)"],
+  ["{ mcpReq: {} }", "leave it out"],
+  ["...given", "a name of its own"],
+])("says of %s what is left", (param, said) => {
+  expect(asSecond(param).left).toEqual([expect.stringContaining(said)]);
+});
+
+it("says that a handler reads its arguments without names", () => {
+  const source = `import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+const server = new McpServer({ name: "a", version: "1" });
+server.registerTool("t", {}, function () { return { content: [{ type: "text", text: String(arguments[0]._meta) }] }; });
+`;
+  expect(toOwnApi(source, "a.mjs").leftovers).toEqual([
+    { line: 3, what: expect.stringContaining("a name of its own") as string },
+  ]);
+});
+
+it.each(["^3.23.8", "3", "~3.25.0 || ^3.22"])("says that zod %s is not enough", async (zod) => {
+  const { folder } = projectOf("server.mjs", SERVER);
+  writeFileSync(join(dirname(folder), "package.json"), JSON.stringify({ dependencies: { zod } }));
+  const ran = await runQuickly(["migrate", "--own", folder], { home: dirname(folder) });
+  expect([ran.code, ran.stdout]).toEqual([
+    1,
+    expect.stringContaining(`package.json asks for zod ${zod}: npm install zod@4`),
+  ]);
+});
+
+it.each(["^4.0.0", "^3.25.0 || ^4.0.0", "latest", ">=3.25"])("says nothing of zod %s", async (zod) => {
+  const { folder } = projectOf("server.mjs", SERVER);
+  writeFileSync(join(dirname(folder), "package.json"), JSON.stringify({ dependencies: { zod } }));
+  expect(await runQuickly(["migrate", "--own", folder], { home: dirname(folder) })).toMatchObject({ code: 0 });
+});

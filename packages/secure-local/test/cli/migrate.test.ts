@@ -75,3 +75,19 @@ it("knows every name that compat has at run time", () => {
     }
   }
 });
+
+it("notes that transports kept by session serve no requests without one", async () => {
+  const home = temporaryFolder();
+  writeFileSync(
+    join(home, "a.js"),
+    `import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import { isInitializeRequest } from "@modelcontextprotocol/sdk/types.js";
+const open = (body) => isInitializeRequest(body) && new StreamableHTTPServerTransport({ onsessioninitialized: keep });
+`,
+  );
+  const ran = await runQuickly(["migrate", home], { home });
+  expect(ran).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("line 3: transports kept by session serve") as string,
+  });
+});

@@ -1,5 +1,5 @@
 // What a handler of the SDK says inside, in the words of our library: what it returns and throws, and its second argument.
-import type { AnyNode, CallExpression, MemberExpression, ObjectExpression, Pattern } from "acorn";
+import type { AnyNode, AssignmentProperty, CallExpression, MemberExpression, ObjectExpression, Pattern } from "acorn";
 import { type FunctionNode, keyOf, member, methodCall, type Source, walk } from "./source-tree.js";
 import type { Imports } from "./imports.js";
 
@@ -19,8 +19,22 @@ export function rewriteHandler(source: Source, imports: Imports, fn: FunctionNod
   if (handled.kind === "tool" && handled.before === 0) addArguments(source, fn);
   dropReturnType(source, fn);
   rewriteErrors(source, imports, fn, handled);
+  leaveUnnamed(source, fn);
   const extra = fn.params[handled.before];
   if (extra !== undefined) rewriteExtra(source, fn, extra);
+}
+
+/** Arguments that a handler takes without a name for each: which of them is used, and for what, is not to be seen. */
+function leaveUnnamed(source: Source, fn: FunctionNode): void {
+  const what = "the second argument is the Context of this library now: give it a name of its own";
+  for (const param of fn.params) if (param.type === "RestElement") source.left(param.start, what);
+  if (fn.type === "ArrowFunctionExpression") return;
+  walk(fn.body, (node) => {
+    if (node.type === "Identifier" && node.name === "arguments") source.left(node.start, what);
+    return /Function(?:Expression|Declaration)$/.test(node.type) && node.type !== "ArrowFunctionExpression"
+      ? false
+      : undefined;
+  });
 }
 
 /** The parts of a function's answer: what each `return` of its own gives, or the body where that is an expression. */
@@ -184,11 +198,17 @@ const GONE: Readonly<Record<string, string>> = {
   requestState: "the state is ctx.state",
   sendRequest: "ask by ctx.elicit(...), ctx.sample(...) or ctx.roots()",
   send: "ask by ctx.elicit(...), ctx.sample(...) or ctx.roots()",
+  sendNotification: "tell by ctx.progress(...), ctx.log(...) or ctx.notify(method, params)",
+  notify: "tell by ctx.progress(...), ctx.log(...) or ctx.notify(method, params)",
+  sessionId: "the id of a session is ctx.session?.id",
+  closeSSEStream: "hang up by ctx.hangUp(retryMs)",
   taskStore: 'say task: "optional" at the tool, and write it as if it were none',
   taskId: 'say task: "optional" at the tool, and write it as if it were none',
 };
 
-function rewriteExtra(source: Source, fn: FunctionNode, param: Pattern): void {
+function rewriteExtra(source: Source, fn: FunctionNode, given: Pattern): void {
+  // A default: the value before it is what is rewritten.
+  const param = given.type === "AssignmentPattern" ? given.left : given;
   if (param.type !== "Identifier") {
     if (param.type === "ObjectPattern") renamePattern(source, param);
     return source.dropTypes(param.end);
@@ -208,12 +228,35 @@ function rewriteExtra(source: Source, fn: FunctionNode, param: Pattern): void {
 
 function renamePattern(source: Source, pattern: Extract<Pattern, { type: "ObjectPattern" }>): void {
   for (const property of pattern.properties) {
-    if (property.type !== "Property") continue;
+    if (property.type !== "Property") {
+      source.left(property.start, "the Context of this library is no plain object: take its members by name");
+      continue;
+    }
     const name = keyOf(property) ?? "";
-    if (name === "_meta") source.replace(property.key.start, property.key.end, "meta");
-    if (MEMBERS[name] !== undefined && name !== "sessionId") continue;
-    source.left(property.start, GONE[name] ?? `"${name}" is not a member of this library's Context`);
+    if (name === "mcpReq" && property.value.type === "ObjectPattern") {
+      flatten(source, property, property.value);
+      continue;
+    }
+    const ours = Object.hasOwn(MEMBERS, name) ? MEMBERS[name] : undefined;
+    if (typeof ours !== "string" || /\W/.test(ours)) {
+      source.left(property.start, GONE[name] ?? `"${name}" is not a member of this library's Context`);
+    } else if (ours !== name) {
+      // The body goes on with the name it has.
+      source.replace(property.key.start, property.key.end, property.shorthand ? `${ours}: ${name}` : ours);
+      source.rewritten++;
+    }
   }
+}
+
+/** `{ mcpReq: { signal } }` of v2 is `{ signal }` here. */
+function flatten(source: Source, outer: AssignmentProperty, inner: Extract<Pattern, { type: "ObjectPattern" }>): void {
+  const [first, last] = [inner.properties[0], inner.properties.at(-1)];
+  if (first === undefined || last === undefined) {
+    return source.left(outer.start, "nothing is taken from mcpReq: leave it out");
+  }
+  source.replace(outer.start, first.start, "");
+  source.replace(last.end, outer.end, "");
+  renamePattern(source, inner);
 }
 
 /** `ctx.mcpReq.name` of v2 and `extra.name` of v1: the outermost member, and what is called with it. */
