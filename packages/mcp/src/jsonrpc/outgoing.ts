@@ -105,6 +105,8 @@ export class OutgoingTable {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #firesAt = Number.POSITIVE_INFINITY;
   #held = 0;
+  /** Requests that wait and have an end: until then somebody is told, so the process lives. */
+  #dated = 0;
   #closedBy: LocalError | undefined;
   #isClosed = false;
 
@@ -139,6 +141,7 @@ export class OutgoingTable {
     }
     const request = new WaitingRequest(id, waiting, this);
     this.#waiting.set(id, request);
+    if (request.dated && ++this.#dated === 1) (this.#timer as Held | undefined)?.ref?.();
     this.#arm(request.due);
     return request.promise;
   }
@@ -239,6 +242,7 @@ export class OutgoingTable {
     this.#waiting.delete(id);
     request.waiting.signal?.removeEventListener("abort", request);
     request.waiting.stop?.forget(request);
+    if (request.dated && --this.#dated === 0) (this.#timer as Held | undefined)?.unref?.();
     if (this.#waiting.size === 0) this.#disarm();
     return request;
   }
@@ -256,8 +260,8 @@ export class OutgoingTable {
     this.#firesAt = due;
     const delay = Math.min(Math.max(due - performance.now(), 0), LONGEST_TIMER_MS);
     this.#timer = setTimeout(onTimer, delay, this);
-    // A pending request alone must not keep a process alive; where timers are numbers there is no process.
-    (this.#timer as { unref?(): void }).unref?.();
+    // What has no end, as a subscription, must not keep a process alive.
+    if (this.#dated === 0) (this.#timer as Held).unref?.();
   }
 
   // An idle connection has no timer; a busy one keeps the one it has, which finds nothing to do.
@@ -278,6 +282,12 @@ export class OutgoingTable {
     }
     if (next < Number.POSITIVE_INFINITY) this.#arm(next);
   }
+}
+
+/** What keeps a process alive or does not; where timers are numbers there is no process. */
+interface Held {
+  ref?(): void;
+  unref?(): void;
 }
 
 function onTimer(table: OutgoingTable): void {
@@ -308,6 +318,10 @@ class WaitingRequest implements Stoppable {
     });
     waiting.signal?.addEventListener("abort", this);
     waiting.stop?.listen(this);
+  }
+
+  get dated(): boolean {
+    return this.hardDue < Number.POSITIVE_INFINITY || this.waiting.timeoutMs < Number.POSITIVE_INFINITY;
   }
 
   get hardDue(): number {
