@@ -14,6 +14,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { ascii } from "./lib/ascii.mjs";
+import { packedPages } from "./lib/packed-pages.mjs";
 
 const library = join(dirname(dirname(fileURLToPath(import.meta.url))), "packages/mcp");
 const folder = join(library, "dist");
@@ -74,8 +75,14 @@ const bundles = await generate(Object.fromEntries(built), {
 });
 write(bundles);
 
-const names = new Set([...modules, ...bundles].map(([name]) => name));
+// The library's pages, which link to each other.
+const pages = readdirSync(join(dirname(dirname(library)), "docs/library"))
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => [`docs/${name}`, join(dirname(dirname(library)), "docs/library", name)]);
+write(packedPages(pages));
+
+const names = new Set([...modules, ...bundles, ...pages].map(([name]) => name));
 for (const found of readdirSync(folder, { recursive: true })) {
   const name = found.replaceAll("\\", "/");
-  if (/\.js(?:\.map)?$/.test(name) && !names.has(name)) rmSync(join(folder, name));
+  if (/\.js(?:\.map)?$|^docs\/.*\.md$/.test(name) && !names.has(name)) rmSync(join(folder, name));
 }

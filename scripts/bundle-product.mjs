@@ -20,11 +20,12 @@ import {
 } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
-import { basename, dirname, join, posix, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { decode, encode } from "@jridgewell/sourcemap-codec";
 import { rolldown } from "rolldown";
 import { ascii } from "./lib/ascii.mjs";
+import { packedPages } from "./lib/packed-pages.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const product = join(root, "packages/secure-local");
@@ -193,7 +194,7 @@ function rootEntry() {
   ];
 }
 
-/** The pages and units for people who have the package and not the repository. What a link leads to outside of it keeps its words alone. */
+/** The pages and units for people who have the package and not the repository. */
 function documents() {
   const names = readdirSync(join(root, "docs"), { recursive: true }).filter((name) => name.endsWith(".md"));
   const packed = names
@@ -201,20 +202,11 @@ function documents() {
     .filter((name) => !name.startsWith("library/"))
     .map((name) => [`docs/${name}`, join(root, "docs", name)]);
   const beside = ["CHANGELOG.md", "SECURITY.md"].map((name) => [name, join(root, name)]);
-  const there = new Set([...packed, ...beside].map(([name]) => name));
   const units = ["mcp-secure-local.service", "local.mcp-secure-local.plist"].map((name) => [
     `deploy/${name}`,
     readFileSync(join(root, "deploy", name), "utf8"),
   ]);
-  const pages = [...packed, ...beside].map(([name, file]) => {
-    const text = readFileSync(file, "utf8").replace(/!?\[([^\]]*)\]\(([^)]*)\)/g, (link, words, target) => {
-      if (/^(?:[a-z]+:|#)/.test(target)) return link;
-      const path = posix.normalize(posix.join(posix.dirname(name), target.replace(/#.*$/, "")));
-      return there.has(path) || [...there].some((each) => each.startsWith(`${path}/`)) ? link : words;
-    });
-    return [name, text];
-  });
-  return [...pages, ...units];
+  return [...packedPages([...packed, ...beside]), ...units];
 }
 
 /** Written by the command itself, with a home of its own for what it keeps. */

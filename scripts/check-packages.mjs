@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseFile } from "./check-layers/parse-file.mjs";
 import { pack, subpathsOf } from "./lib/pack-package.mjs";
+import { deadLinks } from "./lib/packed-pages.mjs";
 import { root, run } from "./lib/run-command.mjs";
 import { runSteps } from "./lib/run-steps.mjs";
 import { bundleSizes, sizeTable, tooLarge } from "./lib/bundle-sizes.mjs";
@@ -29,6 +30,7 @@ function contents({ path, place, files, manifest }) {
       lines.push(`${path}: nothing leads to ${file} any more, delete ${path}/dist and build again`);
     }
   }
+  for (const link of deadLinks(place, files)) lines.push(`${path}: ${link} leads to what is not packed`);
   if (manifest.scripts?.install || manifest.scripts?.postinstall)
     lines.push(`${path}: runs an install script, remove it`);
   return { code: lines.length > 0 ? 1 : 0, output: lines.join("\n"), seconds: 0 };
