@@ -152,6 +152,7 @@ async function serveCommand(line: CommandLine): Promise<number> {
     adopt: auditKeeper(audit, line, { policy, say }),
   });
   tuneEngine();
+  secure.starting();
   const serving = await serveStdio(secure.server);
   late.after(() => secure.start());
   door.open({ secure, version, auditFile: audit.file, audit, transport: "stdio" });

@@ -74,6 +74,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   if (cluster !== undefined) metrics.shared = () => !cluster.away();
   tuneEngine();
   const parts = { settings, token, people, audit, secure, profiles, metrics, gate, cluster, book };
+  secure.starting();
   const serving = await begin(parts);
   const attached = await beginAttached(parts, attachSocket(file, line.profile));
   secure.start();

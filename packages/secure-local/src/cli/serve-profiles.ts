@@ -28,10 +28,10 @@ export class ProfileServers implements FollowsPolicy {
     if (policy.profile !== undefined) return;
     for (const name of policy.profiles.keys()) {
       const secure = make(profiledPolicy(policy, name));
-      secure.server.use((_call, next) => {
-        if (!this.#started.has(secure)) secure.start();
+      secure.whenAsked(() => {
+        if (this.#started.has(secure)) return;
+        secure.start();
         this.#started.add(secure);
-        return next();
       });
       this.#profiles.set(name, secure);
     }

@@ -248,15 +248,14 @@ export class LazyPlugins {
     return this.#reviews();
   }
 
-  /** Starts what this policy names, and stops the rest. */
-  apply(policy: Policy): void {
+  /** Starts what this policy names, and stops the rest. Resolves when they are starting. */
+  async apply(policy: Policy): Promise<void> {
     this.#wanted = policy;
     if (this.#set === undefined && policy.plugins.load.size === 0) return;
     this.#set ??= this.#load();
-    void this.#set.then((set) => {
-      this.#lockTouched();
-      set.apply(this.#wanted ?? policy);
-    });
+    const set = await this.#set;
+    this.#lockTouched();
+    set.apply(this.#wanted ?? policy);
   }
 
   /** Resolves when every process of theirs is gone. */

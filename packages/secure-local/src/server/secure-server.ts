@@ -43,6 +43,7 @@ import { executors } from "./executors.js";
 import { MountedServers, type OpenServer } from "./mounted-servers.js";
 import { type ServerHealth, ServerRests } from "./server-health.js";
 import { Quarantines, refusedResult, Registrations } from "./registrations.js";
+import { PluginGate } from "./plugin-gate.js";
 import type { PluginReview } from "./plugin-reviews.js";
 import type { Logins } from "./open-server.js";
 import type { ServerLog } from "./server-log.js";
@@ -113,6 +114,13 @@ export class SecureServer {
   readonly #menu: Menu;
   readonly #clients = new ClientRegister();
   readonly #rests = new ServerRests();
+  /** What is there without plugins, or is allowed or not, waits for none of them. */
+  readonly #gate = new PluginGate(
+    (kind, name) =>
+      this.#offer.exists(kind, name) ||
+      this.#servers.ownerOf(kind, name) !== undefined ||
+      (kind === "resource" && (this.#offer.claims(name) || OWN_SCHEMES.test(name))),
+  );
   readonly #own: readonly string[];
   #started = false;
   #serversReady: Promise<void> = Promise.resolve();
@@ -188,6 +196,7 @@ export class SecureServer {
         return next();
       });
     }
+    this.server.use(this.#gate.middleware);
     if (telemetry !== undefined) this.server.use(telemetry.around);
     if (admit !== undefined) this.server.use(admit);
     this.server.use(this.#guard.middleware);
@@ -287,7 +296,7 @@ export class SecureServer {
   reload(policy: Policy): void {
     this.#remember(policy);
     this.#guard.swap(policy);
-    if (this.#started) this.#plugins.apply(policy);
+    if (this.#started) this.#startPlugins(policy);
     void this.#servers.apply(policy);
     this.#updateOffer();
     this.server.rejudgeSubscriptions();
@@ -306,11 +315,30 @@ export class SecureServer {
     this.server.log("error", data, "policy");
   }
 
-  /** Starts what the policy says has to run: its plugins. Their tools are listed when they have said what they are. */
+  /** Says that `start` will follow: whoever asks for what plugins offer waits for that. */
+  starting(): void {
+    for (const { enabled } of this.policy.plugins.load.values()) if (enabled) this.#gate.close();
+  }
+
+  /** Starts what the policy says has to run: its plugins. Whoever asks for what they offer waits until they have said what they are. */
   start(): void {
     this.#started = true;
     this.recordLife("start");
-    this.#plugins.apply(this.policy);
+    this.#startPlugins(this.policy);
+  }
+
+  #startPlugins(policy: Policy): void {
+    this.starting();
+    void this.#plugins.apply(policy).then(() => this.#openGate());
+  }
+
+  #openGate(): void {
+    if (this.#plugins.health().every(({ state }) => state !== "starting")) this.#gate.open();
+  }
+
+  /** Called before each request is judged: for one that is started by the first. */
+  whenAsked(asked: () => void): void {
+    this.#gate.asked = asked;
   }
 
   /** Resolves when the servers of the policy are mounted, as they were approved. None is started for that. */
@@ -372,6 +400,7 @@ export class SecureServer {
   /** Resolves when every process started by it is gone. */
   async stop(): Promise<void> {
     this.recordLife("stop");
+    this.#gate.open();
     await Promise.all([this.#plugins.close(), this.#servers.close()]);
   }
 
@@ -457,6 +486,7 @@ export class SecureServer {
 
   #pluginsChanged(): void {
     this.#updateOffer();
+    this.#openGate();
     const plugins = this.#plugins.health().map(({ name, state, wall, content }) => ({ name, state, wall, content }));
     const detail = { plugins };
     this.#record({ kind: "plugins.changed", detail });
