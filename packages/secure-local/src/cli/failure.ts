@@ -23,6 +23,7 @@ const WORDED: ReadonlyMap<string, string> = new Map([
   ["AuditError", "AUDIT"],
   ["ServeError", "SERVE"],
   ["WallError", "SANDBOX"],
+  ["LockError", "LOCK"],
 ]);
 
 /** A failure as `--json` prints it. */

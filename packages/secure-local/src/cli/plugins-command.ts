@@ -209,19 +209,35 @@ async function list(line: CommandLine): Promise<number> {
   await startPlugins(secure, true);
   const health = secure.pluginHealth();
   const reviews = secure.pluginReviews();
+  const allowed = secure.tools().map((tool) => tool.name);
   await secure.stop();
   const listed = health.map((plugin) => ({
     ...plugin,
     ...reviewed(reviews, plugin.name),
     keeps: keptBy(policy.plugins.load.get(plugin.name)),
+    unlisted: isShutOut(plugin, allowed),
   }));
   if (line.json) printJson(listed);
-  else show(listed, line, (name) => unreadSecrets(policy, name));
+  else {
+    show(listed, line, (name) => unreadSecrets(policy, name));
+    const { file } = policy;
+    if (file !== undefined && listed.length > 0 && !existsSync(lockFileOf(file)))
+      print(`Not locked; to approve what the plugins are now: mcp-secure-local plugins lock${inUse(line)}`);
+  }
   const well = listed.every(({ state, withheld }) => state === "ready" && Object.keys(withheld).length === 0);
   return well ? ExitCode.Ok : ExitCode.Failed;
 }
 
-type Listed = PluginHealth & ReturnType<typeof reviewed> & { readonly keeps: StoragePlace | undefined };
+type Listed = PluginHealth &
+  ReturnType<typeof reviewed> & {
+    readonly keeps: StoragePlace | undefined;
+    /** Whether the policy lets none of its tools through. */
+    readonly unlisted: boolean;
+  };
+
+function isShutOut({ name, state, tools }: PluginHealth, allowed: readonly string[]): boolean {
+  return state === "ready" && tools > 0 && !allowed.some((tool) => tool.startsWith(`${name}_`));
+}
 
 /** Where a plugin keeps data, if it may. */
 function keptBy(grant: PluginGrant | undefined): StoragePlace | undefined {
@@ -254,13 +270,15 @@ function unreadSecrets({ plugins, secrets }: Policy, name: string): string[] {
 
 function show(health: readonly Listed[], line: CommandLine, lacks: (name: string) => readonly string[]): void {
   if (health.length === 0) print("The policy loads no plugin; name some in plugins.load.");
-  for (const { name, state, version, tools, note, output, wall, keeps, ...review } of health) {
+  for (const { name, state, version, tools, note, output, wall, keeps, unlisted, ...review } of health) {
     const known = version === undefined ? "" : ` ${cleanLine(version)}, ${tools} ${tools === 1 ? "tool" : "tools"}`;
     const walled = wall === undefined ? "" : ` (${wall === "none" ? "no sandbox" : wall})`;
     print(`${styled("bold", name)}  ${styled(state === "ready" ? "green" : "red", state)}${known}${walled}`);
     if (note !== "") print(`  ${cleanLine(note)}`);
     for (const lack of lacks(name)) print(`  ${cleanLine(lack)}`);
     for (const kept of storageLines(keeps)) print(`  ${cleanLine(kept)}`);
+    if (unlisted && Object.keys(review.withheld).length === 0)
+      print(`  No tool of it is offered: tools.allowed names none; add "${name}_*" for all of them`);
     for (const line of lastLines(output)) print(styled("dim", `  | ${cleanLine(line)}`));
     showReview(name, review, line);
   }

@@ -145,13 +145,19 @@ function readManifest({ root, source }: Copied): string {
 function parsed(manifest: string, text: string): Readonly<Record<string, unknown>> {
   try {
     const read: unknown = parse(text, { maxAliasCount: 0 });
-    if (typeof read === "object" && read !== null) return read as Readonly<Record<string, unknown>>;
+    if (typeof read === "object" && read !== null) return { ...read, ...writtenVersion(read, text) };
   } catch (error) {
     // What follows the first line draws the place.
     const [message] = String(error instanceof Error ? error.message : error).split("\n");
     throw new PluginError(`${manifest}: ${message?.replace(/:$/, "")}; correct it there.`);
   }
   throw new PluginError(`${manifest} must be a mapping.`);
+}
+
+/** A version without quotes is a number to YAML, and 1.10 would be 1.1: what was written counts. */
+function writtenVersion(read: object, text: string): { readonly version?: string } {
+  const written = /^["']?version["']?\s*:\s*([\d.]+)/m.exec(text)?.[1];
+  return "version" in read && typeof read.version === "number" && written !== undefined ? { version: written } : {};
 }
 
 /** A path in the folder, or a program of the system: anything else would be in no copy, and in no hash of the plugin. */

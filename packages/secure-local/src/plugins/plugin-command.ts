@@ -188,13 +188,23 @@ function host({ load, answer, context, lacking, secrets, resolver }: HostParts):
   process.stdout.write = process.stderr.write.bind(process.stderr);
   const conversation: Conversation = { calls: new Map(), asks: new Map(), send, secrets, context };
 
+  // What cannot be written as JSON, such as a BigInt or an object within itself, fails its own call and no other.
+  const reply = (line: { readonly id?: unknown }): void => {
+    try {
+      send(line);
+    } catch (error) {
+      console.error(error);
+      send({ id: line.id, failed: true, error: String(error) });
+    }
+  };
+
   const serve = (plugin: HostedPlugin): void => {
     const lines = createInterface({ input: process.stdin, crlfDelay: Infinity });
     lines.on("line", (line) => {
       const asked = JSON.parse(line) as Record<string, unknown>;
       if (asked["ping"] !== undefined) send({ pong: asked["ping"] });
       else if (asked["answered"] !== undefined) conversation.asks.get(asked["answered"])?.(asked);
-      else if (asked["cancel"] === undefined) void answer(plugin, asked, conversation).then(send);
+      else if (asked["cancel"] === undefined) void answer(plugin, asked, conversation).then(reply);
       else conversation.calls.get(asked["cancel"])?.abort();
     });
     lines.on("close", () => process.exit(0));
@@ -213,6 +223,9 @@ function host({ load, answer, context, lacking, secrets, resolver }: HostParts):
     .then((module) => {
       const plugin = module.default;
       if (plugin === undefined) throw new Error("The module has no default export: export default definePlugin({ … })");
+      const kind = plugin === null ? "null" : Array.isArray(plugin) ? "a list" : `a ${typeof plugin}`;
+      if (kind !== "a object")
+        throw new Error(`The default export is ${kind}: export the object, as in export default definePlugin({ … })`);
       // Functions are no part of what is told, and JSON leaves them out.
       send({ ready: plugin, lacks: lacking(plugin) });
       serve(plugin);

@@ -41,6 +41,9 @@ export interface PluginDescription {
   readonly prompts: readonly DescribedPrompt[];
 }
 
+/** Shown where a plugin says nothing of its version. */
+const NO_VERSION = "without a version";
+
 /** Tools, resources or prompts of one plugin: more than that no model can choose from. */
 const MAX_ITEMS = 128;
 const MAX_TEXT = 4_000;
@@ -58,7 +61,7 @@ export function readDescription(given: unknown): PluginDescription {
   const needs = object(plugin["needs"] ?? {}, "needs");
   return {
     name,
-    version: text(plugin["version"], "version") ?? "0",
+    version: text(plugin["version"], "version") ?? NO_VERSION,
     needs: {
       network: texts(needs["network"], "needs.network"),
       filesystem: texts(needs["filesystem"], "needs.filesystem"),
@@ -177,7 +180,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Members that an answer may have. */
-const ANSWERED: ReadonlySet<string> = new Set(["content", "structuredContent", "isError", "_meta", "id", "answer"]);
+const ANSWERED: ReadonlySet<string> = new Set(["content", "structuredContent", "isError", "_meta"]);
 const MOST_NAMED = 5;
 const MAX_NAMES = 200;
 
@@ -189,12 +192,14 @@ export function readPluginAnswer(line: Json): PluginReply {
     );
   const answer = "answer" in line ? line["answer"] : line;
   if (typeof answer === "string") return { text: answer, blocks: [], structured: undefined, isError: false };
-  if (typeof answer !== "object" || answer === null)
+  // The line of an executable is the answer itself, with the id of its call.
+  const names =
+    typeof answer === "object" ? Object.keys(answer ?? {}).filter((name) => answer !== line || name !== "id") : [];
+  if (typeof answer !== "object" || answer === null || (answer === line && names.length === 0))
     throw new PluginError(
       "The plugin answered nothing that can be shown: a tool returns a string, or { content, structuredContent, isError }.",
     );
   const { content, structuredContent: structured, isError } = answer as Json;
-  const names = Object.keys(answer);
   if (names.length > 0 && !names.some((name) => ANSWERED.has(name)))
     throw new PluginError(
       `The plugin answered an object with ${names.slice(0, MOST_NAMED).join(", ").slice(0, MAX_NAMES)}, of which nothing is shown: put it into structuredContent, or return a string.`,

@@ -233,6 +233,8 @@ export class PluginReviews {
     const approved = new Map([...(lock.get(name)?.approved ?? [])].filter(([item]) => item === "launch"));
     const [change] = driftOf(approved, new Map([["launch", launched(started, grant)]]));
     if (change === undefined) return undefined;
+    if (lock.get(name) === undefined)
+      return `It was never approved. Read what it offers, and approve it: ${lockCommand(policy.file ?? "", name)}`;
     return `It is not as it was approved (launch was ${change.kind}). Read what changed, and approve it: ${lockCommand(policy.file ?? "", name)}`;
   }
 
@@ -282,7 +284,9 @@ function reviewOf(
   const changes = lock.lock === undefined ? [] : changesOf(lock.lock.get(grant.name), items, launch);
   const withheld = new Map<string, string>();
   for (const item of items.keys()) {
-    const reason = lock.fault ?? given.misnamed.get(grant.name)?.get(item) ?? reasonFor(item, findings, changes);
+    const never = lock.lock !== undefined && !lock.lock.has(grant.name) ? "it was never approved" : undefined;
+    const reason =
+      lock.fault ?? given.misnamed.get(grant.name)?.get(item) ?? never ?? reasonFor(item, findings, changes);
     if (reason !== undefined) withheld.set(item, reason);
   }
   return { plugin: grant.name, description, launch, findings, changes, withheld };

@@ -43,7 +43,7 @@ import { executors } from "./executors.js";
 import { MountedServers, type OpenServer } from "./mounted-servers.js";
 import { type ServerHealth, ServerRests } from "./server-health.js";
 import { Quarantines, refusedResult, Registrations } from "./registrations.js";
-import { PluginGate } from "./plugin-gate.js";
+import { missingOfPlugin, PluginGate } from "./plugin-gate.js";
 import type { PluginReview } from "./plugin-reviews.js";
 import type { Logins } from "./open-server.js";
 import type { ServerLog } from "./server-log.js";
@@ -115,12 +115,13 @@ export class SecureServer {
   readonly #clients = new ClientRegister();
   readonly #rests = new ServerRests();
   /** What is there without plugins, or is allowed or not, waits for none of them. */
-  readonly #gate = new PluginGate(
-    (kind, name) =>
+  readonly #gate = new PluginGate({
+    knows: (kind, name) =>
       this.#offer.exists(kind, name) ||
       this.#servers.ownerOf(kind, name) !== undefined ||
       (kind === "resource" && (this.#offer.claims(name) || OWN_SCHEMES.test(name))),
-  );
+    missing: (kind, name) => missingOfPlugin(kind, name, this.pluginHealth()),
+  });
   readonly #own: readonly string[];
   #started = false;
   #serversReady: Promise<void> = Promise.resolve();

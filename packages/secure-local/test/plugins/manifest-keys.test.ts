@@ -96,5 +96,12 @@ describe("an answer", () => {
       temperature: 5,
     });
     expect(readPluginAnswer({ answer: {} }).text).toBe("");
+    // The id is that of the call, and a module's own one is nothing that is shown.
+    expect(() => readPluginAnswer({ id: 1, temperature: 5 })).toThrow("an object with temperature, of which nothing");
+    expect(() => readPluginAnswer({ id: 1 })).toThrow("answered nothing that can be shown");
+    expect(() => readPluginAnswer({ id: 1, answer: { id: 7 } })).toThrow(
+      "an object with id, of which nothing is shown",
+    );
+    expect(readPluginAnswer({ id: 1, content: "fine" }).text).toBe("fine");
   });
 });
