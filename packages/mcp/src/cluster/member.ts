@@ -1,5 +1,5 @@
 // One process among many: it keeps its lease, knows who has which session, and sends each request where it has to be served.
-import { checkOptions } from "../protocol/options.js";
+import { checkOptions } from "../protocol/capabilities.js";
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import { failureText, type RequestId } from "../jsonrpc/message.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";

@@ -1,5 +1,5 @@
 // A host (the specification's word): holds many servers, each with a client of its own, started with consent, called with approval.
-import { checkOptions } from "../protocol/options.js";
+import { checkOptions } from "../protocol/capabilities.js";
 import type { CallOptions, ClientOptions, Dialer } from "../client/options.js";
 import type { Client } from "../client/client.js";
 import type { CompleteOptions, Completion } from "../client/lists.js";

@@ -1,5 +1,5 @@
 // Keeps tasks in a folder, one JSON file a task, so that a restart loses none that has ended.
-import { checkOptions } from "../protocol/options.js";
+import { checkOptions } from "../protocol/capabilities.js";
 import { open, readdir, readFile, realpath, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ErrorCode, LocalError } from "../jsonrpc/errors.js";

@@ -1,6 +1,8 @@
 // Describes what a client or a server declares it can do (both objects are open: unknown members are kept), and checks
 // the icons it shows.
+import { LocalError } from "../jsonrpc/errors.js";
 import { isJsonObject } from "../jsonrpc/message.js";
+import { type KnownMembers, memberFault } from "../schema/shape.js";
 
 /** Settings of one capability; `{}` when it has none. */
 export interface CapabilitySettings {
@@ -99,4 +101,12 @@ export interface Icon {
   /** Each `WIDTHxHEIGHT` in pixels, or `any`. */
   sizes?: readonly string[];
   theme?: "light" | "dark";
+}
+
+// Holds the options that programs give to the members there are, once, when they are given.
+
+/** Throws BAD_OPTIONS for a member that does not exist: what was meant by it would not happen, and nobody would be told. */
+export function checkOptions(what: string, given: unknown, known: KnownMembers): void {
+  const fault = given === undefined ? undefined : memberFault(given, known);
+  if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `${what}: ${fault}`);
 }

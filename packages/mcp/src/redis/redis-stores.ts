@@ -1,7 +1,7 @@
 // `redisCluster` and its stores in Redis 6.2 or later. What is kept can be read by nobody without the key, every key ends by
 // itself, and what is put back after its end is not read.
 
-import { checkOptions } from "../protocol/options.js";
+import { checkOptions } from "../protocol/capabilities.js";
 import { createHash, randomBytes } from "node:crypto";
 import { LocalError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";

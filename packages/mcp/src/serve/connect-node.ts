@@ -1,5 +1,5 @@
 // Connects a client on Node: what `connect` does, and commands, whose process is the server.
-import { checkOptions } from "../protocol/options.js";
+import { checkOptions } from "../protocol/capabilities.js";
 import { Client } from "../client/client.js";
 import type { Dialer } from "../client/options.js";
 import { type ChildCommand, childTransport, commandKey } from "../node/child-transport.js";

@@ -1,8 +1,8 @@
 // Connects a client to a server: over HTTP by URL, in memory, or over a transport of one's own. Runs everywhere.
 import { Client } from "../client/client.js";
 import { CLIENT_MEMBERS, type ClientOptions, type Dialer } from "../client/options.js";
-import { checkOptions } from "../protocol/options.js";
-import type { KnownMembers, MembersOf } from "../schema/known-members.js";
+import { checkOptions } from "../protocol/capabilities.js";
+import type { KnownMembers, MembersOf } from "../schema/shape.js";
 import type { HttpAuthorizer, Identity, Transport } from "../jsonrpc/transport.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import { LocalError, SERVE } from "../jsonrpc/errors.js";

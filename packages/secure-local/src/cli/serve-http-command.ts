@@ -74,7 +74,6 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   if (cluster !== undefined) metrics.shared = () => !cluster.away();
   tuneEngine();
   const parts = { settings, token, people, audit, secure, profiles, metrics, gate, cluster, book };
-  secure.starting();
   const serving = await begin(parts);
   const attached = await beginAttached(parts, attachSocket(file, line.profile));
   secure.start();
@@ -173,6 +172,7 @@ interface Parts {
 async function begin(given: Parts): Promise<HttpServing> {
   const { settings, token, people, audit, secure, profiles, metrics, gate, cluster } = given;
   let serving: HttpServing | undefined;
+  secure.starting();
   const { sse, perSecond, origins, publicHosts } = settings;
   const parts = {
     sse,

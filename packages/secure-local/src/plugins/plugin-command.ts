@@ -142,9 +142,15 @@ async function answerCall(
   conversation.calls.set(id, call);
   const context = conversation.context(id, call.signal, conversation);
   try {
-    if (typeof tool === "string") return { id, answer: await plugin.tools?.[tool]?.run(args, context) };
-    if (typeof prompt === "string") return { id, answer: await plugin.prompts?.[prompt]?.run(args, context) };
-    return { id, answer: await plugin.resources?.[String(resource)]?.read(context) };
+    const answer =
+      typeof tool === "string"
+        ? await plugin.tools?.[tool]?.run(args, context)
+        : typeof prompt === "string"
+          ? await plugin.prompts?.[prompt]?.run(args, context)
+          : await plugin.resources?.[String(resource)]?.read(context);
+    // What is no JSON, such as a BigInt or an object within itself, fails this call and no other.
+    JSON.stringify(answer);
+    return { id, answer };
   } catch (error) {
     console.error(error);
     return { id, failed: true, error: String((error as Error | undefined)?.stack ?? error).slice(0, 4_000) };
@@ -154,7 +160,10 @@ async function answerCall(
 }
 
 /** What has no function that would answer, and which it has instead; like the host it uses nothing from around it. */
-function lackingHandlers(plugin: object): readonly object[] {
+function lackingHandlers(plugin: object | null): readonly object[] {
+  const kind = plugin === null ? "null" : Array.isArray(plugin) ? "a list" : `a ${typeof plugin}`;
+  if (plugin === null || kind !== "a object")
+    throw new Error(`The default export is ${kind}: export the object, as in export default definePlugin({ … })`);
   return Object.entries({ tools: "run", prompts: "run", resources: "read" }).flatMap(([kind, wanted]) =>
     Object.entries((Reflect.get(plugin, kind) as object | undefined) ?? {}).flatMap(
       ([name, item]: [string, unknown]) => {
@@ -188,23 +197,13 @@ function host({ load, answer, context, lacking, secrets, resolver }: HostParts):
   process.stdout.write = process.stderr.write.bind(process.stderr);
   const conversation: Conversation = { calls: new Map(), asks: new Map(), send, secrets, context };
 
-  // What cannot be written as JSON, such as a BigInt or an object within itself, fails its own call and no other.
-  const reply = (line: { readonly id?: unknown }): void => {
-    try {
-      send(line);
-    } catch (error) {
-      console.error(error);
-      send({ id: line.id, failed: true, error: String(error) });
-    }
-  };
-
   const serve = (plugin: HostedPlugin): void => {
     const lines = createInterface({ input: process.stdin, crlfDelay: Infinity });
     lines.on("line", (line) => {
       const asked = JSON.parse(line) as Record<string, unknown>;
       if (asked["ping"] !== undefined) send({ pong: asked["ping"] });
       else if (asked["answered"] !== undefined) conversation.asks.get(asked["answered"])?.(asked);
-      else if (asked["cancel"] === undefined) void answer(plugin, asked, conversation).then(reply);
+      else if (asked["cancel"] === undefined) void answer(plugin, asked, conversation).then(send);
       else conversation.calls.get(asked["cancel"])?.abort();
     });
     lines.on("close", () => process.exit(0));
@@ -223,11 +222,9 @@ function host({ load, answer, context, lacking, secrets, resolver }: HostParts):
     .then((module) => {
       const plugin = module.default;
       if (plugin === undefined) throw new Error("The module has no default export: export default definePlugin({ … })");
-      const kind = plugin === null ? "null" : Array.isArray(plugin) ? "a list" : `a ${typeof plugin}`;
-      if (kind !== "a object")
-        throw new Error(`The default export is ${kind}: export the object, as in export default definePlugin({ … })`);
+      const lacks = lacking(plugin);
       // Functions are no part of what is told, and JSON leaves them out.
-      send({ ready: plugin, lacks: lacking(plugin) });
+      send({ ready: plugin, lacks });
       serve(plugin);
     })
     .catch((error: unknown) => {

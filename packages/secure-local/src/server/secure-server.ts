@@ -38,12 +38,13 @@ import {
   LazyPlugins,
   type LazyPluginsOptions,
   lazyRun,
+  missingOfPlugin,
+  PluginGate,
 } from "./lazy-parts.js";
 import { executors } from "./executors.js";
 import { MountedServers, type OpenServer } from "./mounted-servers.js";
 import { type ServerHealth, ServerRests } from "./server-health.js";
 import { Quarantines, refusedResult, Registrations } from "./registrations.js";
-import { missingOfPlugin, PluginGate } from "./plugin-gate.js";
 import type { PluginReview } from "./plugin-reviews.js";
 import type { Logins } from "./open-server.js";
 import type { ServerLog } from "./server-log.js";

@@ -19,6 +19,7 @@ it("an answer that is no JSON fails its own call, and the process goes on", asyn
   const module = `let calls = 0;
 export default { name: "odd", version: "1.0.0", tools: {
   big: { description: "Answers a BigInt", run: () => ({ structuredContent: { n: 1n } }) },
+  bare: { description: "Answers a BigInt alone", run: () => 1n },
   ring: { description: "Answers itself", run: () => { const ring = {}; ring.ring = ring; return ring; } },
   count: { description: "Counts", run: () => String(++calls) },
 } };\n`;
@@ -26,7 +27,8 @@ export default { name: "odd", version: "1.0.0", tools: {
   const text = `version: "1.0"\nsandbox: none\ntools: { allowed: ["odd_*"] }\nplugins: { folder: ${folder.path}, load: [{ name: odd }] }\n`;
   served = await servePlugins(text, ["odd_count"]);
   expect(await served.call("odd_count")).toBe("1");
-  for (const name of ["odd_big", "odd_ring"]) expect(await served.call(name)).toMatch(/^failed: The plugin failed/);
+  for (const name of ["odd_big", "odd_bare", "odd_ring"])
+    expect(await served.call(name)).toMatch(/^failed: The plugin failed/);
   expect(await served.call("odd_count")).toBe("2");
   expect(served.secure.pluginHealth()[0]).toMatchObject({ state: "ready", starts: 1 });
 });

@@ -8,7 +8,7 @@ import { isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message
 import type { Identity } from "../../jsonrpc/transport.js";
 import { REVISIONS } from "../../protocol/revisions/all.js";
 import type { ServerCore } from "../../server/core.js";
-import type { MembersOf } from "../../schema/known-members.js";
+import type { MembersOf } from "../../schema/shape.js";
 import { coreOf, type LeanServer } from "../../server/lean-server.js";
 import { noSuchTask } from "../../server/tasks/task-store.js";
 import { KeepAlive, StreamKeeper } from "./event-stream.js";
@@ -149,7 +149,6 @@ export function httpEndpoint(
   cluster?: ClusterMember,
 ): HttpEndpoint {
   const core = coreOf(server);
-  checkAsking(options);
   if (cluster !== undefined) core.join(cluster);
   const limits = withLimits(DEFAULT_HTTP_LIMITS, options.limits);
   const sessionLimits = withLimits(
@@ -278,7 +277,9 @@ function checkAsking({ authenticate, authorization }: HttpOptions): void {
   }
 }
 
-function hooks({ authenticate, authorization }: HttpOptions, core: ServerCore): AuthorizationHooks {
+function hooks(options: HttpOptions, core: ServerCore): AuthorizationHooks {
+  checkAsking(options);
+  const { authenticate, authorization } = options;
   if (authorization === undefined || authenticate === undefined) {
     return authorizationHooks({ authorization, authenticate, core });
   }

@@ -1,5 +1,5 @@
 // Serves a server as a fetch handler, for Hono, Workers, Deno, Bun and plain Node alike.
-import { checkOptions } from "../../protocol/options.js";
+import { checkOptions } from "../../protocol/capabilities.js";
 import type { Identity, MessagePieces } from "../../jsonrpc/transport.js";
 import type { LeanServer } from "../../server/lean-server.js";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
