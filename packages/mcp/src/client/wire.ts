@@ -542,11 +542,15 @@ function unanswered(code: string, brief: string, options?: { cause: unknown }): 
 
 /** What a caller's function throws must not end up where messages are read. */
 export function guarded<T>(told: (value: T) => void, warn: (text: string) => void): (value: T) => void {
+  const failed = (error: unknown): void =>
+    warn(`A function given to the client has thrown: ${error instanceof Error ? error.message : String(error)}`);
   return (value) => {
     try {
-      told(value);
+      // An async function fits the type as well: what it rejects with nobody else awaits, and that would end the process.
+      const answer: unknown = told(value);
+      if (answer instanceof Promise) answer.catch(failed);
     } catch (error) {
-      warn(`A function given to the client has thrown: ${error instanceof Error ? error.message : String(error)}`);
+      failed(error);
     }
   };
 }

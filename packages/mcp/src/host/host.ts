@@ -332,7 +332,8 @@ export class HostCore {
 
   #tell(event: HostEvent): void {
     try {
-      this.#options.onEvent?.(event);
+      const answer: unknown = this.#options.onEvent?.(event);
+      if (answer instanceof Promise) answer.catch(() => undefined);
     } catch {
       // Whoever watches must not stop what they watch.
     }

@@ -100,6 +100,9 @@ function asAskError(error: unknown, method: string): unknown {
   if (error instanceof LocalError && error.code === "TIMEOUT") {
     return new AskError("TIMEOUT", `The client did not answer ${method} in time`, { cause: error });
   }
+  if (error instanceof LocalError && error.code === "INVALID_RESPONSE") {
+    return new AskError("BAD_ANSWER", `The client's answer to ${method} is no JSON-RPC response`, { cause: error });
+  }
   return error;
 }
 
@@ -108,7 +111,8 @@ function asAskError(error: unknown, method: string): unknown {
 const ACTIONS: readonly unknown[] = ["accept", "decline", "cancel"];
 
 /** What is wrong with the answer to a question of `method`, as the end of a sentence; undefined when nothing is. */
-function answerFault(method: string, answer: JsonObject): string | undefined {
+function answerFault(method: string, answer: unknown): string | undefined {
+  if (!isJsonObject(answer)) return "is no object";
   switch (method) {
     case "elicitation/create":
       if (!ACTIONS.includes(answer["action"])) return 'needs an "action": accept, decline or cancel';
@@ -116,18 +120,23 @@ function answerFault(method: string, answer: JsonObject): string | undefined {
         ? undefined
         : 'has a "content" that is no object';
     case "sampling/createMessage":
-      return typeof answer["content"] === "object" && typeof answer["role"] === "string"
+      return typeof answer["content"] === "object" && answer["content"] !== null && typeof answer["role"] === "string"
         ? undefined
         : 'needs a "role" and "content"';
     default:
-      return Array.isArray(answer["roots"]) ? undefined : 'needs an array "roots"';
+      if (!Array.isArray(answer["roots"])) return 'needs an array "roots"';
+      return answer["roots"].every(isRoot) ? undefined : 'has "roots" without a "uri"';
   }
+}
+
+function isRoot(root: unknown): boolean {
+  return isJsonObject(root) && typeof root["uri"] === "string";
 }
 
 /** Throws -32602 when the answer under `key` is there and malformed. A missing one is asked for again. */
 export function checkAnswer(key: string, method: string, responses: InputResponses): void {
   if (!Object.hasOwn(responses, key)) return;
-  const constraint = answerFault(method, responses[key] as unknown as JsonObject);
+  const constraint = answerFault(method, responses[key]);
   if (constraint === undefined) return;
   const message = `params.inputResponses.${key} ${constraint}`;
   throw new RpcError(ErrorCode.InvalidParams, message, { path: `/inputResponses/${key}`, constraint });
@@ -276,7 +285,7 @@ export function elicitParams<F extends FormFields>(input: ElicitInput<F>): Elici
 
 /** Reads an answer, defaults filled in. Throws BAD_ANSWER when it does not fit what was asked. */
 export function readElicitAnswer(params: ElicitRequestParams, answer: ElicitResult): FormAnswer<Record<string, never>> {
-  const fault = answerFault("elicitation/create", answer as unknown as Record<string, unknown>);
+  const fault = answerFault("elicitation/create", answer);
   if (fault !== undefined) throw new AskError("BAD_ANSWER", `The client's answer ${fault}`);
   if (answer.action !== "accept") return { action: answer.action };
   if (params.mode === "url") return { action: "accept", content: {} };

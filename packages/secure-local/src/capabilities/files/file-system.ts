@@ -45,7 +45,9 @@ export class FileSystem {
     let asked: Promise<ClientRoots> | undefined;
     const terms = async (): Promise<OperationRules> => {
       asked ??= roots?.().then((uris) => ClientRoots.of(uris));
-      return { rules: await this.#current(), client: await asked, reader };
+      // Awaited together: a client may refuse before the rules are there, and a refusal nobody awaits ends the process.
+      const [rules, client] = await Promise.all([this.#current(), asked]);
+      return { rules, client, reader };
     };
     return new PolicyFiles(this.#finder, terms);
   }
