@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { corpus } from "../support/corpora.mjs";
 import { session } from "../support/session.mjs";
+import { unrecordedWords } from "../support/unrecorded-words.mjs";
 
 export const defences = [
   {
@@ -23,6 +24,18 @@ export const defences = [
     file: "secure-local/src/audit/event-text.ts",
     find: "const whole = budget.cut ? json(value) : undefined;",
     replace: 'const whole = budget.cut && text === "" ? json(value) : undefined;',
+  },
+  {
+    name: "nothing of a caller's metadata goes on but trace context",
+    file: "secure-local/src/server/server-words.ts",
+    find: "meta: (meta) => callerMeta(meta).passed,",
+    replace: "",
+  },
+  {
+    name: "a completion is recorded with the arguments before it",
+    file: "secure-local/src/guard/audit-recorder.ts",
+    find: "whole ?? (context === undefined ? argument",
+    replace: "whole ?? (context !== null ? argument",
   },
 ];
 
@@ -58,6 +71,7 @@ export async function run(report, parts) {
   await leftOut(report, parts);
   await disguised(report, parts);
   await changes(report, parts, folder);
+  await unrecordedWords(report, parts);
   await unwritable(report, parts);
   await cost(report, parts, folder);
   rmSync(folder, { recursive: true, force: true });

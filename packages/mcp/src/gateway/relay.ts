@@ -65,6 +65,8 @@ export interface RelayedWords {
   logger?(logger: string | undefined): string;
   /** What it says of its progress. */
   progress?(message: string): string;
+  /** What of a caller's `_meta` goes on to it. What the specification reserves for one hop never does. */
+  meta?(meta: Meta): Meta;
   /** Told of a request that failed, with all there is to say of it, for the server's owner. A sentence it gives is told to the caller. */
   failed?(failure: RelayFailure): string | undefined;
 }
@@ -289,7 +291,7 @@ function callOptions(
   { timeoutMs, words }: { readonly timeoutMs: number; readonly words: RelayedWords },
 ): CallOptions {
   const { meta } = context;
-  const passed = passedOn(meta);
+  const passed = passedOn(words.meta?.(meta) ?? meta);
   const level = LOGGING_LEVELS[Context.callOf(context).caller.logLevel];
   return {
     timeoutMs,

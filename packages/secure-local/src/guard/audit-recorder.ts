@@ -7,6 +7,7 @@ import {
   errorIdOf,
   type LoggingLevel,
   McpErrorCode,
+  type Next,
   ReadyResult,
   RpcError,
 } from "@secure-local/mcp/server";
@@ -21,8 +22,9 @@ import { redactValue } from "../audit/event-text.js";
 import type { Decision } from "../policy/decide.js";
 import { inOneLine, type Rule } from "../policy/faults.js";
 import type { RememberedConsent } from "./approvals/remembered.js";
+import { recordedMeta } from "./caller-meta.js";
 import { cleanValue } from "./cleaning/clean-result.js";
-import { type CompiledPolicy, seconds, type Subject } from "./compiled-policy.js";
+import { type CompiledPolicy, passedOn, seconds, SET_LEVEL, type Subject } from "./compiled-policy.js";
 import { SlidingWindow } from "./rate-limits.js";
 
 /** A request and the terms it is judged by. */
@@ -35,6 +37,14 @@ export interface GuardedRequest {
   /** The server of the policy whose thing it is about; undefined for our own. */
   readonly server: string | undefined;
 }
+
+interface Along {
+  readonly terms: CompiledPolicy;
+  readonly next: Next;
+  readonly serverOf: (subject: Subject) => string | undefined;
+}
+
+const PASSED_ON: Rule = { text: "what ends a subscription or sets a level is anybody's" };
 
 /** How a request ended, as the log names it. */
 export interface RequestEnd {
@@ -76,11 +86,12 @@ export class AuditRecorder {
       client: records.id ? clientOf(call) : undefined,
       revision: server === undefined ? undefined : call.caller.codec.revision.date,
       method: call.method,
-      tool: records.tool ? subject.name : undefined,
+      tool: records.tool && subject.name !== "" ? subject.name : undefined,
       server: records.tool ? server : undefined,
       arguments: records.arguments ? argumentsOf(call, server) : undefined,
       decision: records.decision ? { allowed: true, rule: text, line } : undefined,
       policy: terms.label,
+      detail: records.arguments && server !== undefined ? recordedMeta(call.meta) : undefined,
     });
   }
 
@@ -99,7 +110,7 @@ export class AuditRecorder {
       client: records.id ? clientOf(call) : undefined,
       revision: server === undefined ? undefined : call.caller.codec.revision.date,
       method: call.method,
-      tool: records.tool ? subject.name : undefined,
+      tool: records.tool && subject.name !== "" ? subject.name : undefined,
       server: records.tool ? server : undefined,
       duration_ms: records.duration ? thousandths(durationMs) : undefined,
       upstream: upstream && hopText(upstream, records),
@@ -110,6 +121,39 @@ export class AuditRecorder {
       policy: terms.label,
       detail,
     });
+  }
+
+  /** How a request that no rule is about is served: with its records, where it is told to a mounted server. */
+  along(call: Call, { terms, next, serverOf }: Along): Next {
+    const subject = terms.policy.servers.size === 0 ? undefined : passedOn(call);
+    if (subject === undefined) return next;
+    const server = call.method === SET_LEVEL ? undefined : serverOf(subject);
+    if (server === undefined && call.method !== SET_LEVEL) return next;
+    return () => this.#passed(this.begin(call, subject, { terms, server }), next);
+  }
+
+  async #passed(guarded: GuardedRequest, next: Next): Promise<Answer> {
+    const began = performance.now();
+    const notKept = (text: string, error: unknown): RpcError =>
+      new RpcError(ErrorCode.InternalError, `${text} ${logAdvice(error)}`);
+    const ended = async (outcome: "ok" | "error", told: Answer | RpcError): Promise<void> => {
+      const end = { outcome, durationMs: performance.now() - began, fault: undefined, detail: undefined };
+      await this.result(guarded, end, told).catch((error: unknown) => {
+        throw notKept(WITHHELD, error);
+      });
+    };
+    await this.intent(guarded, PASSED_ON).catch((error: unknown) => {
+      throw notKept(NOT_RECORDED, error);
+    });
+    let answer: Answer;
+    try {
+      answer = await next();
+    } catch (error) {
+      await ended("error", error instanceof RpcError ? error : hideException(error).error);
+      throw error;
+    }
+    await ended("ok", answer);
+    return answer;
   }
 
   /** What became of a question to a person. */
@@ -214,9 +258,11 @@ export function clientOf({ caller: { client } }: Call): string | undefined {
   return name.slice(0, MAX_CLIENT) + words;
 }
 
-/** What was asked with: arguments of tools and prompts, the argument being completed; a server gets the very digits. */
-function argumentsOf({ params }: Call, server: string | undefined): unknown {
-  const given = params["arguments"] ?? params["argument"];
+/** What was asked with: arguments of tools and prompts, the one being completed with those before it; a server gets the very digits. */
+function argumentsOf({ method, params }: Call, server: string | undefined): unknown {
+  const { arguments: whole, argument, context, level } = params;
+  if (level !== undefined && method === SET_LEVEL) return { level };
+  const given = whole ?? (context === undefined ? argument : { ...(argument as object), context });
   return server === undefined ? given : exactly(given);
 }
 

@@ -112,6 +112,17 @@ export function subjectOf(call: Call): Subject | undefined {
   return READERS.get(call.method)?.(call.params);
 }
 
+export const SET_LEVEL = "logging/setLevel";
+
+/**
+ * What is told to mounted servers though it is no reading and no rule is about it: the end of a subscription, and how much of
+ * their logs a client wants, which is about none of their things and has no name.
+ */
+export function passedOn({ method, params }: Call): Subject | undefined {
+  if (method === "resources/unsubscribe") return resource(params);
+  return method === SET_LEVEL ? { kind: "resource", name: "", path: "/level" } : undefined;
+}
+
 /** The resources a `subscriptions/listen` request wants to hear of, each once. */
 export function listenedSubjects(call: Call): Subject[] {
   const wanted = call.params["notifications"] as { readonly resourceSubscriptions?: readonly string[] };

@@ -364,7 +364,8 @@ export class Guard {
     if (wait > 0) throw limited("requests", terms.rates.requests, { waitMs: wait }).error;
     const subject = subjectOf(call);
     if (subject !== undefined) return this.#guard(this.#begin(call, subject, terms), next);
-    const go = call.method === "subscriptions/listen" ? () => this.#listen(call, terms, next) : next;
+    const along = this.#trail.along(call, { terms, next, serverOf: this.#serverOf });
+    const go = call.method === "subscriptions/listen" ? () => this.#listen(call, terms, next) : along;
     return this.#memory === undefined ? go() : this.#countForAll(this.#memory, call, terms).then(go);
   };
 

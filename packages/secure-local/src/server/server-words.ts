@@ -5,6 +5,7 @@ import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import { foldLetters } from "@secure-local/inspection/names";
 import type { Work } from "../audit/encoded-secrets.js";
 import { atOnce, inTurns } from "../audit/secret-shapes.js";
+import { callerMeta } from "../guard/caller-meta.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { filesHint, networkHint } from "./sandbox-hints.js";
 import { isPage, type LinkRules, safeLinks } from "./server-links.js";
@@ -71,6 +72,7 @@ export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links 
     },
     logger: (logger) => (logger === undefined ? name : `${name}: ${logger}`),
     progress: attributed,
+    meta: (meta) => callerMeta(meta).passed,
     failed: (failure) => {
       failed(failure);
       return grant.login !== undefined && NEEDS_LOGIN.test(failure.error.code)
