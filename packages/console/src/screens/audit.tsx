@@ -164,6 +164,8 @@ const EVENTS: Readonly<Record<string, string>> = {
   "plugins.changed": "plugins changed",
   "plugins.quarantined": "definitions of a plugin were withheld",
   "plugin.runs": "a plugin began",
+  "plugin.fetches": "a plugin sent",
+  "plugin.keeps": "a plugin stored",
   "server.started": "a server of the policy began",
   "server.quarantined": "definitions of a server were withheld",
   "server.asked": "a server asked a person or a model",

@@ -17,6 +17,8 @@ type AuditKind =
   | "plugins.changed"
   | "plugins.quarantined"
   | "plugin.runs"
+  | "plugin.fetches"
+  | "plugin.keeps"
   | "server.started"
   | "server.quarantined"
   | "server.asked"

@@ -87,6 +87,7 @@ type Sent = FetchRequest & { readonly strayed: boolean };
 
 async function send(call: Call, target: EgressTarget, request: Sent): Promise<PolicyResponse> {
   const addresses = await resolveAllowed(target, call.decide, call.resolve);
+  await request.sending?.({ url: target.url.href, method: request.method ?? "GET", body: request.body });
   const socket = await dial(target, addresses, call.signal);
   const hangUp = (): void => void socket.destroy();
   call.signal.addEventListener("abort", hangUp, { once: true });
@@ -149,6 +150,13 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
 
 // Works out the request that a redirect asks for.
 
+/** A request as it leaves, its secrets not yet put in. */
+export interface SentRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly body: string | undefined;
+}
+
 /** One request of a tool. `host`, `connection` and encodings are set by `fetch`. */
 export interface FetchRequest {
   readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -160,6 +168,8 @@ export interface FetchRequest {
   readonly maxBytes?: number;
   /** Asked before a redirect is followed; what it throws ends the request. */
   readonly onward?: (to: string) => Promise<void>;
+  /** Told of each request that is allowed, redirects among them, before anything is sent; what it throws ends it. */
+  readonly sending?: (sent: SentRequest) => Promise<void>;
   /** `manual` returns a redirect as any other answer. */
   readonly redirect?: "follow" | "manual";
 }

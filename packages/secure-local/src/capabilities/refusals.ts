@@ -64,6 +64,8 @@ export interface PermissionRequest {
   /** The tool that does the same for callers: its rate and its rules count. Absent where none does. */
   readonly tool?: string | undefined;
   readonly arguments: unknown;
+  /** False: it is of the plugin's own keep, and nobody is asked; only for which call it is has to be known. */
+  readonly asks?: boolean;
 }
 
 /** The call that something was done for, as the log names it. */

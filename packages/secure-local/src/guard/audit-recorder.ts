@@ -62,6 +62,12 @@ export interface RequestEnd {
 /** The call that something was done for, as the log names it. */
 export type ActedFor = Pick<AuditEvent, "id" | "connection" | "principal" | "policy">;
 
+export function actedFor({ call, terms, connection }: GuardedRequest): ActedFor {
+  const { id } = terms.records;
+  const { principal } = call.carrier;
+  return { id: id ? call.id : undefined, connection: id ? connection : undefined, principal, policy: terms.label };
+}
+
 /** Every method but `begin` resolves when its record is safe, and rejects when it is not. */
 export class AuditRecorder {
   readonly #audit: AuditSink;

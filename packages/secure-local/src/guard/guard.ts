@@ -44,6 +44,7 @@ import {
   logAdvice,
   NO_CALL,
   NOT_RECORDED,
+  actedFor,
   PendingExceptions,
   type Refusal,
   refuse,
@@ -69,6 +70,7 @@ interface Act {
   /** The tool by whose rate and consent it is judged; absent: only rules that name the actor, and `tainted`, count. */
   readonly tool?: string | undefined;
   readonly arguments: unknown;
+  readonly asks?: boolean | undefined;
 }
 
 export interface GuardOptions {
@@ -298,10 +300,11 @@ export class Guard {
    * Leave to do something for a call under way, under its terms: by the rate of the tool that does the same, and with a person's
    * consent where the policy wants it. To be called right before it is done.
    */
-  async acts({ ctx, actor, tool, arguments: args }: Act): Promise<NotApproved | ActedFor> {
+  async acts({ ctx, actor, tool, arguments: args, asks = true }: Act): Promise<NotApproved | ActedFor> {
     const underway = this.#underway.get(ctx.signal);
     if (underway === undefined || ctx.signal.aborted) return NO_CALL;
-    const { call, terms, connection } = underway.guarded;
+    const { call, terms } = underway.guarded;
+    if (!asks) return actedFor(underway.guarded);
     if (tool !== undefined) {
       const over = await this.#overTool(call, terms.rates, {}, tool);
       if (over !== undefined) return over;
@@ -312,10 +315,7 @@ export class Guard {
     const taint = await taintNow();
     const refused = await this.approvals.consent({ ...asked, destructive: true, taint, taintNow }, underway);
     if (refused !== undefined) return refused;
-    if (ctx.signal.aborted) return NO_CALL;
-    const { id } = terms.records;
-    const { principal } = call.carrier;
-    return { id: id ? call.id : undefined, connection: id ? connection : undefined, principal, policy: terms.label };
+    return ctx.signal.aborted ? NO_CALL : actedFor(underway.guarded);
   }
 
   /** What the session has read since a call was asked about; before that, the person knew. */

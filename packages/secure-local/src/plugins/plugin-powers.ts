@@ -1,5 +1,6 @@
 // Does what a plugin asks for under the policy it was granted: requests, commands, and what it keeps between its starts.
-import type { PolicyFetch, FetchRequest } from "../capabilities/fetch.js";
+import { hash } from "node:crypto";
+import type { PolicyFetch, FetchRequest, SentRequest } from "../capabilities/fetch.js";
 import { FetchError, type Permission, RunError, type ServedCall } from "../capabilities/refusals.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
 import type { Run } from "../capabilities/policy-run.js";
@@ -16,7 +17,8 @@ type Json = Readonly<Record<string, unknown>>;
 /** What a plugin asks for that is more than its own data. */
 export type PluginAction =
   | { readonly kind: "run"; readonly command: string; readonly args: readonly string[] }
-  | { readonly kind: "fetch"; readonly method: string; readonly url: string };
+  | { readonly kind: "fetch"; readonly method: string; readonly url: string }
+  | { readonly kind: "storage"; readonly does: "set" | "delete"; readonly key: string };
 
 /** Leave to do it for one call, now; or why not, and by which rule. */
 export type AskPermission = (act: PluginAction) => Promise<Permission>;
@@ -28,13 +30,14 @@ export interface CallReference {
   readonly leave: AskPermission;
 }
 
-/** A command a plugin is about to run, the rule that allows it, and for which call. */
-export interface StartedCommand {
+/** What a plugin is about to do, and for which call: what `arguments` has is all that the record says of it. */
+export interface PluginDeed {
+  readonly kind: "plugin.runs" | "plugin.fetches" | "plugin.keeps";
   readonly by: ServedCall;
   readonly plugin: string;
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly rule: Rule;
+  readonly arguments: Json;
+  /** What allows it, where that is a rule of a command. */
+  readonly rule?: Rule;
 }
 
 interface PluginPowersOptions {
@@ -48,8 +51,8 @@ interface PluginPowersOptions {
   readonly secrets: SecretBroker;
   /** Something was refused: what, and by which rule. */
   readonly refused: (what: string, rule: string) => void;
-  /** Resolves when it is on record; nothing is run before, or when it rejects. */
-  readonly runs: (started: StartedCommand) => Promise<void>;
+  /** Resolves when it is on record; nothing is done before, or when it rejects. */
+  readonly records: (deed: PluginDeed) => Promise<void>;
 }
 
 export class PluginPowers {
@@ -67,7 +70,7 @@ export class PluginPowers {
     try {
       if ("fetch" in asked) return await this.#fetched(readFetchAsk(asked["fetch"]), call);
       if ("run" in asked) return await this.#ran(readRunAsk(asked["run"]), call);
-      if ("storage" in asked) return await this.#kept(readStorageAsk(asked["storage"]));
+      if ("storage" in asked) return await this.#kept(readStorageAsk(asked["storage"]), call);
     } catch (error) {
       if (error instanceof FetchError) throw new PluginError(this.#ofGrant(error.message));
       if (error instanceof RunError || error instanceof StorageError) throw new PluginError(error.message);
@@ -88,9 +91,11 @@ export class PluginPowers {
     this.#fetch ??= this.#loadFetch();
     const fetch = await this.#fetch;
     const { signal } = call;
-    await this.#leave(call, { kind: "fetch", method: request.method ?? "GET", url });
+    const by = await this.#leave(call, { kind: "fetch", method: request.method ?? "GET", url });
+    const sending = ({ body, ...sent }: SentRequest): Promise<void> =>
+      this.#recorded({ kind: "plugin.fetches", by, arguments: { ...sent, ...toldOf(body) } }, call);
     try {
-      const { status, url: from, headers, body } = await fetch(url, { ...request, signal });
+      const { status, url: from, headers, body } = await fetch(url, { ...request, signal, sending });
       return { status, url: from, headers, ...textOrBytes(body) };
     } catch (error) {
       if (error instanceof FetchError && error.rule !== undefined) this.#options.refused(placeOf(url), error.rule);
@@ -114,32 +119,44 @@ export class PluginPowers {
 
   /** Has a command that the policy allows asked for and put on record. */
   async #allowed(command: string, args: readonly string[], call: CallReference): Promise<void> {
-    const { granted, grant, runs } = this.#options;
+    const { granted } = this.#options;
     const { allowed, rule } = decideCommand(granted, command, args);
     // What is refused is recorded as that.
     if (!allowed) return;
     const by = await this.#leave(call, { kind: "run", command, args });
+    await this.#recorded({ kind: "plugin.runs", by, arguments: { command, args }, rule }, call);
+  }
+
+  async #recorded(deed: Omit<PluginDeed, "plugin">, { signal }: CallReference): Promise<void> {
+    const { grant, records } = this.#options;
     try {
-      await runs({ by, plugin: grant.name, command, args, rule });
+      await records({ ...deed, plugin: grant.name });
     } catch {
-      throw new PluginError("The audit log is unavailable, so nothing is run.");
+      const undone = deed.kind === "plugin.runs" ? "run" : deed.kind === "plugin.fetches" ? "sent" : "changed";
+      throw new PluginError(`The audit log is unavailable, so nothing is ${undone}.`);
     }
-    call.signal.throwIfAborted();
+    signal.throwIfAborted();
   }
 
   async #leave({ signal, leave }: CallReference, act: PluginAction): Promise<ServedCall> {
     const given = await leave(act);
     if ("text" in given) {
-      this.#options.refused(act.kind === "run" ? `command ${act.command.slice(0, 64)}` : placeOf(act.url), given.rule);
+      this.#options.refused(wordsOf(act), given.rule);
       throw new PluginError(given.text);
     }
     signal.throwIfAborted();
     return given;
   }
 
-  async #kept(asked: StorageAsk): Promise<unknown> {
+  async #kept(asked: StorageAsk, call: CallReference): Promise<unknown> {
     this.#storage ??= this.#loadStorage();
     const storage = await this.#storage;
+    if (asked.do === "set" || asked.do === "delete") {
+      const { do: does, key } = asked;
+      const by = await this.#leave(call, { kind: "storage", does, key });
+      const told = asked.do === "set" ? toldOf(JSON.stringify(asked.value)) : {};
+      await this.#recorded({ kind: "plugin.keeps", by, arguments: { do: does, key, ...told } }, call);
+    }
     switch (asked.do) {
       case "get":
         return await storage.get(asked.key);
@@ -179,6 +196,17 @@ export class PluginPowers {
     const { claimedStorage, StorageFolder } = await import("../capabilities/storage-folder.js");
     return new StorageFolder(claimedStorage(storage, grant), grant.storageBytes);
   }
+}
+
+function wordsOf(act: PluginAction): string {
+  if (act.kind === "fetch") return placeOf(act.url);
+  return act.kind === "run" ? `command ${act.command.slice(0, 64)}` : "storage";
+}
+
+/** What a record says of a text that is not in it. */
+function toldOf(text: string | undefined): Json {
+  if (text === undefined) return {};
+  return { bytes: Buffer.byteLength(text), sha256: hash("sha256", text, "hex") };
 }
 
 /** Origin only: what follows may hold anything. */

@@ -24,7 +24,7 @@ export interface PluginSetOptions {
   readonly tryPlugins?: PluginOptions["tryPlugins"];
   readonly tellPrinted?: PluginOptions["tellPrinted"];
   readonly learn: PluginOptions["learn"];
-  readonly runs: PluginOptions["runs"];
+  readonly records: PluginOptions["records"];
 }
 
 interface Kept {
@@ -85,7 +85,7 @@ export class PluginSet {
   }
 
   #started(policy: Policy, name: string): Plugin {
-    const { own, changed, say, refused, storage, unapproved, tryPlugins, tellPrinted, learn, runs } = this.#options;
+    const { own, changed, say, refused, storage, unapproved, tryPlugins, tellPrinted, learn, records } = this.#options;
     const grant = policy.plugins.load.get(name)!;
     const current = (): boolean => !this.#closed && this.#kept.get(name)?.plugin === plugin;
     const plugin: Plugin = new Plugin({
@@ -98,7 +98,7 @@ export class PluginSet {
       tryPlugins,
       tellPrinted,
       learn,
-      runs,
+      records,
       say,
       changed: () => (current() ? changed() : undefined),
       ...(refused === undefined ? {} : { refused }),

@@ -26,7 +26,7 @@ import {
   reportOf,
   type StrayLines,
 } from "./plugin-process.js";
-import { PluginPowers, type StartedCommand } from "./plugin-powers.js";
+import { PluginPowers, type PluginDeed } from "./plugin-powers.js";
 import { decide } from "../policy/decide.js";
 
 /** A process has this long to say what it is. */
@@ -81,7 +81,7 @@ export interface PluginOptions {
   /** Keeps values of its secrets out of every text. */
   readonly learn: LearnSecret;
   /** Has a command recorded before it is run. */
-  readonly runs: (started: StartedCommand) => Promise<void>;
+  readonly records: (deed: PluginDeed) => Promise<void>;
 }
 
 /** What of a plugin is started. */
@@ -122,14 +122,22 @@ export class Plugin {
   constructor(options: PluginOptions) {
     this.#options = options;
     this.name = options.grant.name;
-    const { policy, grant, own, storage, learn, runs } = options;
+    const { policy, grant, own, storage, learn, records } = options;
     const granted = grantedPolicy(policy, grant);
     this.#own = [...own, ...secretFiles(policy.secrets)];
     this.#granted = granted;
     const unusable = (): string | undefined => (this.#calls > 0 ? undefined : "no call of the plugin is under way");
     this.#secrets = new SecretBroker(granted.secrets.values(), { learn, unusable });
     const refused = (what: string, rule: string): void => options.refused?.(this.name, what, rule);
-    this.#powers = new PluginPowers({ granted, grant, own: this.#own, storage, secrets: this.#secrets, refused, runs });
+    this.#powers = new PluginPowers({
+      granted,
+      grant,
+      own: this.#own,
+      storage,
+      secrets: this.#secrets,
+      refused,
+      records,
+    });
   }
 
   /** What it offers, once it has said so; it stays while the plugin is started again. */

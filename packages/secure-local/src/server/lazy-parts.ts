@@ -12,7 +12,7 @@ import type { Files } from "../capabilities/files/files.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
 import type { Run, TellCommandRefusals } from "../capabilities/policy-run.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import type { StartedCommand } from "../plugins/plugin-powers.js";
+import type { PluginDeed } from "../plugins/plugin-powers.js";
 import type { PluginSet, PluginSetOptions } from "../plugins/plugin-set.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { Policy } from "../policy/policy.js";
@@ -198,7 +198,7 @@ const NOTHING: PluginRegistrations = {
   resources: new Map(),
 };
 
-export interface LazyPluginsOptions extends Omit<PluginSetOptions, "learn" | "runs" | "unapproved"> {
+export interface LazyPluginsOptions extends Omit<PluginSetOptions, "learn" | "records" | "unapproved"> {
   readonly audit: AuditSink;
   /** Whether what is not as it was approved is started too, to be looked at. Default: it is not. */
   readonly startUnapproved?: boolean | undefined;
@@ -278,11 +278,10 @@ export class LazyPlugins {
     this.#options.changed();
   }
 
-  /** Rejects where nothing can be recorded: then nothing may be run. */
-  #recorded({ by, plugin, command, args, rule: { text, line } }: StartedCommand): Promise<void> {
-    const decision = { allowed: true, rule: text, line };
-    const about = { tool: plugin, arguments: { command, args }, decision };
-    return this.#options.audit.record({ kind: "plugin.runs", ...by, ...about });
+  /** Rejects where nothing can be recorded: then nothing may be done. */
+  #recorded({ kind, by, plugin, rule, arguments: args }: PluginDeed): Promise<void> {
+    const decision = rule && { allowed: true, rule: rule.text, line: rule.line };
+    return this.#options.audit.record({ kind, ...by, tool: plugin, arguments: args, decision });
   }
 
   async #load(): Promise<PluginSet> {
@@ -304,7 +303,7 @@ export class LazyPlugins {
           ? undefined
           : kept.unapproved(this.#wanted, name, started),
       learn: learnSecret,
-      runs: (started) => this.#recorded(started),
+      records: (deed) => this.#recorded(deed),
     });
     this.#contentOf = (name) => set.plugins().find((each) => each.name === name)?.started?.kept.hash;
     this.#reviews = () => (this.#wanted === undefined ? [] : kept.of(this.#wanted, set.plugins()));

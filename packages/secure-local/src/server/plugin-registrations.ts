@@ -261,6 +261,7 @@ class WithinCall implements Pick<CallOptions, "signal" | "leave" | "late"> {
         const { method, url } = act;
         return await acts({ actor, arguments: { method, url, plugin, for: item } });
       }
+      if (act.kind === "storage") return await acts({ actor, arguments: act, asks: false });
       const { command, args } = act;
       return await acts({ actor, tool: "run_command", arguments: { command, arguments: args, plugin, for: item } });
     } finally {

@@ -208,7 +208,7 @@ describe("asks", () => {
       storage: undefined,
       secrets: new SecretBroker([], { learn: () => [] }),
       refused: () => undefined,
-      runs: () => Promise.reject(new Error("disk full")),
+      records: () => Promise.reject(new Error("disk full")),
     });
     const asked = powers.answer(
       { run: { command: "count", args: [] } },
