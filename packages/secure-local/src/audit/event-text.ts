@@ -1,10 +1,11 @@
 // Writes an event as the middle of a JSON line: redacted, bounded, and free of everything that could end or forge a
 // line.
-import { hash } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import type { AuditEvent, AuditSink } from "./audit-event.js";
 import { TELLING } from "./call-records.js";
 import { holdsKnownDigits } from "./number-secrets.js";
+import { recordKey } from "./record-key.js";
 import {
   isSecretKey,
   mayHoldSecret,
@@ -39,6 +40,8 @@ interface Budget {
   values: number;
   /** Whether anything was left out. */
   cut: boolean;
+  /** Whether anything that is no secret for certain was taken for one; one for all parts of a value. */
+  readonly guess: { made: boolean };
   /** Of what a call reaches for, a record has to say what it is: no more of it is taken for a secret than has to be. */
   readonly reached?: ReachedAs | undefined;
 }
@@ -49,7 +52,7 @@ export function redactValue(value: unknown): unknown {
 }
 
 function wholeBudget(): Budget {
-  return { text: MAX_TEXT, values: MAX_VALUES, cut: false };
+  return { text: MAX_TEXT, values: MAX_VALUES, cut: false, guess: { made: false } };
 }
 
 /** One text that is safe to log. */
@@ -134,7 +137,7 @@ function copyObject(object: object, depth: number, budget: Budget): Record<strin
   const longest = Math.max(1, Math.min(MAX_NAME, Math.floor(budget.text / 2 / keys.length)));
   const names = keys.map((key) => {
     const room = toldAt(key) === undefined ? longest : MAX_NAME;
-    const part: Budget = { text: room, values: 1, cut: false };
+    const part: Budget = { text: room, values: 1, cut: false, guess: budget.guess };
     const name = bounded(key, part);
     budget.text -= room - part.text;
     budget.cut ||= part.cut;
@@ -143,7 +146,7 @@ function copyObject(object: object, depth: number, budget: Budget): Record<strin
   const members = keys.map((key) => ({
     value: isSecretKey(key) ? HIDDEN : property(object, key),
     told: toldAt(key),
-    reached: depth === 0 ? reachedBy(key) : undefined,
+    reached: reachedBy(key),
   }));
   const copies = copyShared(members, depth, budget);
   // Two names may be one once their secrets are gone.
@@ -168,10 +171,13 @@ const TOLD: ReadonlyMap<string, number> = new Map(
 /** Members that name a place by its path. */
 const PLACES: ReadonlySet<string> = new Set(["path", "file"]);
 
-/** How a member names what the call reaches for; undefined where it does not. */
+/** Members that hold what is run, whatever tool they belong to. */
+const DEEDS: ReadonlySet<string> = new Set(["cmd", "script", "code", "args", "argv", "shell", "statement"]);
+
+/** How a member names what the call reaches for, at any depth; undefined where it does not. */
 function reachedBy(key: string): ReachedAs | undefined {
   if (PLACES.has(key)) return "place";
-  return TOLD.has(key) ? "words" : undefined;
+  return TOLD.has(key) || DEEDS.has(key) ? "words" : undefined;
 }
 
 interface Member {
@@ -200,9 +206,11 @@ function copyShared(members: readonly Member[], depth: number, budget: Budget): 
       text: text + (reserved.get(index) ?? 0),
       values: Math.floor(Math.max(0, budget.values) / others),
       cut: false,
+      guess: budget.guess,
       reached: how,
     };
     const { values } = part;
+    if (value === HIDDEN) part.guess.made = true;
     copies[index] = value === HIDDEN ? REDACTED : copy(value, depth + 1, part);
     budget.text += part.text - text;
     budget.values += part.values - values;
@@ -255,7 +263,11 @@ function property(object: object, key: string): unknown {
 
 /** The beginning and the end of what is too long: the middle says the least. */
 function bounded(text: string, budget: Budget): string {
-  const clean = (piece: string): string => redactText(piece, budget.reached);
+  const clean = (piece: string): string => {
+    const safe = redactText(piece, budget.reached);
+    budget.guess.made ||= safe !== replaceKnown(piece);
+    return safe;
+  };
   if (text.length <= budget.text) {
     budget.text -= text.length;
     return clean(text);
@@ -292,6 +304,17 @@ function endOf(text: string, { from, after, clean }: End): string {
 export function eventText(event: AuditEvent): string {
   if (followsFiles) renewSecrets();
   const { id, connection, decision, duration_ms: duration } = event;
+  const whole: string[] = [];
+  const value = (name: "upstream" | "result" | "detail"): string => {
+    const budget = wholeBudget();
+    const written = `,"${name}":${valueText(event[name], budget)}`;
+    if (budget.cut || budget.guess.made) whole.push(wholeText(name, json(event[name])));
+    return written;
+  };
+  for (const name of TEXTS) {
+    const given = event[name];
+    if (given !== undefined && isLost(given)) whole.push(wholeText(name, given));
+  }
   let text = `,"kind":${usualText(event.kind)}`;
   if (id !== undefined) text += `,"id":${typeof id === "number" ? JSON.stringify(id) : anyText(id)}`;
   if (connection !== undefined) text += `,"connection":${connection}`;
@@ -302,20 +325,35 @@ export function eventText(event: AuditEvent): string {
   if (event.method !== undefined) text += `,"method":${usualText(event.method)}`;
   if (event.tool !== undefined) text += `,"tool":${usualText(event.tool)}`;
   if (event.server !== undefined) text += `,"server":${usualText(event.server)}`;
-  if (event.arguments !== undefined) text += argumentsText(event.arguments);
+  if (event.arguments !== undefined) text += argumentsText(event.arguments, whole);
   if (decision) {
     const line = decision.line === undefined ? "" : `,"line":${decision.line}`;
     text += `,"decision":{"allowed":${decision.allowed},"rule":${usualText(decision.rule)}${line}}`;
   }
   if (duration !== undefined) text += `,"duration_ms":${JSON.stringify(duration)}`;
-  if (event.upstream !== undefined) text += `,"upstream":${valueText(event.upstream)}`;
+  if (event.upstream !== undefined) text += value("upstream");
   if (event.outcome !== undefined) text += `,"outcome":${usualText(event.outcome)}`;
-  if (event.result !== undefined) text += `,"result":${valueText(event.result)}`;
+  if (event.result !== undefined) text += value("result");
   if (event.error_id !== undefined) text += `,"error_id":${anyText(event.error_id)}`;
   if (event.error !== undefined) text += `,"error":${anyText(event.error)}`;
   if (event.policy !== undefined) text += `,"policy":${usualText(event.policy)}`;
-  if (event.detail !== undefined) text += `,"detail":${valueText(event.detail)}`;
-  return text;
+  if (event.detail !== undefined) text += value("detail");
+  return whole.length === 0 ? text : `${text},"whole_hmac":{${whole.join(",")}}`;
+}
+
+/** Fields that are a text of somebody else's. */
+const TEXTS = ["principal", "client", "method", "tool", "server", "error_id", "error"] as const;
+
+/** Tells two texts apart that a record cannot hold as they are, and tells nobody without the key what they were. */
+function wholeText(name: string, text = ""): string {
+  return `"${name}":"${createHmac("sha256", recordKey()).update(text).digest("hex")}"`;
+}
+
+/** Whether the record has less of a text than was given, but for secrets that are known. */
+function isLost(text: string): boolean {
+  if (text.length > MAX_TEXT) return true;
+  if (usualVersion === secretsVersion() && usual.has(text) && !lost.has(text)) return false;
+  return mayHoldSecret(text) && redactString(text) !== replaceKnown(text);
 }
 
 /** Texts kept with their written form: the names, rules and outcomes of a server fit many times over. */
@@ -323,20 +361,28 @@ const MAX_USUAL = 512;
 /** Longer texts are rarely the same twice. */
 const MAX_USUAL_LENGTH = 128;
 const usual = new Map<string, string>();
+/** Those of them that are not written whole. */
+const lost = new Set<string>();
 let usualVersion = 0;
 
 /** A text of which a server has few: its written form is made once. */
 function usualText(text: string): string {
-  if (usualVersion !== secretsVersion()) usual.clear();
+  if (usualVersion !== secretsVersion()) forgetUsual();
   usualVersion = secretsVersion();
   const known = usual.get(text);
   if (known !== undefined) return known;
   const written = anyText(text);
   if (text.length <= MAX_USUAL_LENGTH) {
-    if (usual.size >= MAX_USUAL) usual.clear();
+    if (usual.size >= MAX_USUAL) forgetUsual();
     usual.set(text, written);
+    if (mayHoldSecret(text)) lost.add(text);
   }
   return written;
+}
+
+function forgetUsual(): void {
+  usual.clear();
+  lost.clear();
 }
 
 function anyText(text: string): string {
@@ -355,9 +401,11 @@ function valueText(value: unknown, budget: Budget = wholeBudget()): string {
 }
 
 /** What a record cannot hold whole is told by its hash, so that whoever has the call can show that it was this one. */
-function argumentsText(value: unknown): string {
+function argumentsText(value: unknown, others: string[]): string {
   const budget = wholeBudget();
   const text = `,"arguments":${valueText(value, budget)}`;
+  // A plain hash would let whoever knows the rest find out a short secret by trying.
+  if (budget.guess.made) others.push(wholeText("arguments", json(value)));
   const whole = budget.cut ? json(value) : undefined;
   return whole === undefined ? text : `${text},"arguments_sha256":"${hash("sha256", whole, "hex")}"`;
 }

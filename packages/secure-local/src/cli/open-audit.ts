@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { AuditLog, type LogKeeping } from "../audit/audit-log.js";
 import type { CheckpointWriter } from "../audit/checkpoint.js";
+import { useRecordKey } from "../audit/record-key.js";
 import type { CheckpointPolicy, Policy } from "../policy/policy.js";
 import type { CommandLine } from "./command-line.js";
 import { auditFile, ownPlaces, usualAuditFile } from "./settings.js";
@@ -16,6 +17,7 @@ export async function openAudit(
   heads?: Heads,
 ): Promise<AuditLog> {
   const { keeping, writer } = await keepingOf(policy, say, heads);
+  takeRecordKey(say);
   const file = auditFile(line, policy);
   const folder = dirname(file);
   // A path that was mistyped would be made without a word, and the log be looked for elsewhere.
@@ -114,6 +116,20 @@ export function logPlaces(line: Pick<CommandLine, "audit">, policy: Policy): str
 /** Where the key of this person's checkpoints is kept; no tool may reach it. */
 export function checkpointKeyFile(): string {
   return join(stateFolder(), "audit-key.pem");
+}
+
+/** Where the key is kept by which records tell apart what they cannot hold; no tool may reach it. */
+function recordKeyFile(): string {
+  return join(stateFolder(), "audit-record-key");
+}
+
+/** A folder that takes no key is no reason to serve nobody: records of one run are told apart all the same. */
+function takeRecordKey(say: (line: string) => void): void {
+  try {
+    useRecordKey(recordKeyFile());
+  } catch (error) {
+    say(`${(error as Error).message} Until then each start has a key of its own.`);
+  }
 }
 
 /** Loaded only where it is asked for: signing costs a start some milliseconds. */

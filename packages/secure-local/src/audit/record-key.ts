@@ -1,0 +1,63 @@
+// The key by which records tell apart what they cannot hold: texts that were cut, or in which something looked like a secret.
+import { randomBytes } from "node:crypto";
+import * as fs from "node:fs";
+import { dirname } from "node:path";
+import { AuditError } from "./audit-event.js";
+import { makeFolder } from "./make-folder.js";
+
+const KEY_BYTES = 32;
+/** In hexadecimal, with a line break that an editor may have added. */
+const WRITTEN = /^([0-9a-f]{64})\n?$/;
+
+let key: Buffer | undefined;
+
+/** That of the file in use; before there is one, a key of this process alone. */
+export function recordKey(): Buffer {
+  return (key ??= randomBytes(KEY_BYTES));
+}
+
+/**
+ * Uses the key in a file from now on; one is made where there is none.
+ *
+ * @throws AuditError (`io`) when it cannot be read or made, or others may read it.
+ */
+export function useRecordKey(file: string): void {
+  try {
+    if (!fs.existsSync(file)) makeKey(file);
+    key = readKey(file);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const advice = "Mend that, or move it away, and a new one is made.";
+    throw new AuditError("io", file, `the key of the records cannot be used (${why}). ${advice}`, { cause: error });
+  }
+}
+
+function readKey(file: string): Buffer {
+  const fd = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
+  try {
+    const status = fs.fstatSync(fd);
+    if (!status.isFile() || status.size > KEY_BYTES * 4) throw new Error("it is no key of this program");
+    if (process.platform !== "win32" && (status.mode & 0o077) !== 0)
+      throw new Error("others may read it; take their rights away and think of it as known");
+    const written = WRITTEN.exec(fs.readFileSync(fd, "utf8"))?.[1];
+    if (written === undefined) throw new Error("it is no key of this program");
+    return Buffer.from(written, "hex");
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** The link makes the name appear with the whole key, and for one of several servers that start together only. */
+function makeKey(file: string): void {
+  makeFolder(dirname(file));
+  const temporary = `${file}.${process.pid}`;
+  fs.rmSync(temporary, { force: true });
+  fs.writeFileSync(temporary, randomBytes(KEY_BYTES).toString("hex"), { mode: 0o600, flag: "wx", flush: true });
+  try {
+    fs.linkSync(temporary, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    fs.rmSync(temporary, { force: true });
+  }
+}
