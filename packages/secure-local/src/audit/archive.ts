@@ -9,7 +9,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { AuditError } from "./audit-event.js";
 import type { RecordLink } from "./event-text.js";
-import { archivedPath, openPresent, readHead } from "./log-file.js";
+import { archivedPath, readBeside, readHead } from "./log-file.js";
 import { makeFolder } from "./make-folder.js";
 
 /** What is said of one file; the number and hash are those of its last record. */
@@ -35,8 +35,6 @@ export interface VerifiedFile extends RecordLink {
   readonly sha256: string;
 }
 
-/** More than a log has files in a century. */
-const MAX_BYTES = 16 * 1024 * 1024;
 const CHUNK = 1024 * 1024;
 
 /** What is said of archived files, the oldest first, and not judged; nothing where none was. */
@@ -60,15 +58,9 @@ export function signedArchives(log: string, publicKey: string): readonly Archive
 function linesOf(log: string): readonly string[] {
   const path = archivedPath(log);
   if (!fs.existsSync(path)) return [];
-  const fd = openPresent(path);
-  try {
-    if (fs.fstatSync(fd).size > MAX_BYTES) throw new Error(`${path} is longer than ${MAX_BYTES} bytes`);
-    const lines = fs.readFileSync(fd, "utf8").split("\n");
-    // It is replaced in one step, so it is whole.
-    return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
-  } finally {
-    fs.closeSync(fd);
-  }
+  const lines = readBeside(path).split("\n");
+  // It is replaced in one step, so it is whole.
+  return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
 }
 
 function fileOf(line: string): (ArchivedFile & { readonly signature?: unknown }) | undefined {

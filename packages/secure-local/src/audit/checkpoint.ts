@@ -292,7 +292,8 @@ export interface SignedHead extends ChainHead {
 /** The hash of a chain's first record, which may have been archived; undefined where there is none yet. Rejects with the system's error. */
 export async function chainOf(log: string): Promise<string | undefined> {
   const first = [...archivesOf(log), log].find((file) => existsSync(file));
-  if (first === undefined) return undefined;
+  // A pipe in its place would be waited for.
+  if (first === undefined || !fs.statSync(first).isFile()) return undefined;
   const lines = createInterface({ input: createReadStream(first) });
   try {
     for await (const line of lines) {

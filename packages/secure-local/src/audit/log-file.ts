@@ -132,6 +132,20 @@ export function openPresent(path: string, flags = 0): number {
   throw new Error(`${path} is no file`);
 }
 
+/** More than any file beside a log has in a century: what is longer was put there by somebody else. */
+const MAX_BESIDE_BYTES = 16 * 1024 * 1024;
+
+/** The text of a small file beside the log, at once. @throws Error for what is no file or too long, and the system's */
+export function readBeside(path: string, most: number = MAX_BESIDE_BYTES): string {
+  const fd = openPresent(path);
+  try {
+    if (fs.fstatSync(fd).size > most) throw new Error(`${path} is longer than ${most} bytes`);
+    return fs.readFileSync(fd, "utf8");
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
 /** Without this a power failure could take the name of a new log away, and its records with it. */
 function syncFolder(path: string): void {
   const fd = openFolder(path);
@@ -183,6 +197,9 @@ export function archivesOf(log: string): string[] {
  */
 export const HEAD_RECORDS = 10_000;
 
+/** Longer than any head. */
+const MAX_HEAD_BYTES = 1_024;
+
 /** The head's name for a log. */
 export function headPath(log: string): string {
   return `${log}.head`;
@@ -212,14 +229,7 @@ export function writeHead(log: string, link: RecordLink): void {
 /** The head of a log; undefined when there is none or it is unreadable. */
 export function readHead(log: string): RecordLink | undefined {
   try {
-    const fd = openPresent(headPath(log));
-    let text: string;
-    try {
-      text = fs.readFileSync(fd, "utf8");
-    } finally {
-      fs.closeSync(fd);
-    }
-    const { records, hash } = JSON.parse(text) as Record<string, unknown>;
+    const { records, hash } = JSON.parse(readBeside(headPath(log), MAX_HEAD_BYTES)) as Record<string, unknown>;
     if (Number.isSafeInteger(records) && typeof hash === "string") return { seq: records as number, hash };
   } catch {
     // No head, or not a whole one: the chain of the log itself still holds.

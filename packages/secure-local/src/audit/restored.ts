@@ -6,6 +6,7 @@
 import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import * as fs from "node:fs";
 import { replaceWhole } from "./archive.js";
+import { readBeside } from "./log-file.js";
 import type { RecordLink } from "./event-text.js";
 
 /** What is said of one restore; the number and hash are those of the last record that is there. */
@@ -51,8 +52,7 @@ export function noteRestored(log: string, restored: Restored, key: KeyObject): v
 /** It is replaced in one step, so it is whole. */
 function linesOf(path: string): readonly string[] {
   if (!fs.existsSync(path)) return [];
-  return fs
-    .readFileSync(path, "utf8")
+  return readBeside(path)
     .split("\n")
     .filter((line) => line !== "");
 }

@@ -148,7 +148,8 @@ class Witnesses {
 
   /** Takes what a file says of others. `onKey` is told of the keys that its own process has signed with. */
   async readAll(file: string, onKey: (publicKey: string) => void): Promise<void> {
-    if (!fs.existsSync(file)) return;
+    // Of a pipe nobody knows when its text comes, or whether; that it is no file is said when the log is checked.
+    if (fs.statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return;
     const lines = createInterface({ input: fs.createReadStream(file), crlfDelay: Infinity });
     for await (const line of lines) {
       if (line.includes(JOINED)) onKey(String(detailOf(line)["publicKey"]));

@@ -1,6 +1,6 @@
 // `mcp-secure-local audit verify | query | tail | report | archive | restored`: checks the audit log, looks into it, follows it, writes it out as a page, moves its full files away, and accepts that a copy was put back.
 import { once } from "node:events";
-import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
+import { createReadStream, existsSync, statSync } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
@@ -8,7 +8,7 @@ import { type ArchivedFile, archivedElsewhere, isArchiveOf } from "../audit/arch
 import { AuditError } from "../audit/audit-event.js";
 import { recordOf } from "../audit/call-records.js";
 import { checkpointKey, publicKeyPath } from "../audit/checkpoint.js";
-import { archivedPath, archivesOf } from "../audit/log-file.js";
+import { archivedPath, archivesOf, readBeside } from "../audit/log-file.js";
 import { existingLogs, rememberedLogs } from "../audit/log-writer.js";
 import type { Restored } from "../audit/restored.js";
 import { checkpointedLogs, recordsWith, verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
@@ -166,7 +166,7 @@ export async function verifyOptions(line: CommandLine): Promise<VerifyOptions> {
 function archiveKey(): NonNullable<VerifyOptions["archives"]> {
   const keyFile = publicKeyPath(checkpointKeyFile());
   try {
-    return { publicKey: readFileSync(keyFile, "utf8"), keyFile };
+    return { publicKey: readBeside(keyFile), keyFile };
   } catch {
     return { publicKey: undefined, keyFile };
   }

@@ -46,6 +46,30 @@ describe.skipIf(process.platform === "win32")("a pipe is not waited for", () => 
     expect(await verifyAudit(file)).toMatchObject({ ok: true });
   });
 
+  it.each(["a pipe", "a device", "a file of a gigabyte"])(
+    "%s in the place of each file beside the log",
+    async (what) => {
+      for (const beside of ["restored", "archived", "head"]) {
+        const file = place();
+        await written(file);
+        const path = `${file}.${beside}`;
+        fs.rmSync(path, { force: true });
+        if (what === "a pipe") pipeAt(path);
+        else if (what === "a device") fs.symlinkSync("/dev/zero", path);
+        else fs.closeSync(fs.openSync(path, "w"));
+        if (what === "a file of a gigabyte") fs.truncateSync(path, 2 ** 30);
+        const before = process.memoryUsage().rss;
+        const { publicKey } = generateKeyPairSync("ed25519");
+        const archives = { publicKey: String(publicKey.export({ type: "spki", format: "pem" })), keyFile: "key" };
+        const verified = verifyAudit(file, { archives });
+        // Of a head that cannot be read the chain itself says all there is.
+        if (beside === "head") expect(await verified).toMatchObject({ ok: true, records: 1 });
+        else await expect(verified).rejects.toThrow(/is no file|is longer than/);
+        expect(process.memoryUsage().rss - before).toBeLessThan(256 * 1024 * 1024);
+      }
+    },
+  );
+
   it("in the place of the log, when it is verified", async () => {
     const file = place();
     await written(file);
