@@ -108,11 +108,25 @@ export function objectOf(record: LogRecord): string {
   const values = args as Readonly<Record<string, unknown>>;
   if (typeof values["command"] === "string") {
     const rest = Array.isArray(values["arguments"]) ? values["arguments"] : [];
-    return [values["command"], ...rest.map(textOf)].join(" ");
+    return [values["command"], ...rest.map(argumentText)].join(" ") + othersOf(record, "command");
   }
-  const found = TELLING.find((name) => typeof values[name] === "string");
-  if (found !== undefined) return values[found] as string;
+  const found = TELLING.find((name) => typeof values[name] === "string" && values[name] !== "");
+  if (found !== undefined) return (values[found] as string) + othersOf(record, found);
   return Object.keys(values).length === 0 ? "" : JSON.stringify(values);
+}
+
+/** As a shell would want it: where one argument ends and the next begins is to be seen. */
+function argumentText(argument: unknown): string {
+  const text = textOf(argument);
+  return /^$|[\s"'\\]/.test(text) ? JSON.stringify(text) : text;
+}
+
+/** A stranger's tool may take any of them for what it does, and a caller may write one that says nothing. */
+function othersOf({ server, arguments: args }: LogRecord, shown: string): string {
+  if (server === undefined) return "";
+  const values = membersOf(args);
+  const others = ["command", ...TELLING].filter((name) => name !== shown && textOf(values[name] ?? "") !== "");
+  return others.length === 0 ? "" : ` +${others.length} more`;
 }
 
 /** What an event that is no call was about: a server, plugins with their states, people, the file of a policy, a path. */

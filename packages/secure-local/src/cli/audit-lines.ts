@@ -3,6 +3,7 @@
 import { createReadStream, statSync } from "node:fs";
 import { basename } from "node:path";
 import { StringDecoder } from "node:string_decoder";
+import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import {
   callerOf,
   CallJoiner,
@@ -448,12 +449,20 @@ function row(cells: Readonly<Record<keyof Widths, unknown>>, widths: Widths): st
   return COLUMNS.filter((column) => widths[column] !== 0)
     .map((column) => {
       // A column that is blank would be taken for one that is missing.
-      const text = cleanLine(textOf(cells[column])) || NOTHING;
+      const text = cleanLine(seen(textOf(cells[column]))) || NOTHING;
       const width = widths[column];
       return width === undefined ? text : fitted(text, width).padEnd(width);
     })
     .join(" ".repeat(GAP))
     .trimEnd();
+}
+
+/** What nobody would see is written as an escape, and what reads like an escape with a backslash more: no two texts look alike. */
+function seen(text: string): string {
+  const written = text
+    .replace(/\\(?=[\\nrtux])/g, "\\\\")
+    .replace(/[\n\r\t]/g, (sign) => JSON.stringify(sign).slice(1, -1));
+  return escapeUnseen(written);
 }
 
 const NOTHING = "-";

@@ -83,7 +83,7 @@ describe("records", () => {
   it("are one line with the rule and its line, in which nothing acts", () => {
     const row = tableRow({ ...RECORD, tool: "a\nb\u001b[2J\u202e" });
     expect(row).toContain("tools.denied: web_search (line 7)");
-    expect(row).toContain("a\\nb ");
+    expect(row).toContain("a\\nb\\u001b[2J\\u202e");
     // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
     expect(row).not.toMatch(/[\n\u001b\u202e]/);
     const line = JSON.stringify({ tool: "a\u202e\u{E0041}\u009b" });
