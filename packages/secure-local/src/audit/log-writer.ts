@@ -407,9 +407,23 @@ export function rememberedLogs(file: string, checkpointed: { has(name: string): 
   );
 }
 
+/** Those that this program may write, and those of higher numbers that lie there: whoever put one there is read as well. */
 function numberedLogs(file: string): string[] {
-  return Array.from({ length: MAX_LOGS }, (_, index) => numberedLog(file, index + 1));
+  const extension = extname(file);
+  const prefix = `${basename(file, extension)}.`;
+  const higher = new Set<number>();
+  for (const name of fs.existsSync(dirname(file)) ? fs.readdirSync(dirname(file)) : []) {
+    if (!name.startsWith(prefix)) continue;
+    const [, digits = "0", rest] = NUMBERED.exec(name.slice(prefix.length)) ?? [];
+    const isOurs = rest === extension || rest === `${extension}.head` || rest === `${extension}.archived`;
+    if (isOurs && Number(digits) > MAX_LOGS) higher.add(Number(digits));
+  }
+  const numbers = [...Array.from({ length: MAX_LOGS }, (_, index) => index + 1), ...[...higher].sort((a, b) => a - b)];
+  return numbers.map((number) => numberedLog(file, number));
 }
+
+/** The number of a log as `numberedLog` writes it, and what follows it. */
+const NUMBERED = /^([1-9]\d{0,8})(.*)$/s;
 
 function tryLock(file: string): LogLock | undefined {
   const prefix = `${basename(file)}.lock-`;

@@ -213,7 +213,7 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
     const notes = [
       files > 1 ? ` in ${files} files` : "",
       ", none changed, missing or added",
-      checkpoints === undefined ? "" : `; ${agreeing(checkpoints, "signed checkpoint")}`,
+      checkpoints === undefined ? "" : `; ${vouching(checkpoints)}`,
       tornTail === undefined ? "" : `; an unfinished last line of ${tornTail} bytes, which the next start repairs`,
       inJournal === undefined ? "" : `; ${inJournal} more in its journal, which the next start puts back`,
       continues === undefined ? "" : `; continues from ${continuesText(continues)}`,
@@ -231,6 +231,11 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
       said: code === "ENOENT" ? "there is no file of that name" : `it cannot be read: ${message}`,
     };
   }
+}
+
+/** A log that nobody signed for may be anybody's. */
+function vouching(checkpoints: number): string {
+  return checkpoints === 0 ? "vouched for by no checkpoint" : agreeing(checkpoints, "signed checkpoint");
 }
 
 /** What a restore that was accepted has cost. Who and why are the words of a person. */
