@@ -10,7 +10,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { AuditError } from "./audit-event.js";
 import type { RecordLink } from "./event-text.js";
 import { archivedPath, readBeside, readHead } from "./log-file.js";
-import { makeFolder } from "./make-folder.js";
+import { makeFolder } from "./owned-files.js";
 
 /** What is said of one file; the number and hash are those of its last record. */
 export interface ArchivedFile extends RecordLink {

@@ -30,7 +30,7 @@ import {
   RecordBatch,
   repaired,
 } from "./log-writer.js";
-import { makeFolder } from "./make-folder.js";
+import { makeFolder } from "./owned-files.js";
 
 const NOT_KEPT = { what: "a record could not be kept", advice: "Free space or repair the disk." };
 /**

@@ -10,7 +10,7 @@ import { archivedFiles } from "./archive.js";
 import { AuditError, type AuditEvent, type AuditSink } from "./audit-event.js";
 import { readLine, type RecordLink } from "./event-text.js";
 import { archivesOf } from "./log-file.js";
-import { makeFolder } from "./make-folder.js";
+import { makeFolder } from "./owned-files.js";
 
 export interface Checkpoint extends RecordLink {
   /** Name of the log's file: several logs may share one file of checkpoints. */

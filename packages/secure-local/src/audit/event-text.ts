@@ -5,7 +5,7 @@ import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import type { AuditEvent, AuditSink } from "./audit-event.js";
 import { TELLING } from "./call-records.js";
 import { holdsKnownDigits } from "./number-secrets.js";
-import { recordKey } from "./record-key.js";
+import { recordKey } from "./owned-files.js";
 import {
   isSecretKey,
   mayHoldSecret,

@@ -16,7 +16,7 @@ import type { OwnFiles } from "./files/own-files.js";
 import { policyEgress } from "./policy-egress.js";
 import { readOnlyReach, RefusalTally, sandboxReach, type TellRefusals } from "./sandbox-reach.js";
 import type { SecretBroker } from "./secret-broker.js";
-import { makeFolder } from "../audit/make-folder.js";
+import { makeFolder } from "../audit/owned-files.js";
 
 /** Close it when the program has ended. */
 export interface SandboxEnvironment {

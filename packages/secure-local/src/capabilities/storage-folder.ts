@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { linkSync, readFileSync, realpathSync, unlinkSync, writeFileSync } from "node:fs";
 import { open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { makeFolder } from "../audit/make-folder.js";
+import { makeFolder } from "../audit/owned-files.js";
 import { syncFolder } from "./files/atomic-write.js";
 import { type Storage, StorageError, type StoredValue } from "./refusals.js";
 

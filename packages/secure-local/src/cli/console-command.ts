@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeFolder } from "../audit/make-folder.js";
+import { makeFolder } from "../audit/owned-files.js";
 import { consoleApi } from "../console/console-api.js";
 import { ConsoleListener } from "../console/console-listener.js";
 import { ConsoleState } from "../console/console-state.js";

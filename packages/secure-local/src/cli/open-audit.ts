@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { AuditLog, type LogKeeping } from "../audit/audit-log.js";
 import type { CheckpointWriter } from "../audit/checkpoint.js";
-import { useRecordKey } from "../audit/record-key.js";
+import { useRecordKey } from "../audit/owned-files.js";
 import type { CheckpointPolicy, Policy } from "../policy/policy.js";
 import type { CommandLine } from "./command-line.js";
 import { auditFile, ownPlaces, usualAuditFile } from "./settings.js";

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { makeFolder } from "../audit/make-folder.js";
+import { makeFolder } from "../audit/owned-files.js";
 import type { ClusterPlace } from "../cluster/open-cluster.js";
 import { configFolder } from "../policy/own-places.js";
 import { type CommandLine, UsageError } from "./command-line.js";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import type { HttpServing } from "@secure-local/mcp/http";
 import type { Server } from "@secure-local/mcp/server";
-import { makeFolder } from "../audit/make-folder.js";
+import { makeFolder } from "../audit/owned-files.js";
 import type { Rule } from "../policy/faults.js";
 import { NameMatcher } from "../policy/host-matcher.js";
 import type { Policy } from "../policy/policy.js";

@@ -1,7 +1,7 @@
 // Starts servers once as they would stand in the policy, before anything of theirs is written for good or taken from its place.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { makeFolder } from "../audit/make-folder.js";
+import { makeFolder } from "../audit/owned-files.js";
 import { withServer } from "../policy/edit-servers.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { stateFolder } from "../policy/own-places.js";

@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { makeFolder } from "../audit/make-folder.js";
+import { makeFolder } from "../audit/owned-files.js";
 import type { PathKind } from "../policy/review-policy.js";
 import { UsageError } from "./command-line.js";
 import { remedyFor } from "./failure.js";

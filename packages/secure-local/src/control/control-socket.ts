@@ -8,7 +8,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { join, resolve } from "node:path";
 import type { RunningServer } from "@secure-local/console/api";
 import type { AuditSink } from "../audit/audit-event.js";
-import { makeFolder } from "../audit/make-folder.js";
+import { makeFolder } from "../audit/owned-files.js";
 import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "../guard/approvals/approvals.js";
 import type { SecureServer } from "../server/secure-server.js";
 import {

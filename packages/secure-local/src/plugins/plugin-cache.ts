@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type Apart, nameInCopy, type PluginContent, takeContent } from "./plugin-content.js";
 import { PluginError } from "./plugin-description.js";
 import { isMoved } from "../capabilities/files/bases.js";
-import { makeFolder } from "../audit/make-folder.js";
+import { makeFolder } from "../audit/owned-files.js";
 
 /** A plugin's content as it was taken. Release it when nothing of it runs any more. */
 export interface CachedPlugin extends PluginContent {

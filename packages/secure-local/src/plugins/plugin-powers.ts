@@ -31,7 +31,7 @@ export interface CallReference {
 }
 
 /** What a plugin is about to do, and for which call: what `arguments` has is all that the record says of it. */
-export interface PluginDeed {
+export interface RecordedAction {
   readonly kind: "plugin.runs" | "plugin.fetches" | "plugin.keeps";
   readonly by: ServedCall;
   readonly plugin: string;
@@ -52,7 +52,7 @@ interface PluginPowersOptions {
   /** Something was refused: what, and by which rule. */
   readonly refused: (what: string, rule: string) => void;
   /** Resolves when it is on record; nothing is done before, or when it rejects. */
-  readonly records: (deed: PluginDeed) => Promise<void>;
+  readonly records: (action: RecordedAction) => Promise<void>;
 }
 
 export class PluginPowers {
@@ -127,12 +127,12 @@ export class PluginPowers {
     await this.#recorded({ kind: "plugin.runs", by, arguments: { command, args }, rule }, call);
   }
 
-  async #recorded(deed: Omit<PluginDeed, "plugin">, { signal }: CallReference): Promise<void> {
+  async #recorded(action: Omit<RecordedAction, "plugin">, { signal }: CallReference): Promise<void> {
     const { grant, records } = this.#options;
     try {
-      await records({ ...deed, plugin: grant.name });
+      await records({ ...action, plugin: grant.name });
     } catch {
-      const undone = deed.kind === "plugin.runs" ? "run" : deed.kind === "plugin.fetches" ? "sent" : "changed";
+      const undone = action.kind === "plugin.runs" ? "run" : action.kind === "plugin.fetches" ? "sent" : "changed";
       throw new PluginError(`The audit log is unavailable, so nothing is ${undone}.`);
     }
     signal.throwIfAborted();

@@ -26,7 +26,7 @@ import {
   reportOf,
   type StrayLines,
 } from "./plugin-process.js";
-import { PluginPowers, type PluginDeed } from "./plugin-powers.js";
+import { PluginPowers, type RecordedAction } from "./plugin-powers.js";
 import { decide } from "../policy/decide.js";
 
 /** A process has this long to say what it is. */
@@ -81,7 +81,7 @@ export interface PluginOptions {
   /** Keeps values of its secrets out of every text. */
   readonly learn: LearnSecret;
   /** Has a command recorded before it is run. */
-  readonly records: (deed: PluginDeed) => Promise<void>;
+  readonly records: (action: RecordedAction) => Promise<void>;
 }
 
 /** What of a plugin is started. */

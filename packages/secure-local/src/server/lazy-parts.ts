@@ -12,7 +12,7 @@ import type { Files } from "../capabilities/files/files.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
 import type { Run, TellCommandRefusals } from "../capabilities/policy-run.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import type { PluginDeed } from "../plugins/plugin-powers.js";
+import type { RecordedAction } from "../plugins/plugin-powers.js";
 import type { PluginSet, PluginSetOptions } from "../plugins/plugin-set.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { Policy } from "../policy/policy.js";
@@ -279,7 +279,7 @@ export class LazyPlugins {
   }
 
   /** Rejects where nothing can be recorded: then nothing may be done. */
-  #recorded({ kind, by, plugin, rule, arguments: args }: PluginDeed): Promise<void> {
+  #recorded({ kind, by, plugin, rule, arguments: args }: RecordedAction): Promise<void> {
     const decision = rule && { allowed: true, rule: rule.text, line: rule.line };
     return this.#options.audit.record({ kind, ...by, tool: plugin, arguments: args, decision });
   }
@@ -303,7 +303,7 @@ export class LazyPlugins {
           ? undefined
           : kept.unapproved(this.#wanted, name, started),
       learn: learnSecret,
-      records: (deed) => this.#recorded(deed),
+      records: (action) => this.#recorded(action),
     });
     this.#contentOf = (name) => set.plugins().find((each) => each.name === name)?.started?.kept.hash;
     this.#reviews = () => (this.#wanted === undefined ? [] : kept.of(this.#wanted, set.plugins()));

@@ -5,7 +5,7 @@ import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { makeFolder } from "../audit/make-folder.js";
+import { makeFolder } from "../audit/owned-files.js";
 import { exactText } from "../sandbox/exact-text.js";
 import { stateFolder } from "../policy/own-places.js";
 

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { basename, delimiter, join, resolve } from "node:path";
-import { makeFolder } from "../audit/make-folder.js";
+import { makeFolder } from "../audit/owned-files.js";
 import { canonicalJson } from "@secure-local/inspection/drift";
 import type { ServerGrant } from "../policy/policy.js";
 import {

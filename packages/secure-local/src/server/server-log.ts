@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { appendFile, rename, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { redactString } from "../audit/event-text.js";
-import { makeFolder } from "../audit/make-folder.js";
+import { makeFolder } from "../audit/owned-files.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { escapeUnseen, withoutColours } from "@secure-local/inspection/escape-unseen";
 

@@ -9,7 +9,7 @@ import type { Client } from "@secure-local/mcp/client";
 import { itemFault, type Offer, readOffer } from "@secure-local/mcp/gateway";
 import { ExactNumber } from "@secure-local/mcp/jsonrpc";
 import type { Work } from "../audit/encoded-secrets.js";
-import { makeFolder } from "../audit/make-folder.js";
+import { makeFolder } from "../audit/owned-files.js";
 import { holdsKnownDigits } from "../audit/number-secrets.js";
 import { atOnce, inTurns, MOST_LOOKED_AT, replacingKnown, secretsVersion } from "../audit/secret-shapes.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";

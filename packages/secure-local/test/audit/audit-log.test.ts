@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { AuditError } from "../../src/audit/audit-event.js";
 import { AuditLog } from "../../src/audit/audit-log.js";
 import { existingLogs } from "../../src/audit/log-writer.js";
-import { makeFolder } from "../../src/audit/make-folder.js";
+import { makeFolder } from "../../src/audit/owned-files.js";
 import { recordsWith, verifyAudit } from "../../src/audit/verify-audit.js";
 import { faultyFile, systemError } from "./failing-file.js";
 import { temporaryFolder } from "./temporary-folder.js";

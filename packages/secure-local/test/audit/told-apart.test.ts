@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it, test } from "vitest";
 import type { AuditEvent } from "../../src/audit/audit-event.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
-import { recordKey, useRecordKey } from "../../src/audit/record-key.js";
+import { recordKey, useRecordKey } from "../../src/audit/owned-files.js";
 
 /** Two texts that differ only where a record has something else in their place. */
 const ALIKE: Readonly<Record<string, readonly [string, string]>> = {

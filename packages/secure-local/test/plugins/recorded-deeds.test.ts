@@ -10,11 +10,11 @@ import type { PluginGrant } from "../../src/policy/policy.js";
 import { grantedPolicy } from "../../src/policy/granted-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecretBroker } from "../../src/capabilities/secret-broker.js";
-import { type PluginDeed, PluginPowers } from "../../src/plugins/plugin-powers.js";
+import { type RecordedAction, PluginPowers } from "../../src/plugins/plugin-powers.js";
 
 /** What reached the server, with how many records there were by then. */
 const reached: { readonly line: string; readonly records: number }[] = [];
-const deeds: PluginDeed[] = [];
+const deeds: RecordedAction[] = [];
 const storage = mkdtempSync(join(tmpdir(), "recorded-deeds-"));
 const server = createServer((request, response) => {
   reached.push({ line: `${request.method} ${request.url}`, records: deeds.length });
@@ -52,7 +52,7 @@ plugins: { load: [{ name: mod, path: /x, ${allowed}, storage_kb: 4 }] }\n`;
     storage,
     secrets: new SecretBroker([], { learn: () => [] }),
     refused: () => undefined,
-    records: (deed) => (fails === undefined ? Promise.resolve(void deeds.push(deed)) : Promise.reject(fails)),
+    records: (action) => (fails === undefined ? Promise.resolve(void deeds.push(action)) : Promise.reject(fails)),
   });
   const { signal } = new AbortController();
   return (asked) => powers.answer(asked, { signal, leave: () => Promise.resolve(BY) });

@@ -9,7 +9,7 @@ import { clientEnvironment } from "@secure-local/mcp-tools/config-locations";
 import { type ConfiguredServer, findServer } from "@secure-local/mcp-tools/configured-servers";
 import { LocalError } from "@secure-local/mcp/client/node";
 import { expandServer } from "@secure-local/mcp/host";
-import { makeFolder } from "../../audit/make-folder.js";
+import { makeFolder } from "../../audit/owned-files.js";
 import { isSecretKey } from "../../audit/secret-shapes.js";
 import { stateFolder } from "../../policy/own-places.js";
 import { fromVscode, vscodeSandboxFault } from "../../policy/vscode-sandbox.js";
