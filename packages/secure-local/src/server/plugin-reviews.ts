@@ -284,7 +284,7 @@ function reviewOf(
   const changes = lock.lock === undefined ? [] : changesOf(lock.lock.get(grant.name), items, launch);
   const withheld = new Map<string, string>();
   for (const item of items.keys()) {
-    const never = lock.lock !== undefined && !lock.lock.has(grant.name) ? "it was never approved" : undefined;
+    const never = lock.lock !== undefined && !lock.lock.has(grant.name) ? "it is not approved" : undefined;
     const reason =
       lock.fault ?? given.misnamed.get(grant.name)?.get(item) ?? never ?? reasonFor(item, findings, changes);
     if (reason !== undefined) withheld.set(item, reason);

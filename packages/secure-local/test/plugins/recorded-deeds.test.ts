@@ -113,5 +113,5 @@ test("what cannot be recorded is not done", async () => {
   await expect(ask({ fetch: { url } })).rejects.toThrow(/^The audit log is unavailable, so nothing is sent/);
   await expect(ask({ storage: { set: "never", value: 1 } })).rejects.toThrow(/so nothing is changed/);
   expect(reached).toEqual([]);
-  expect(readdirSync(join(storage, "mod"))).toEqual([]);
+  expect(readdirSync(join(storage, "mod"))).toEqual(["plugin-folder"]);
 });

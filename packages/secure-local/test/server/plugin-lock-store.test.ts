@@ -159,7 +159,7 @@ describe("an approval under a running server", () => {
     writeLock(file, EMPTY);
     await vi.waitFor(() => expect(names()).toEqual([]), SOON);
     const answer = await peer.request("tools/call", { name: "weather_now", arguments: {} });
-    expect(JSON.stringify(answer)).toContain("it is not as it was approved");
+    expect(JSON.stringify(answer)).toContain("it is not approved");
   });
 
   it("stays in force while the file is damaged", async () => {
