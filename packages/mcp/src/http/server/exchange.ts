@@ -54,6 +54,9 @@ interface PassToGoOn {
   ): { readonly status: number; readonly text: string; readonly headers: HeaderList } | undefined;
 }
 
+/** One function for all requests of an endpoint. */
+type LackingOf = (exchange: HttpExchange, method: string, params: object) => Error | undefined;
+
 /** Exactly one of `reply` and `open` is called, once. */
 export interface HttpExchange extends HttpRequestHead {
   /** Who is asking: set by the endpoint once it knows. */
@@ -63,7 +66,7 @@ export interface HttpExchange extends HttpRequestHead {
   /** What it was let in by: set by the endpoint, and asked wherever it is gone on with. */
   pass?: PassToGoOn | undefined;
   /** Why whoever is asking may not send this message instead of the one that came: set by the endpoint once it has let that one in. */
-  lacking?: ((method: string, params: object) => Error | undefined) | undefined;
+  lacking?: LackingOf | undefined;
   /** Headers every reply of this exchange carries besides its own. */
   extra: HeaderList | undefined;
   /** All headers by lower-case name, where the runtime can tell: for handing the request on. */

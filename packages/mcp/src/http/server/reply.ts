@@ -150,7 +150,7 @@ export class Reply implements IdentifiedCarrier, GoneListener {
   }
 
   lacking(method: string, params: object): Error | undefined {
-    return this.exchange.lacking?.(method, params);
+    return this.exchange.lacking?.(this.exchange, method, params);
   }
 
   /** A session's stream can be resumed; an answer in JSON has only its one connection. */
