@@ -11,8 +11,7 @@ import { canonicalJson, type Change, type Items } from "@secure-local/inspection
 import type { Finding } from "@secure-local/inspection/finding";
 import { replaceKnown } from "../audit/secret-shapes.js";
 import { lookAlikes, quoted, shownMember, unquoted } from "../guard/approvals/shown-call.js";
-import { type LockedPlugin, relocked } from "../server/plugin-lock.js";
-import { changesOf } from "../server/plugin-reviews.js";
+import { changesOf, type LockedPlugin, relocked } from "../server/plugin-lock.js";
 import { type CommandLine, inUse, UsageError } from "./command-line.js";
 import { refusedAt } from "./refused-definitions.js";
 import { agreesInTerminal, complain, styled } from "./terminal.js";

@@ -18,13 +18,14 @@ import {
   LockError,
   lockFileOf,
   type PluginLock,
+  changesOf,
   readLock,
   relocked,
   writeLock,
 } from "../server/plugin-lock.js";
 import { secretFault } from "../server/open-server.js";
 import { itemsOf } from "../server/plugin-names.js";
-import { changesOf, type PluginReview } from "../server/plugin-reviews.js";
+import type { PluginReview } from "../server/plugin-reviews.js";
 import { SecureServer } from "../server/secure-server.js";
 import { type CommandLine, inUse, nearest, UsageError } from "./command-line.js";
 import {

@@ -49,7 +49,7 @@ export interface MountedServersOptions {
 
 /** What mounting takes, loaded with the first policy that names a server: most name none, and all want to start fast. */
 async function loadParts() {
-  const [gateway, reviews, launches, words, questions, drift, links, opening, reach] = await Promise.all([
+  const [gateway, reviews, launches, words, questions, drift, links, reach] = await Promise.all([
     import("@secure-local/mcp/gateway"),
     import("./server-reviews.js"),
     import("./server-launch.js"),
@@ -57,7 +57,6 @@ async function loadParts() {
     import("./server-questions.js"),
     import("@secure-local/inspection/drift"),
     import("./server-links.js"),
-    import("./open-server.js"),
     import("./server-reach.js"),
   ]);
   const { approvedOffer, serverPeers } = reviews;
@@ -86,7 +85,6 @@ async function loadParts() {
     askable,
     decideUri,
     linkRules,
-    requireSecrets: opening.requireSecrets,
     safeIcons,
     unwrapUri,
     wrapUri,
@@ -493,6 +491,8 @@ export class MountedServers {
   /** A server that was started is compared with what was approved of it before anything is sent to it. */
   async #open(name: string, options: ClientOptions): Promise<Client> {
     const { askable, undeclared } = this.#parts as Parts;
+    // Nothing of what starting takes is loaded before a server is started.
+    const { requireSecrets } = await import("./open-server.js");
     const standing = this.#standing.get(name);
     if (standing === undefined) throw new Error(`${name} is not mounted`);
     const { grant, locked } = standing;
@@ -502,7 +502,7 @@ export class MountedServers {
       this.#changed(standing, [["all of it", reason]]);
       throw new Error(`${name} was not started: ${reason}`);
     }
-    if (this.#policy !== undefined) (this.#parts as Parts).requireSecrets(this.#policy, grant);
+    if (this.#policy !== undefined) requireSecrets(this.#policy, grant);
     const launch = locked.approved.get("launch");
     const reach = (standing.reach = (this.#parts as Parts).serverReach(this.#policy as Policy, grant));
     // Nothing is started that is not on record.

@@ -1,7 +1,7 @@
 // The lock of plugins: what a person approved of each, kept beside the policy. Written whole or not at all, for its owner only.
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
-import { canonicalJson, type Items } from "@secure-local/inspection/drift";
+import { canonicalJson, type Change, driftOf, type Items } from "@secure-local/inspection/drift";
 
 /** What is locked of one plugin. */
 export interface LockedPlugin {
@@ -117,6 +117,19 @@ export function relocked(before: LockedPlugin | undefined, offered: Items, only?
     approved: new Map([...approved.filter((each) => !gone.includes(each)), ...fresh]),
     removed: new Map([...removed.filter(([item]) => !fresh.has(item)), ...gone]),
   };
+}
+
+/** What differs from the lock: items, and how it is started. */
+export function changesOf(locked: LockedPlugin | undefined, items: Items, launch: unknown): readonly Change[] {
+  const offered = new Map([...items, ["launch", launch] as const]);
+  if (locked === undefined) return driftOf(new Map(), offered);
+  const removed = new Map([...locked.removed].filter(([item]) => offered.has(item)));
+  const returned = driftOf(removed, offered).filter(({ item }) => removed.has(item));
+  return driftOf(locked.approved, offered).map((change) => {
+    const back = returned.find(({ item }) => item === change.item);
+    if (change.kind !== "added" || !removed.has(change.item)) return change;
+    return { ...change, lines: ["it was approved once, was removed, and is back", ...(back?.lines ?? [])] };
+  });
 }
 
 function sealed(items: Items): Json {

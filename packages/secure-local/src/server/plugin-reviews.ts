@@ -2,7 +2,7 @@
 // approved and kept in the lock file.
 import { createHash } from "node:crypto";
 import { readFileSync, realpathSync, statSync } from "node:fs";
-import { type Change, driftOf, type Items } from "@secure-local/inspection/drift";
+import { type Change, driftOf } from "@secure-local/inspection/drift";
 import type { Finding, Peer } from "@secure-local/inspection/finding";
 import { inspectOffering } from "@secure-local/inspection/inspect";
 import { hashPlugin } from "../plugins/plugin-content.js";
@@ -10,6 +10,7 @@ import type { PluginDescription } from "../plugins/plugin-description.js";
 import type { StartedContent } from "../plugins/plugin.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
 import {
+  changesOf,
   lockCommand,
   lockCommandFor,
   type LockedPlugin,
@@ -290,19 +291,6 @@ function reviewOf(
     if (reason !== undefined) withheld.set(item, reason);
   }
   return { plugin: grant.name, description, launch, findings, changes, withheld };
-}
-
-/** What differs from the lock: items, and how it is started. */
-export function changesOf(locked: LockedPlugin | undefined, items: Items, launch: unknown): readonly Change[] {
-  const offered = new Map([...items, ["launch", launch] as const]);
-  if (locked === undefined) return driftOf(new Map(), offered);
-  const removed = new Map([...locked.removed].filter(([item]) => offered.has(item)));
-  const returned = driftOf(removed, offered).filter(({ item }) => removed.has(item));
-  return driftOf(locked.approved, offered).map((change) => {
-    const back = returned.find(({ item }) => item === change.item);
-    if (change.kind !== "added" || !removed.has(change.item)) return change;
-    return { ...change, lines: ["it was approved once, was removed, and is back", ...(back?.lines ?? [])] };
-  });
 }
 
 function launched(started: StartedContent | undefined, grant: PluginGrant): unknown {

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join } from "node:path";
-import { canonicalJson, type Change, type Items } from "@secure-local/inspection/drift";
+import type { Change, Items } from "@secure-local/inspection/drift";
 import type { Finding, Offering, Peer, RawItem } from "@secure-local/inspection/finding";
 import { inspectOffering } from "@secure-local/inspection/inspect";
 import type { Client } from "@secure-local/mcp/client";
@@ -11,11 +11,17 @@ import { ExactNumber } from "@secure-local/mcp/jsonrpc";
 import type { Work } from "../audit/encoded-secrets.js";
 import { makeFolder } from "../audit/owned-files.js";
 import { holdsKnownDigits } from "../audit/number-secrets.js";
-import { atOnce, inTurns, MOST_LOOKED_AT, replacingKnown, secretsVersion } from "../audit/secret-shapes.js";
+import {
+  atOnce,
+  inTurns,
+  knowsSecrets,
+  MOST_LOOKED_AT,
+  replacingKnown,
+  secretsVersion,
+} from "../audit/secret-shapes.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
-import { type LockedPlugin, type PluginLock, readLock } from "./plugin-lock.js";
-import { changesOf } from "./plugin-reviews.js";
+import { changesOf, type LockedPlugin, type PluginLock, readLock } from "./plugin-lock.js";
 import { serverLaunch } from "./server-launch.js";
 
 // Takes what a mounted server offers apart into the items that are inspected and approved one by one, and puts it together again.
@@ -38,6 +44,7 @@ export function withoutSecrets<T>(value: T): T {
 
 /** The same in parts: a server's lists may be long. */
 function* withoutSecretsInParts<T>(value: T): Work<T> {
+  if (!knowsSecrets()) return value;
   const version = secretsVersion();
   if (typeof value === "object" && value !== null && lookedThrough.get(value) === version) return value;
   const cleaned = (yield* withNames(value)) as T;
@@ -127,17 +134,25 @@ function saidOfItself({ server }: Offer): ApprovedInfo {
 
 /** The tools of other servers, by their own names and those outside: what texts of this one must not speak of. */
 export function serverPeers(approved: ReadonlyMap<string, Items>, own: string): Peer[] {
-  return [...approved].flatMap(([server, items]) => {
-    if (server === own) return [];
-    const tools = [...items].flatMap(([item, content]) => {
-      if (!item.startsWith("tool ")) return [];
-      const name = item.slice("tool ".length);
-      const { description } = isObject(content) ? content : {};
-      const about = typeof description === "string" ? description : undefined;
-      return [name, `${server}__${name}`].map((each) => ({ name: each, description: about }));
-    });
-    return [{ server, tools }];
+  return [...approved].flatMap(([server, items]) => (server === own ? [] : [peerOf(server, items)]));
+}
+
+/** Each is a peer of all the others: made once. */
+const peersMade = new WeakMap<Items, Peer>();
+
+function peerOf(server: string, items: Items): Peer {
+  const known = peersMade.get(items);
+  if (known?.server === server) return known;
+  const tools = [...items].flatMap(([item, content]) => {
+    if (!item.startsWith("tool ")) return [];
+    const name = item.slice("tool ".length);
+    const { description } = isObject(content) ? content : {};
+    const about = typeof description === "string" ? description : undefined;
+    return [name, `${server}__${name}`].map((each) => ({ name: each, description: about }));
   });
+  const peer = { server, tools };
+  peersMade.set(items, peer);
+  return peer;
 }
 
 /** What was approved, as it is offered: nothing has to be started for it. */
@@ -291,10 +306,16 @@ const IDLE_MS = 30 * 24 * 60 * 60_000;
 /** More findings than this are found anew each time. */
 const MOST_BYTES = 256 * 1024;
 
+/** Of texts without line ends. */
+function digestOf(lines: readonly string[]): string {
+  return createHash("sha256").update(lines.join("\n")).digest("hex");
+}
+
 /** Findings by the very texts and the very program that found them, in a folder that no tool reaches. */
 export class KeptFindings {
   readonly #folder: string | undefined;
   readonly #program: string;
+  readonly #digests = new WeakMap<Peer, string>();
   #swept = false;
 
   /** `folder`: undefined keeps nothing. `version`: of the program; what its file is like counts too, so that no build trusts another. */
@@ -308,15 +329,20 @@ export class KeptFindings {
   of(server: string, offer: Offer, peers: readonly Peer[] = []): readonly Finding[] {
     const offering = serverOffering(server, offer);
     if (this.#folder === undefined) return inspectOffering(offering, peers);
-    const key = createHash("sha256")
-      .update(`${this.#program}\n${canonicalJson(offering)}\n${canonicalJson(peers)}`)
-      .digest("hex");
+    // In another order of keys it is found anew. Each peer stands beside all others, and is digested once.
+    const key = digestOf([this.#program, JSON.stringify(offering), ...peers.map((peer) => this.#digestOf(peer))]);
     const file = join(this.#folder, `${key}.json`);
     const kept = this.#read(file);
     if (kept !== undefined) return kept;
     const found = inspectOffering(offering, peers);
     this.#write(file, found);
     return found;
+  }
+
+  #digestOf(peer: Peer): string {
+    const digest = this.#digests.get(peer) ?? digestOf([JSON.stringify(peer)]);
+    this.#digests.set(peer, digest);
+    return digest;
   }
 
   #read(file: string): readonly Finding[] | undefined {

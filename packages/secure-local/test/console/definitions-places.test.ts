@@ -4,8 +4,7 @@ import type { Offer } from "@secure-local/mcp/gateway";
 import { OFFER } from "../../../../scorecard/support/server-changes.mjs";
 import { offeredDefinitions } from "../../src/cli/offered-definitions.js";
 import { inspectOffering } from "@secure-local/inspection/inspect";
-import { relocked } from "../../src/server/plugin-lock.js";
-import { changesOf } from "../../src/server/plugin-reviews.js";
+import { changesOf, relocked } from "../../src/server/plugin-lock.js";
 import { serverItems, serverOffering } from "../../src/server/server-reviews.js";
 
 const LAUNCH = { command: ["node", "/srv/up.mjs"] };
