@@ -1,9 +1,11 @@
 // The processes of the gateway's bench, each started with its role: upstreams, floors and our gateway. Each HTTP one writes its URL.
 import { spawn } from "node:child_process";
+import { openSync, write } from "node:fs";
 import { Agent, createServer, request } from "node:http";
 import { connect } from "@secure-local/mcp/client/node";
 import { Gateway } from "@secure-local/mcp/gateway";
 import { serveHttp } from "@secure-local/mcp/http";
+import { RpcError } from "@secure-local/mcp/server";
 import { serveStdio } from "@secure-local/mcp/stdio";
 
 const REVISIONS = { stateless: "2026-07-28", session: "2025-11-25" };
@@ -54,7 +56,7 @@ const say = (url) => process.stdout.write(`${JSON.stringify({ url })}\n`);
 
 /**
  * A bare Node server over HTTP; `sse` answers calls in an event stream, as servers of sessions may, `asks` puts a question there first
- * and answers once that is answered.
+ * and answers once that is answered. Without sessions the question is the answer, and the call comes again.
  */
 function upstreamHttp(options) {
   const answer = answerer(options);
@@ -74,9 +76,16 @@ function upstreamHttp(options) {
       if (message.id === undefined) return void response.writeHead(202).end();
       const text = answer(message);
       if (options.asks && message.method === "tools/call") {
-        const id = `q${++questions}`;
         const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
         const params = { message: "Your name?", requestedSchema };
+        if (options.era === "stateless") {
+          const inputRequests = { q: { method: "elicitation/create", params: { mode: "form", ...params } } };
+          const result = { resultType: "input_required", inputRequests, requestState: "so far" };
+          const asking = JSON.stringify({ jsonrpc: "2.0", id: message.id, result });
+          response.writeHead(200, { "content-type": "application/json" });
+          return void response.end(message.params.inputResponses === undefined ? asking : text);
+        }
+        const id = `q${++questions}`;
         const question = { jsonrpc: "2.0", id, method: "elicitation/create", params };
         asked.set(id, () => response.end(`event: message\ndata: ${text}\n\n`));
         response.writeHead(200, { "content-type": "text/event-stream" });
@@ -211,12 +220,39 @@ function floorMerge({ urls }) {
   );
 }
 
-/** Our gateway: what stands behind it, under which prefix, and what it is served over. */
-async function ours({ urls = [], command, prefix, revision, stdio }) {
-  const gateway = new Gateway({ name: "bench", version: "1.0.0", limits: { pageSize: 2_000 } });
+/** Parked calls in all: more than are measured. */
+const MOST_PARKED = 20_000;
+
+/** One rule of a policy, which every call of a tool is held against, and its log: a line a call, written together and not synced. */
+function underOneRule(gateway, { allowed, log }) {
+  const rule = new RegExp(`^${allowed.replaceAll("*", ".*")}$`);
+  const fd = openSync(log, "a", 0o600);
+  let lines = "";
+  const flush = () => {
+    write(fd, lines, () => undefined);
+    lines = "";
+  };
+  gateway.use(async (call, next) => {
+    if (call.method !== "tools/call") return next();
+    const tool = call.params.name;
+    const isAllowed = rule.test(tool);
+    if (lines === "") setImmediate(flush);
+    lines += `${JSON.stringify({ at: Date.now(), tool, outcome: isAllowed ? "allowed" : "denied" })}\n`;
+    if (!isAllowed) throw new RpcError(-32602, `Denied: ${tool}`);
+    return next();
+  });
+}
+
+/**
+ * Our gateway: what stands behind it, under which prefix, and what it is served over. `parks`: a call that is asked something waits here
+ * for its answers, as one does that is judged once, before it.
+ */
+async function ours({ urls = [], command, prefix, revision, stdio, rule, parks }) {
+  const gateway = new Gateway({ name: "bench", version: "1.0.0", limits: { pageSize: 2_000, parked: MOST_PARKED } });
+  if (rule !== undefined) underOneRule(gateway, rule);
   const pinned = revision === undefined ? {} : { revision };
   for (const [at, url] of urls.entries()) {
-    const named = prefix === undefined ? {} : { prefix };
+    const named = { ...(prefix === undefined ? {} : { prefix }), ...(parks ? { before: () => undefined } : {}) };
     const name = urls.length === 1 ? "up" : `up${at}`;
     await gateway.mount(name, (options) => connect(url, { ...options, ...pinned }), named);
   }
