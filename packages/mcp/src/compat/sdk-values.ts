@@ -1,6 +1,7 @@
 // The small things that SDK v1 and v2 export beside their classes: names, guards, errors, and what asks by returning.
 
 import { type JsonObject, isJsonObject } from "../jsonrpc/message.js";
+import { assumedRevision } from "../era/select.js";
 import { McpErrorCode, META } from "../protocol/meta.js";
 import { NEWEST_HANDSHAKE, REVISIONS } from "../protocol/revisions/all.js";
 import { compileJsonSchema } from "../schema/json-schema/compile.js";
@@ -40,8 +41,8 @@ export function asRpcError(error: unknown): RpcError {
 /** What SDK v1 calls the newest: the last revision with sessions. */
 export const LATEST_PROTOCOL_VERSION: string = NEWEST_HANDSHAKE.date;
 /** What SDK v1 assumes of a client that names no revision over HTTP. */
-export const DEFAULT_NEGOTIATED_PROTOCOL_VERSION: string = (REVISIONS[1] ?? NEWEST_HANDSHAKE).date;
-/** Dates of the revisions that are served, oldest first. */
+export const DEFAULT_NEGOTIATED_PROTOCOL_VERSION: string = (assumedRevision(undefined) ?? NEWEST_HANDSHAKE).date;
+/** Dates of the revisions that are served, newest first. */
 export const SUPPORTED_PROTOCOL_VERSIONS: readonly string[] = REVISIONS.map(({ date }) => date);
 /** The version member of every message. */
 export const JSONRPC_VERSION = "2.0";

@@ -65,7 +65,7 @@ export interface RelayedWords {
   logger?(logger: string | undefined): string;
   /** What it says of its progress. */
   progress?(message: string): string;
-  /** What of a caller's `_meta` goes on to it. What the specification reserves for one hop never does. */
+  /** What of a caller's `_meta` goes on to it, beside what the specification reserves for one hop: that is left out before. */
   meta?(meta: Meta): Meta;
   /** Told of a request that failed, with all there is to say of it, for the server's owner. A sentence it gives is told to the caller. */
   failed?(failure: RelayFailure): string | undefined;

@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from "vitest";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport as OfficialTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import * as sdk from "@modelcontextprotocol/sdk/types.js";
 import { ElicitRequestSchema, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import * as mini from "zod/mini";
 import { z } from "zod";
@@ -11,9 +12,11 @@ import {
   acceptedContent,
   CallToolRequestSchema,
   completable,
+  DEFAULT_NEGOTIATED_PROTOCOL_VERSION,
   ErrorCode,
   fromJsonSchema,
   inputRequired,
+  LATEST_PROTOCOL_VERSION,
   ListToolsRequestSchema,
   McpError,
   McpServer,
@@ -21,6 +24,7 @@ import {
   RootsListChangedNotificationSchema,
   Server,
   SubscribeRequestSchema,
+  SUPPORTED_PROTOCOL_VERSIONS,
   type SdkTransport,
 } from "@secure-local/mcp/compat";
 
@@ -254,4 +258,12 @@ test("a question in a handler is asked in every revision, through the server or 
     expect((await client.call("extra")).content, revision).toEqual([{ type: "text", text: '{"name":"Bo"}' }]);
     expect((await client.call("returned")).content, revision).toEqual([{ type: "text", text: "Bo" }]);
   }
+});
+
+test("the constants are those of SDK v1", () => {
+  expect(DEFAULT_NEGOTIATED_PROTOCOL_VERSION).toBe(sdk.DEFAULT_NEGOTIATED_PROTOCOL_VERSION);
+  expect(LATEST_PROTOCOL_VERSION).toBe(sdk.LATEST_PROTOCOL_VERSION);
+  const both = SUPPORTED_PROTOCOL_VERSIONS.filter((date) => sdk.SUPPORTED_PROTOCOL_VERSIONS.includes(date));
+  expect(both.length).toBe(4);
+  expect(both).toEqual(sdk.SUPPORTED_PROTOCOL_VERSIONS.filter((date) => both.includes(date)));
 });

@@ -215,7 +215,7 @@ function* insideCall(policy: Policy, call: PolicyQuestion & { kind: "tool" }, ar
     if (name === "url") yield fetchStep(policy, value);
     if (name === "file") yield fileStep(policy, around, { op: "read", path: value });
     if (name !== "path") continue;
-    const looks = call.name === "read_file" ? "read" : lookingAt(value);
+    const looks = LOOKS_INTO_FOLDERS.has(call.name) ? lookingAt(value) : "read";
     yield fileStep(policy, around, { op: effects.readOnly ? looks : "write", path: value });
   }
   if (SEARCHES.has(call.name) && call.arguments["path"] === undefined) yield* everyFolder(policy, around);
@@ -224,6 +224,8 @@ function* insideCall(policy: Policy, call: PolicyQuestion & { kind: "tool" }, ar
   yield* commandSteps(policy, around, { name: command, arguments: words });
 }
 
+/** Tools whose `path` may be a folder; every other one that only reads takes a file. */
+const LOOKS_INTO_FOLDERS: ReadonlySet<string> = new Set(["list_directory", "search_files", "search_text"]);
 /** Tools that look into all that is allowed unless they are told where. */
 const SEARCHES: ReadonlySet<string> = new Set(["search_files", "search_text"]);
 
