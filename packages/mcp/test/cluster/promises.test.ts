@@ -40,7 +40,7 @@ describe("lengths of what is shared", () => {
       const clientInfo = { name, version: "1" };
       const client = await connect(cluster.url, { revision: "2025-11-25", clientInfo });
       onTestFinished(() => client.close());
-      expect(await client.tools()).not.toEqual([]);
+      expect(await client.tools().all()).not.toEqual([]);
     }
     expect([...kept.values()].every((text) => text.length <= SESSION_TEXT)).toBe(true);
     expect(kept.size).toBe(1);

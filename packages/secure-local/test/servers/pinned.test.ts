@@ -30,7 +30,7 @@ const registry = createServer((request, response) => {
   const path = decodeURIComponent(request.url ?? "");
   asked.push(path);
   // Of this one nothing ever comes.
-  if (path === `/${SLOW}`) return void slowAsked();
+  if (path === `/${SLOW}`) return slowAsked();
   const archive = tarballs.get(path.replace(/^.*-(\d+\.\d+\.\d+)\.tgz$/, "$1"));
   if (path.endsWith(".tgz") && archive !== undefined) return void response.end(archive);
   if (path !== `/${NAME}`) return void response.writeHead(404).end("{}");
