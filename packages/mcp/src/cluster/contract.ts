@@ -1,4 +1,5 @@
 // The contracts of shared stores as cases that any test runner can run: for stores of one's own.
+import type { StreamPiece } from "../http/server/exchange.js";
 import type { SharedStores } from "./stores.js";
 import type { TaskRecord } from "../server/tasks/task-store.js";
 
@@ -13,7 +14,7 @@ const LONG_MS = 60_000;
 
 /** The cases. Give each of them stores that are empty, or a prefix of its own. */
 export function storesContract(): readonly ContractCase[] {
-  return [...SESSIONS, ...COUNTS, ...TASKS, ...NEWS];
+  return [...SESSIONS, ...COUNTS, ...TASKS, ...STREAMS, ...NEWS];
 }
 
 const SESSIONS: readonly ContractCase[] = [
@@ -177,7 +178,103 @@ const TASKS: readonly ContractCase[] = [
   },
 ];
 
+const BOUNDS = { pieces: 100, bytes: 10_000, allBytes: 100_000, lifeMs: LONG_MS };
+
+/** A piece of a stream: these events, and perhaps its end. */
+function piece(after: number, texts: readonly string[], ended = false): StreamPiece {
+  return { about: "a", after, events: texts.map((text, n) => ({ sequence: after + 1 + n, text })), ended };
+}
+
+/** What is read of a stream after a position, as a text. */
+async function readOf({ streams }: SharedStores, stream: string, after: number): Promise<string> {
+  const kept = await streams.read(stream, after);
+  if (kept === undefined) return "nothing";
+  const events = kept.events.map(({ sequence, text }) => `${sequence}${text}`).join();
+  return `${kept.about}:${events}${kept.ended ? "." : ""}`;
+}
+
+const STREAMS: readonly ContractCase[] = [
+  {
+    name: "a stream is read by every process after any position, in order, and its end is final",
+    async run(open) {
+      const [one, two] = [await open("one"), await open("two")];
+      same(await readOf(two, "s", 0), "nothing", "a stream that nobody began");
+      same(await one.streams.append("s", piece(0, []), BOUNDS), true, "its beginning");
+      same(await readOf(two, "s", 0), "a:", "what is read of a stream without events");
+      const told = ["x", "y", "z"].map((text, n) => one.streams.append("s", piece(n, [text]), BOUNDS));
+      same((await Promise.all(told)).join(), "true,true,true", "three events at once");
+      for (const [after, found] of [
+        [0, "a:1x,2y,3z"],
+        [2, "a:3z"],
+        [3, "a:"],
+        [9, "a:"],
+      ] as const)
+        same(await readOf(two, "s", after), found, `what is read after ${after}`);
+      same(await two.streams.append("s", piece(2, ["w"], true), BOUNDS), false, "an event in the place of another");
+      const ends = [one, two].map(({ streams }) => streams.append("s", piece(3, ["end"], true), BOUNDS));
+      same((await Promise.all(ends)).filter(Boolean).length, 1, "processes that ended it");
+      same(await one.streams.append("s", piece(4, ["late"]), BOUNDS), false, "an event after the end");
+      same(await readOf(two, "s", 2), "a:3z,4end.", "what is read of a stream that has ended");
+      await two.streams.append("t", piece(0, ["x"]), BOUNDS);
+      await two.streams.append("t", piece(1, [], true), BOUNDS);
+      same(await readOf(one, "t", 0), "a:1x.", "what is read of a stream that ended without an event");
+      await one.streams.delete(["s", "t"]);
+      same(await readOf(two, "s", 2), "nothing", "what is read of a stream that was deleted");
+    },
+  },
+  {
+    name: "a stream has all that came after a position, or nothing: its oldest events go, and it ends by itself",
+    async run(open) {
+      const [one, two] = [await open("one"), await open("two")];
+      const few = { ...BOUNDS, pieces: 2 };
+      for (let n = 0; n < 4; n++) await one.streams.append("s", piece(n, ["x"]), few);
+      same(await readOf(two, "s", 1), "nothing", "what is read before the oldest event");
+      same(await readOf(two, "s", 2), "a:3x,4x", "what is read after the last that is gone");
+      const short = { ...BOUNDS, bytes: 1_000 };
+      await one.streams.append("t", piece(0, ["x".repeat(900)]), short);
+      await one.streams.append("t", piece(1, ["y".repeat(2_000)]), short);
+      same(await readOf(two, "t", 0), "nothing", "what is read before a long event");
+      same((await readOf(two, "t", 1)).length, 2_003, "the length of a long event");
+      await one.streams.append("u", piece(0, ["x"]), BOUNDS);
+      await one.streams.append("u", piece(2, ["z"]), BOUNDS);
+      same(await readOf(two, "u", 0), "nothing", "what is read before a gap");
+      same(await readOf(two, "u", 2), "a:3z", "what is read after a gap");
+      await one.streams.append("v", piece(0, ["x"]), { ...BOUNDS, lifeMs: 1 });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      same(await readOf(two, "v", 0), "nothing", "what is read after its time");
+    },
+  },
+];
+
 const NEWS: readonly ContractCase[] = [
+  {
+    name: "letters reach the process they are for, and nobody else, in order and once",
+    async run(open) {
+      const [one, two] = [await open("one"), await open("two")];
+      const heard: string[] = [];
+      const others: string[] = [];
+      let all = (): void => undefined;
+      const ten = new Promise<void>((resolve) => (all = resolve));
+      const stops = [
+        await one.mail.listen({ hear: (_, text) => others.push(text), missed: () => undefined }, "one"),
+        await two.mail.listen(
+          {
+            hear(from, text) {
+              heard.push(`${from} ${text}`);
+              if (heard.length === 10) all();
+            },
+            missed: () => heard.push("missed"),
+          },
+          "two",
+        ),
+      ];
+      for (let n = 0; n < 10; n++) await one.mail.publish("one", String(n), "two");
+      await ten;
+      for (const stop of stops) stop();
+      same(others.join(), "", "letters to another process");
+      same(heard.join(), [..."0123456789"].map((n) => `one ${n}`).join(), "letters");
+    },
+  },
   {
     name: "every process hears what is published after it began to listen, in order and once",
     async run(open) {

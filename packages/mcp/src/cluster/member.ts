@@ -6,16 +6,27 @@ import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { aesSeal, type Seal } from "../server/parking.js";
 import { type News, nodeOf, type TaskErrand } from "../server/subscription.js";
-import { isFinal } from "../protocol/extensions/tasks.js";
-import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
-import type { ClusterMember, HttpExchange, LocalEnd, Named, SessionFacts, Share } from "../http/server/exchange.js";
+import type { TaskRecord, TaskStore } from "../server/tasks/task-store.js";
+import type {
+  ClusterMember,
+  HttpExchange,
+  KeptStream,
+  LocalEnd,
+  Named,
+  SessionFacts,
+  Share,
+  StreamBounds,
+  StreamPiece,
+} from "../http/server/exchange.js";
 import {
   BEAT_MS,
   FairLimits,
   type Fleet,
   LEASE_MS,
+  LeasedTasks,
   type LimitRule,
   SESSION_TEXT,
+  type StreamStore,
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
@@ -143,45 +154,69 @@ function fingerprintOf(key: Buffer): string {
     .slice(0, 16);
 }
 
-// Tasks that say failed when the process that ran them has ended: their worker's lease is the one of its process.
+// What one process keeps of its streams for the others.
 
-const ENDED = "The process that ran this task ended before the task did: call the tool again if it is safe to";
+/**
+ * Milliseconds an event waits to be kept before it is sent without: far beyond a good network. They are counted in slices, as a
+ * process that was held up has the answer lying there unread.
+ */
+const KEPT_MS = 1_000;
+const KEPT_SLICES = 4;
+/** Streams whose length is remembered. */
+const MOST_KEPT = 100_000;
 
-class LeasedTasks implements TaskStore {
-  readonly #store: TaskStore;
-  readonly #isGone: (node: string) => Promise<boolean>;
+/** Keeps streams where that is possible; where it is not, they go on without. */
+class StreamKeep {
+  readonly #store: StreamStore;
+  /** The streams this process has written to, the longest silent first: when the last of it ends, and its characters. */
+  readonly #written = new Map<string, { readonly ends: number; readonly bytes: number }>();
+  #bytes = 0;
+  /** Nothing is kept until somebody has heard of the store again. */
+  away = false;
 
-  /** `isGone`: whether a process has surely ended. */
-  constructor(store: TaskStore, isGone: (node: string) => Promise<boolean>) {
+  constructor(store: StreamStore) {
     this.#store = store;
-    this.#isGone = isGone;
   }
 
-  async put(record: TaskRecord): Promise<void> {
-    await this.#store.put(record);
+  /** Resolves with false where another process has ended the stream, else with true. Undefined while nothing can be kept. */
+  keep(stream: string, piece: StreamPiece, bounds: StreamBounds): Promise<boolean> | undefined {
+    if (this.away) return undefined;
+    this.#count(stream, piece, bounds);
+    return new Promise((resolve) => {
+      let left = KEPT_SLICES;
+      let timer: ReturnType<typeof setTimeout>;
+      const miss = (): void => {
+        this.away = true;
+        resolve(true);
+      };
+      const next = (): void => {
+        if (left-- > 0) timer = setTimeout(next, KEPT_MS / KEPT_SLICES);
+        else miss();
+      };
+      next();
+      this.#store
+        .append(stream, piece, bounds)
+        .then(resolve, miss)
+        .finally(() => clearTimeout(timer));
+    });
   }
 
-  async get(taskId: string, principal: string | undefined): Promise<TaskRecord | undefined> {
-    const record = await this.#store.get(taskId, principal);
-    return record && this.#now(record);
-  }
-
-  async list(principal: string | undefined, page: TaskPage): Promise<readonly TaskRecord[]> {
-    return Promise.all((await this.#store.list(principal, page)).map((record) => this.#now(record)));
-  }
-
-  async delete(taskId: string): Promise<void> {
-    await this.#store.delete(taskId);
-  }
-
-  async #now(record: TaskRecord): Promise<TaskRecord> {
-    const { task, principal } = record;
-    const owner = nodeOf(task.taskId);
-    if (isFinal(task.status) || owner === undefined || !(await this.#isGone(owner))) return record;
-    const ended = { ...task, status: "failed" as const, statusMessage: ENDED, lastUpdatedAt: new Date().toISOString() };
-    // A record that has ended is never replaced, so that of an end that came first nothing is lost.
-    await this.#store.put({ ...record, task: ended, error: { code: ErrorCode.InternalError, message: ENDED } });
-    return (await this.#store.get(task.taskId, principal)) ?? record;
+  /** Forgets what was silent for longest where all of it is too much. */
+  #count(stream: string, { events }: StreamPiece, { allBytes, lifeMs }: StreamBounds): void {
+    const now = performance.now();
+    const length = events.reduce((sum, { text }) => sum + text.length, 0);
+    const bytes = (this.#written.get(stream)?.bytes ?? 0) + length;
+    this.#written.delete(stream);
+    this.#written.set(stream, { ends: now + lifeMs, bytes });
+    this.#bytes += length;
+    const much: string[] = [];
+    for (const [oldest, { ends, bytes: its }] of this.#written) {
+      if (oldest === stream || (ends > now && this.#bytes <= allBytes && this.#written.size <= MOST_KEPT)) break;
+      this.#written.delete(oldest);
+      this.#bytes -= its;
+      if (ends > now) much.push(oldest);
+    }
+    if (much.length > 0) void this.#store.delete(much).catch(() => undefined);
   }
 }
 
@@ -215,6 +250,7 @@ class Member implements ClusterMember {
   readonly #sessions = new Map<string, Mine>();
   readonly #moved = new Map<string, string>();
   readonly #limits: FairLimits;
+  readonly #streams: StreamKeep;
 
   constructor(
     stores: SharedStores,
@@ -224,6 +260,7 @@ class Member implements ClusterMember {
     this.node = node;
     this.#stores = stores;
     this.#limits = new FairLimits(stores.limits, () => this.#nodes.size);
+    this.#streams = new StreamKeep(stores.streams);
     this.tasks = new LeasedTasks(stores.tasks, (owner) => this.#isGone(owner));
     const derived = keys.map((key) => new Uint8Array(hkdfSync("sha256", key, "", "states", 32)));
     this.seal = aesSeal(...derived);
@@ -298,6 +335,14 @@ class Member implements ClusterMember {
     this.tell({ kind: "session", session: id, ended: true });
   }
 
+  keepEvents(stream: string, piece: StreamPiece, bounds: StreamBounds): Promise<boolean> | undefined {
+    return this.#streams.keep(stream, piece, bounds);
+  }
+
+  eventsOf(stream: string, after: number): Promise<KeptStream | undefined> {
+    return this.#stores.streams.read(stream, after);
+  }
+
   async factsOf(id: string): ReturnType<ClusterMember["factsOf"]> {
     const session = await this.#stores.sessions.get(id);
     if (session === undefined || session.owner === this.node || !this.#nodes.has(session.owner)) return undefined;
@@ -353,6 +398,7 @@ class Member implements ClusterMember {
     try {
       const { nodes, lapsed } = await this.#stores.beat(this.node, this.#address);
       this.#nodes = nodes;
+      this.#streams.away = false;
       const first = this.#since === Number.POSITIVE_INFINITY;
       // A process that was held up itself, with its whole machine perhaps, gives the others time to come back too.
       if (first || lapsed) this.#since = before;
@@ -361,6 +407,7 @@ class Member implements ClusterMember {
       this.#beaten = before;
     } catch (error) {
       this.#since = Number.POSITIVE_INFINITY;
+      this.#streams.away = true;
       throw error;
     }
     if (!this.#untold) return;

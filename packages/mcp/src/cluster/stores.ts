@@ -1,8 +1,10 @@
 // What processes of one server share, as stores: their interfaces, and those that live in one process's memory.
-import { LocalError } from "../jsonrpc/errors.js";
+import type { KeptStream, StreamBounds, StreamPiece } from "../http/server/exchange.js";
+import { ErrorCode, LocalError } from "../jsonrpc/errors.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
+import { nodeOf } from "../server/subscription.js";
 import { MemoryTaskStore } from "../server/tasks/task-manager.js";
-import type { TaskRecord, TaskStore } from "../server/tasks/task-store.js";
+import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 
 /** Milliseconds a process counts as there after it last said so. */
 export const LEASE_MS = 3_000;
@@ -81,6 +83,19 @@ export interface RecordStore {
   delete(group: string, name: string): Promise<void>;
 }
 
+/** What was sent on streams that a client may come back to, for when their process has ended. Every stream ends by itself. */
+export interface StreamStore {
+  /**
+   * Adds a piece to a stream, which its first piece begins. False, and nothing is kept, where the stream has ended or has events
+   * of these positions already. The oldest pieces go where there are more than `bounds` says, never the newest.
+   */
+  append(stream: string, piece: StreamPiece, bounds: StreamBounds): Promise<boolean>;
+  /** All that was added after a position; undefined where there is no such stream, or any of it is not kept. */
+  read(stream: string, after: number): Promise<KeptStream | undefined>;
+  /** Forgets streams. */
+  delete(streams: readonly string[]): Promise<void>;
+}
+
 /** Marks that are set once, by whichever process comes first. */
 export interface MarkStore {
   /** True for exactly one caller within `lifeMs`, whatever process it is in. */
@@ -125,6 +140,9 @@ export interface Fleet {
   readonly parts?: Readonly<Record<string, string>> | undefined;
 }
 
+/** Letters to one process that wait to be read. */
+export const LETTERS = 1_000;
+
 /** All of them. Every method rejects with a LocalError UNREACHABLE when the store cannot be reached, and never waits for ever. */
 export interface SharedStores {
   /** Which stores, for people: a URL without its password. */
@@ -144,7 +162,13 @@ export interface SharedStores {
   readonly marks: MarkStore;
   readonly locks: LockStore;
   readonly records: RecordStore;
+  readonly streams: StreamStore;
   readonly bus: Bus;
+  /**
+   * Letters to one process, its name being the topic: as on the bus, but each is gone once it was read, or after a minute, and there
+   * are at most `LETTERS` at a time: the oldest go first, and nobody is told. For processes that reach this and not each other.
+   */
+  readonly mail: Bus;
   /** Ends the connections. */
   close(): Promise<void>;
 }
@@ -375,6 +399,48 @@ export function checkRecord(text: string): void {
   throw new LocalError("TOO_LONG", `A record that processes share has at most ${RECORD_TEXT} characters: keep less`);
 }
 
+class MemoryStreams implements StreamStore {
+  readonly #kept = new Expiring<readonly StreamPiece[]>();
+
+  async append(stream: string, piece: StreamPiece, { pieces: most, bytes, lifeMs }: StreamBounds): Promise<boolean> {
+    const kept = this.#kept.get(stream) ?? [];
+    const newest = kept.at(-1);
+    if (newest !== undefined && (newest.ended || lastOf(newest) > piece.after)) return false;
+    const pieces = [...kept, piece];
+    while (pieces.length > 1 && (pieces.length > most || lengthOf(pieces) > bytes)) pieces.shift();
+    this.#kept.set(stream, pieces, lifeMs);
+    return true;
+  }
+
+  async read(stream: string, after: number): Promise<KeptStream | undefined> {
+    return joined(this.#kept.get(stream) ?? [], after);
+  }
+
+  async delete(streams: readonly string[]): Promise<void> {
+    for (const stream of streams) this.#kept.delete(stream);
+  }
+}
+
+/** The position of the last event of a piece. */
+export function lastOf({ after, events }: StreamPiece): number {
+  return events.at(-1)?.sequence ?? after;
+}
+
+function lengthOf(pieces: readonly StreamPiece[]): number {
+  return pieces.flatMap(({ events }) => events).reduce((sum, { text }) => sum + text.length, 0);
+}
+
+/** What the pieces of a stream hold after a position; undefined for none, or where there is a gap. */
+export function joined(pieces: readonly StreamPiece[], after: number): KeptStream | undefined {
+  const newest = pieces.at(-1);
+  if (newest === undefined) return undefined;
+  const events = pieces.flatMap((piece) => piece.events).filter(({ sequence }) => sequence > after);
+  if (events.some(({ sequence }, at) => sequence !== after + 1 + at)) return undefined;
+  // What ended before these pieces were kept may have said more.
+  if (events.length === 0 && newest.after > after) return undefined;
+  return { about: newest.about, events, ended: newest.ended };
+}
+
 class MemoryBus implements Bus {
   readonly #listeners = new Map<BusListener, string>();
 
@@ -401,7 +467,9 @@ class MemoryStores implements SharedStores {
   readonly marks: MarkStore = new MemoryLocks();
   readonly locks: LockStore = new MemoryLocks();
   readonly records: RecordStore = new MemoryRecords();
+  readonly streams: StreamStore = new MemoryStreams();
   readonly bus: Bus = new MemoryBus();
+  readonly mail: Bus = new MemoryBus();
   readonly #nodes = new Expiring<string>();
   readonly #fleets = new Map<string, Fleet>();
 
@@ -430,6 +498,48 @@ class MemoryStores implements SharedStores {
 
   async close(): Promise<void> {
     // Nothing is open.
+  }
+}
+
+// Tasks that say failed when the process that ran them has ended: their worker's lease is the one of its process.
+
+const ENDED = "The process that ran this task ended before the task did: call the tool again if it is safe to";
+
+export class LeasedTasks implements TaskStore {
+  readonly #store: TaskStore;
+  readonly #isGone: (node: string) => Promise<boolean>;
+
+  /** `isGone`: whether a process has surely ended. */
+  constructor(store: TaskStore, isGone: (node: string) => Promise<boolean>) {
+    this.#store = store;
+    this.#isGone = isGone;
+  }
+
+  async put(record: TaskRecord): Promise<void> {
+    await this.#store.put(record);
+  }
+
+  async get(taskId: string, principal: string | undefined): Promise<TaskRecord | undefined> {
+    const record = await this.#store.get(taskId, principal);
+    return record && this.#now(record);
+  }
+
+  async list(principal: string | undefined, page: TaskPage): Promise<readonly TaskRecord[]> {
+    return Promise.all((await this.#store.list(principal, page)).map((record) => this.#now(record)));
+  }
+
+  async delete(taskId: string): Promise<void> {
+    await this.#store.delete(taskId);
+  }
+
+  async #now(record: TaskRecord): Promise<TaskRecord> {
+    const { task, principal } = record;
+    const owner = nodeOf(task.taskId);
+    if (isFinal(task.status) || owner === undefined || !(await this.#isGone(owner))) return record;
+    const ended = { ...task, status: "failed" as const, statusMessage: ENDED, lastUpdatedAt: new Date().toISOString() };
+    // A record that has ended is never replaced, so that of an end that came first nothing is lost.
+    await this.#store.put({ ...record, task: ended, error: { code: ErrorCode.InternalError, message: ENDED } });
+    return (await this.#store.get(task.taskId, principal)) ?? record;
   }
 }
 

@@ -10,6 +10,7 @@ export {
   type Fleet,
   type HeldLock,
   LEASE_MS,
+  LETTERS,
   type LimitRule,
   type LimitStore,
   type LockStore,
@@ -21,8 +22,9 @@ export {
   type SessionStore,
   type SharedSession,
   type SharedStores,
+  type StreamStore,
   type WindowRule,
 } from "../cluster/stores.js";
 export { type ContractCase, storesContract } from "../cluster/contract.js";
-export type { Share } from "../http/server/exchange.js";
+export type { KeptStream, Share, StreamBounds, StreamedEvent, StreamPiece } from "../http/server/exchange.js";
 export type { TaskRecord, TaskStore } from "./types.js";

@@ -226,3 +226,38 @@ redis.call("PEXPIRE", KEYS[1], ARGV[2])
 if redis.call("PTTL", KEYS[2]) < tonumber(ARGV[2]) then redis.call("PEXPIRE", KEYS[2], ARGV[2]) end
 return 1
 `;
+
+/**
+ * Adds one piece to each of many streams. KEYS: the streams. ARGV, seven for each: the position before the piece, its id, its text,
+ * "1" where it ends the stream, and the most pieces, characters and milliseconds that are kept of it. An entry holds the text `d`,
+ * the length of all up to it `b`, and whether it ends the stream `e`. Returns for each 1 when it was kept.
+ */
+export const APPEND_STREAMS = `
+local kept = {}
+for i, key in ipairs(KEYS) do
+  local at = i * 7 - 6
+  local after, id, text, ended = tonumber(ARGV[at]), ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  local pieces, bytes, life = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]), ARGV[at + 6]
+  local newest = redis.call("XREVRANGE", key, "+", "-", "COUNT", 1)[1]
+  local before, open = 0, true
+  if newest then
+    before = tonumber(newest[2][4])
+    open = newest[2][6] == "0" and tonumber(string.match(newest[1], "^%d+")) <= after
+  end
+  kept[i] = 0
+  if open then
+    local total = before + #text
+    redis.call("XADD", key, id, "d", text, "b", total, "e", ended)
+    redis.call("PEXPIRE", key, life)
+    kept[i] = 1
+    local count = redis.call("XLEN", key)
+    while count > 1 do
+      local first = redis.call("XRANGE", key, "-", "+", "COUNT", 1)[1]
+      if count <= pieces and total - first[2][4] + #first[2][2] <= bytes then break end
+      redis.call("XDEL", key, first[1])
+      count = count - 1
+    end
+  end
+end
+return kept
+`;

@@ -1,8 +1,8 @@
 // `redisCluster` and its stores in Redis 6.2 or later. What is kept can be read by nobody without the key, every key ends by
 // itself, and what is put back after its end is not read.
 
+import { randomBytes } from "node:crypto";
 import { checkOptions } from "../protocol/capabilities.js";
-import { createHash, randomBytes } from "node:crypto";
 import { LocalError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { DEFAULT_SERVER_LIMITS } from "../server/limits.js";
@@ -10,7 +10,6 @@ import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store
 import { isFinal } from "../protocol/extensions/tasks.js";
 import {
   type Bus,
-  type BusListener,
   checkFleet,
   checkRecord,
   type Directory,
@@ -24,8 +23,10 @@ import {
   type SessionStore,
   type SharedSession,
   type SharedStores,
+  type StreamStore,
 } from "../cluster/stores.js";
 import { checkRedis, type Door, openDoor, type RedisReport, type RedisTarget, Vault } from "./door.js";
+import { digest, MAIL, type Place, RedisBus, RedisStreams } from "./redis-streams.js";
 import {
   BEAT,
   CLAIM_SESSION,
@@ -44,30 +45,6 @@ import {
 } from "./redis-scripts.js";
 import { SHARE_MEMBERS, type ShareOptions, keysOf, shareOver } from "../cluster/member.js";
 import type { Share } from "../http/server/exchange.js";
-
-/** Texts on the bus that a process which was away may still read: beyond them it is told that it missed some. */
-const BUS_LENGTH = 10_000;
-/** Milliseconds one read of the bus waits. */
-const BUS_WAIT_MS = 1_000;
-/** Texts in one read. */
-const BUS_PIECE = 500;
-/** A bus nobody has used for an hour. */
-const BUS_LIFE_MS = 3_600_000;
-/** Who reads a text of the bus later than this has missed it. */
-const BUS_TEXT_MS = 60_000;
-/** Milliseconds before the bus is read again after it could not be. */
-const BUS_RETRY_MS = 250;
-
-/** A name for what nobody can guess. */
-function digest(id: string): string {
-  return createHash("sha256").update(id).digest("base64url").slice(0, 22);
-}
-
-interface Place {
-  readonly door: Door;
-  readonly vault: Vault;
-  readonly prefix: string;
-}
 
 /** Tries to take a session whose owner writes it at the same moment. */
 const TRIALS = 3;
@@ -303,72 +280,6 @@ function placeIn({ keys }: TakeBatch, key: string, args: readonly string[]): str
   return String(place);
 }
 
-class RedisBus implements Bus {
-  readonly #place: () => Place;
-
-  constructor(place: () => Place) {
-    this.#place = place;
-  }
-
-  async publish(from: string, text: string, topic = ""): Promise<void> {
-    const { door, vault } = this.#place();
-    const key = this.#key(topic);
-    const sealed = vault.seal(key, text, BUS_TEXT_MS);
-    await door.run("XADD", [key, "MAXLEN", "~", String(BUS_LENGTH), "*", "f", from, "d", sealed]);
-    await door.run("PEXPIRE", [key, String(BUS_LIFE_MS)]);
-  }
-
-  async listen(listener: BusListener, topic = ""): Promise<() => void> {
-    const { door } = this.#place();
-    const reader = await door.another();
-    const key = this.#key(topic);
-    const last = (await door.run("XREVRANGE", [key, "+", "-", "COUNT", "1"])) as [string, string[]][];
-    const loop = { ended: false, key };
-    void this.#read(reader, last[0]?.[0] ?? "0-0", listener, loop);
-    return () => {
-      loop.ended = true;
-      reader.close();
-    };
-  }
-
-  /** Reads until it is ended. After a failure it looks whether what it read last is still there: if not, some may be missed. */
-  async #read(reader: Door, from: string, listener: BusListener, loop: BusLoop): Promise<void> {
-    const { key } = loop;
-    let last = from;
-    let failed = false;
-    while (!loop.ended) {
-      try {
-        if (failed && last !== "0-0") {
-          const kept = (await reader.run("XRANGE", [key, last, last])) as unknown[];
-          if (kept.length === 0) listener.missed();
-        }
-        failed = false;
-        const wait = ["COUNT", String(BUS_PIECE), "BLOCK", String(BUS_WAIT_MS)];
-        const found = await reader.run("XREAD", [...wait, "STREAMS", key, last], BUS_WAIT_MS);
-        for (const [id, fields] of entriesOf(found)) {
-          last = id;
-          const text = this.#place().vault.open(key, fields[3] ?? "");
-          if (loop.ended) break;
-          if (text === undefined) listener.missed();
-          else listener.hear(fields[1] ?? "", text);
-        }
-      } catch {
-        failed = true;
-        if (!loop.ended) await new Promise((resolve) => setTimeout(resolve, BUS_RETRY_MS));
-      }
-    }
-  }
-
-  #key(topic: string): string {
-    return `${this.#place().prefix}:bus${topic && `:${topic}`}`;
-  }
-}
-
-interface BusLoop {
-  readonly ended: boolean;
-  readonly key: string;
-}
-
 /** Each record is a key of its own; an index of its group, in the same slot, says until when each lives. */
 class RedisRecords implements RecordStore {
   readonly #place: () => Place;
@@ -417,17 +328,6 @@ class RedisRecords implements RecordStore {
   }
 }
 
-/** The entries in the answer of XREAD for one stream: a list of pairs in RESP2, a map in RESP3, which clients show in ways of their own. */
-function entriesOf(found: unknown): readonly (readonly [string, readonly string[]])[] {
-  if (found === null || found === undefined) return [];
-  const [first, second] = Array.isArray(found) ? (found as unknown[]) : [[...pairsOf(found)][0], undefined];
-  return (Array.isArray(first) ? first[1] : second) as readonly (readonly [string, readonly string[]])[];
-}
-
-function pairsOf(found: object): Iterable<readonly unknown[]> {
-  return found instanceof Map ? found : Object.entries(found);
-}
-
 /** How `redisStores` keeps things. */
 export interface RedisStoresOptions {
   /** 32 bytes each: the first encrypts, all decrypt. */
@@ -442,7 +342,9 @@ export class RedisStores implements SharedStores {
   readonly sessions: SessionStore = new RedisSessions(() => this.#here);
   readonly tasks: TaskStore = new RedisTasks(() => this.#here);
   readonly records: RecordStore = new RedisRecords(() => this.#here);
+  readonly streams: StreamStore = new RedisStreams(() => this.#here);
   readonly bus: Bus = new RedisBus(() => this.#here);
+  readonly mail: Bus = new RedisBus(() => this.#here, MAIL);
   readonly limits: LimitStore;
   readonly marks: MarkStore;
   readonly locks: LockStore;

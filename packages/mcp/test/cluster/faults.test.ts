@@ -1,5 +1,4 @@
 // Streams that are taken up elsewhere, processes that cannot reach each other, a Redis that fails over, and one that is a Cluster.
-import { type AddressInfo, connect as dial, createServer, type Server as NetServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { shareOver } from "../../src/cluster/member.js";
 import { memoryStores, type SharedStores } from "../../src/cluster/stores.js";
@@ -7,6 +6,7 @@ import { redisCluster } from "../../src/redis/redis-stores.js";
 import { connect } from "../../src/serve/connect.js";
 import { gate, testServer } from "../http/http-fixture.js";
 import { type Cluster, KEY, startCluster } from "./cluster-fixture.js";
+import { Cable } from "./process-fixture.js";
 import { hasRedis, prefix, startRedisCluster, startSentinel } from "./redis-fixture.js";
 
 const HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
@@ -75,42 +75,6 @@ describe("a stream", () => {
   });
 });
 
-/** Passes connections on until it is cut. */
-class Cable {
-  readonly #server: NetServer;
-  readonly #sockets = new Set<Socket>();
-  #cut = false;
-
-  constructor(target: number) {
-    this.#server = createServer((socket) => {
-      if (this.#cut) return void socket.destroy();
-      const onward = dial(target, "127.0.0.1");
-      for (const each of [socket, onward]) this.#sockets.add(each.on("error", () => undefined));
-      socket.pipe(onward).pipe(socket);
-      socket.on("close", () => onward.destroy());
-      onward.on("close", () => socket.destroy());
-    });
-    onTestFinished(() => {
-      this.cut();
-      this.#server.close();
-    });
-  }
-
-  async address(): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
-    return `tcp://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  cut(): void {
-    this.#cut = true;
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  mend(): void {
-    this.#cut = false;
-  }
-}
-
 describe("processes that reach what they share and not each other", () => {
   it("serve each other's sessions, take nothing over, refuse what only its own process can do, and do it when they can", async () => {
     const stores = memoryStores();
@@ -122,10 +86,11 @@ describe("processes that reach what they share and not each other", () => {
       close: () => stores.close(),
       ...{ sessions: stores.sessions, tasks: stores.tasks, limits: stores.limits },
       ...{ marks: stores.marks, locks: stores.locks, records: stores.records, bus: stores.bus },
+      ...{ streams: stores.streams, mail: stores.mail },
       async beat(node, address) {
         if (!cables.has(node)) {
-          const cable = new Cable(Number(new URL(address).port));
-          cables.set(node, { cable, address: await cable.address() });
+          const cable = await Cable.open(Number(new URL(address).port));
+          cables.set(node, { cable, address: `tcp://127.0.0.1:${cable.port}` });
         }
         return stores.beat(node, cables.get(node)?.address ?? address);
       },

@@ -1,6 +1,7 @@
 // One process of a server that shares over Redis: its address on the first line, what its tools did on the others.
 import { appendFileSync } from "node:fs";
-import { redisCluster } from "@secure-local/mcp/redis";
+import { shareOver } from "@secure-local/mcp/cluster";
+import { redisStores } from "@secure-local/mcp/redis";
 import { serveHttp } from "@secure-local/mcp/http";
 import { Server } from "@secure-local/mcp/server";
 
@@ -50,12 +51,52 @@ server.tool("job", {
   run: (_, ctx) =>
     new Promise((resolve, reject) => ctx.signal.addEventListener("abort", () => reject(new Error("cancelled")))),
 });
+server.tool("tell", {
+  // So many events, each once the one before it is sent; or all at once.
+  input: {
+    type: "object",
+    properties: {
+      id: { type: "string" },
+      count: { type: "integer" },
+      then: { enum: ["end", "hang"] },
+      at: { enum: ["once"] },
+    },
+    required: ["id", "count", "then"],
+  },
+  async run({ id: which, count, then, at }, ctx) {
+    did(which);
+    for (let n = 1; n <= count; n++) {
+      const sent = ctx.log("info", `${which} ${n}`);
+      if (at !== "once") await sent;
+    }
+    return then === "end" ? "told" : new Promise(() => undefined);
+  },
+});
+server.tool("tell-on-change", {
+  input: id,
+  async run({ id: which }, ctx) {
+    await ctx.log("info", "begun");
+    await new Promise((resolve) => process.once("message", resolve));
+    return which;
+  },
+});
 server.resource("test://a", { name: "a", read: () => "A" });
 
+const stores = redisStores(url, { key, prefix });
+// The way others reach it by, where that is another than its own.
+if (process.env.RELAY_VIA) {
+  const beat = stores.beat.bind(stores);
+  stores.beat = (name, address) => {
+    process.send({ relay: Number(new URL(address).port) });
+    return beat(name, `tcp://127.0.0.1:${process.env.RELAY_VIA}`);
+  };
+}
 const serving = await serveHttp(server, {
   sse: true,
+  authenticate: (head) => head.header("x-who") ?? "nobody",
   rate: process.env.RATE ? JSON.parse(process.env.RATE) : undefined,
-  share: redisCluster(url, { key, prefix, node }),
+  sessions: process.env.SESSIONS ? JSON.parse(process.env.SESSIONS) : true,
+  share: shareOver(stores, { key, node }),
 });
 console.log(new URL(serving.url).port);
 process.on("message", (message) => message === "changed" && server.resourceUpdated("test://a"));

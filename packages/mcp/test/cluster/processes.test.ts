@@ -1,66 +1,9 @@
 // Real processes over Redis, one of them killed: what it had goes on elsewhere, and nothing runs twice.
-import { type ChildProcess, fork } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Client } from "../../src/client/client.js";
 import { connect } from "../../src/serve/connect.js";
-import { KEY, startBalancer } from "./cluster-fixture.js";
-import { hasRedis, prefix, startRedis } from "./redis-fixture.js";
-
-interface Processes {
-  readonly url: string;
-  readonly children: readonly ChildProcess[];
-  readonly redis: Awaited<ReturnType<typeof startRedis>>;
-  to(...members: number[]): void;
-  /** What tools did, one line each, in the order they did it. */
-  effects(): readonly string[];
-  kill(member: number): Promise<void>;
-}
-
-async function startProcesses(
-  count = 3,
-  envOf: (member: number) => Readonly<Record<string, string>> = () => ({}),
-): Promise<Processes> {
-  const redis = await startRedis();
-  const folder = mkdtempSync(join(tmpdir(), "members-"));
-  const file = join(folder, "effects");
-  writeFileSync(file, "");
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const own = prefix();
-  const children: ChildProcess[] = [];
-  const ports: number[] = [];
-  const script = new URL("member-process.mjs", import.meta.url).pathname;
-  for (let member = 0; member < count; member++) {
-    const args = [redis.url, own, `m${member}`, KEY.toString("base64"), file];
-    const child = fork(script, args, {
-      stdio: ["ignore", "pipe", "inherit", "ipc"],
-      execArgv: [],
-      env: { ...process.env, ...envOf(member) },
-    });
-    children.push(child);
-    onTestFinished(() => ended(child));
-    ports.push(Number(await firstLine(child)));
-  }
-  const balancer = await startBalancer(ports);
-  const effects = (): readonly string[] => readFileSync(file, "utf8").split("\n").filter(Boolean);
-  return { ...balancer, children, redis, effects, kill: (member) => ended(children[member] as ChildProcess) };
-}
-
-function firstLine(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    child.stdout?.once("data", (chunk: Buffer) => resolve(chunk.toString().trim()));
-    child.once("exit", (code) => reject(new Error(`The member ended with ${code}`)));
-  });
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGKILL");
-  await gone;
-}
+import { type Processes, startProcesses } from "./process-fixture.js";
+import { hasRedis } from "./redis-fixture.js";
 
 async function client({ url }: Processes, revision: string, options: object = {}): Promise<Client> {
   const made = await connect(url, {

@@ -124,9 +124,9 @@ function keptOpen(
   presence: Presence,
   onBeat: (nodes: ReadonlyMap<string, string>) => void,
 ): SharedStores {
-  const { name, sessions, tasks, limits, marks, locks, records, bus } = stores;
+  const { name, sessions, tasks, limits, marks, locks, records, streams, bus, mail } = stores;
   return {
-    ...{ name, sessions, tasks, limits, marks, locks, records, bus },
+    ...{ name, sessions, tasks, limits, marks, locks, records, streams, bus, mail },
     open: (node, fleet) => stores.open(node, fleet),
     async beat(node, address) {
       const directory = await stores.beat(node, address).catch((error: unknown) => {

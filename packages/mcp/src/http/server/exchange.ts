@@ -117,6 +117,35 @@ export interface Named {
   readonly body?: string | undefined;
 }
 
+/** An event of a stream: its position, from 1, and its message. */
+export interface StreamedEvent {
+  readonly sequence: number;
+  readonly text: string;
+}
+
+/** Some events of a stream in their order, or its beginning or end without any. */
+export interface StreamPiece {
+  /** What the processes have to know of the stream: the same in all its pieces. */
+  readonly about: string;
+  /** The position before the first of the events. */
+  readonly after: number;
+  readonly events: readonly StreamedEvent[];
+  /** Nothing follows. */
+  readonly ended: boolean;
+}
+
+/** What is kept of a stream after a position, without a gap. */
+export type KeptStream = Omit<StreamPiece, "after">;
+
+/** How much of a stream is kept: so many pieces, so many characters, each for so long. The newest piece always is. */
+export interface StreamBounds {
+  readonly pieces: number;
+  readonly bytes: number;
+  /** Characters of all streams that this process keeps for others. */
+  readonly allBytes: number;
+  readonly lifeMs: number;
+}
+
 /** The cluster as the endpoint sees it. Undefined where there is one process. */
 export interface HttpCluster {
   /** The name of this process: ids that are made here begin with it and a dot. */
@@ -139,6 +168,13 @@ export interface HttpCluster {
   keepSession(id: string, principal: string | undefined, facts: SessionFacts): void;
   /** A session has ended. */
   dropSession(id: string): void;
+  /**
+   * Keeps a piece of a stream for the other processes. Resolves with true once it is kept, or nobody could keep it in time; with
+   * false where another process has ended the stream. Undefined while nothing can be kept. Never rejects.
+   */
+  keepEvents(stream: string, piece: StreamPiece, bounds: StreamBounds): Promise<boolean> | undefined;
+  /** What is kept of a stream after a position; undefined where some of it is not. Rejects with UNREACHABLE. */
+  eventsOf(stream: string, after: number): Promise<KeptStream | undefined>;
   /** Counts a request of a sender for all processes. Resolves with 0 when it may pass, else with the seconds to wait. */
   take(sender: string, limits: { readonly perSecond: number; readonly burst: number }): Promise<number>;
 }

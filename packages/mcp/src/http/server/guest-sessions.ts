@@ -149,7 +149,10 @@ export class GuestSessions {
       return true;
     }
     if (this.#guests.size >= this.#settings.limits.max) return false;
-    const session = new HttpSession(id, principal, this.#settings, { guest: this.#cluster.node });
+    const session = new HttpSession(id, principal, this.#settings, {
+      guest: this.#cluster.node,
+      cluster: this.#cluster,
+    });
     const conversation = new ServerConversation(this.#core, session);
     session.conversation = conversation;
     if (!conversation.lodge(facts, `${this.#cluster.node}.`)) return false;

@@ -2,10 +2,10 @@
 import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
 import type { ServerConversation } from "../../server/conversation.js";
 import type { KeepAlive, StreamKeeper } from "./event-stream.js";
-import type { HeaderList, HttpCluster, HttpExchange } from "./exchange.js";
+import type { HeaderList, HttpCluster, HttpExchange, StreamBounds } from "./exchange.js";
 import type { SessionLimits } from "./http-limits.js";
 import { handshakeStatus, type ReplyMode, type ReplyOwner } from "./reply.js";
-import { type EventStore, ResumableStream, type StreamHome } from "./resumable-stream.js";
+import { type EventStore, type Opening, ResumableStream, type StreamHome } from "./resumable-stream.js";
 
 /** Finished streams a client may still come back to; the oldest is forgotten for a new one. */
 const FINISHED_STREAMS = 100;
@@ -47,7 +47,7 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
   #standing: readonly ResumableStream[] = NO_STREAMS;
   #held: string[] | undefined;
   #lastStream = 0;
-  #closing = false;
+  closing = false;
 
   /** How often other processes have gone on with the session; undefined in a process alone. */
   readonly moved: number | undefined;
@@ -55,14 +55,26 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
   /** Begins the ids of its events. */
   readonly eventMark: string;
 
+  /** The other processes, which keep what is sent on its streams. */
+  readonly cluster: HttpCluster | undefined;
+
   /** `moved`: see there; `guest`: the name of this process, where another one has the session. */
   constructor(
     id: string,
     principal: string | undefined,
     settings: SessionSettings,
-    { moved, guest }: { readonly moved?: number | undefined; readonly guest?: string } = {},
+    {
+      moved,
+      guest,
+      cluster,
+    }: {
+      readonly moved?: number | undefined;
+      readonly guest?: string;
+      readonly cluster?: HttpCluster | undefined;
+    } = {},
   ) {
     this.moved = moved;
+    this.cluster = cluster;
     this.eventMark = guest === undefined ? "" : `${guest}.`;
     // A store of one's own may keep the streams of several processes under one session.
     const first = guest === undefined ? (moved ?? 0) : GUEST_STREAMS + Math.floor(Math.random() * GUEST_STREAMS);
@@ -100,6 +112,11 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
 
   get keeper(): StreamKeeper {
     return this.settings.keeper;
+  }
+
+  get bounds(): StreamBounds {
+    const { eventsKept, eventBytes, allEventBytes, eventsMs } = this.settings.limits;
+    return { pieces: eventsKept, bytes: eventBytes, allBytes: allEventBytes, lifeMs: eventsMs };
   }
 
   get polling(): boolean {
@@ -140,14 +157,17 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
     if (this.#held.length > this.settings.limits.held) this.#held.shift();
   }
 
-  /** Makes the reply of `exchange` a stream for what belongs to no request. False when there are as many as there may be. */
-  listen(exchange: HttpExchange): boolean {
-    if (this.#closing) return false;
+  /**
+   * Makes the reply of `exchange` a stream for what belongs to no request. False when there are as many as there may be. `earlier`:
+   * what the reader missed of one that was before it.
+   */
+  listen(exchange: HttpExchange, earlier?: string): boolean {
+    if (this.closing) return false;
     const connected = this.#standing.filter((each) => each.connected);
     if (connected.length >= this.settings.limits.streams) return false;
     // A client that opens a new stream instead of resuming does not want the rest of the old one.
     for (const each of this.#standing) if (!each.connected) this.#streams?.delete(each.number);
-    const stream = this.openStream(exchange, undefined, true);
+    const stream = this.openStream(exchange, { standing: true, earlier });
     this.#standing = [...connected, stream];
     const held = this.#held;
     this.#held = undefined;
@@ -164,24 +184,32 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
     return this.#streams?.get(number);
   }
 
-  openStream(exchange: HttpExchange, retryMs?: number, standing = false): ResumableStream {
-    const stream = new ResumableStream(this, ++this.#lastStream, standing && this.moved !== undefined);
+  openStream(exchange: HttpExchange, opening: Opening = {}): ResumableStream {
+    const standing = opening.standing === true && this.moved !== undefined;
+    const stream = new ResumableStream(this, ++this.#lastStream, { ...opening, standing });
     this.#streams ??= new Map();
     this.#streams.set(stream.number, stream);
     if (this.#streams.size > FINISHED_STREAMS) this.#forgetFinished(this.#streams);
-    stream.open(exchange, retryMs);
+    stream.open(exchange, opening);
     return stream;
   }
 
   /** Ends everything; what runs gets `graceMs`. */
   async close(graceMs: number): Promise<void> {
-    if (this.#closing) return;
-    this.#closing = true;
+    if (this.closing) return;
+    this.closing = true;
     await this.conversation.close(graceMs);
+    // The last answers are kept for other processes before they are sent.
+    await Promise.all([...(this.#streams?.values() ?? [])].map(({ waiting }) => waiting));
     this.closed = true;
     for (const stream of this.#streams?.values() ?? []) stream.hangUp();
     this.#streams = undefined;
     this.store.forget(this.id);
+  }
+
+  /** Another process goes on with it: its streams say nothing more. */
+  handOver(): void {
+    for (const stream of this.#streams?.values() ?? []) stream.lose();
   }
 
   #forgetFinished(streams: Map<number, ResumableStream>): void {
@@ -259,6 +287,7 @@ export class SessionTable {
     const session = this.#sessions.get(id);
     if (session === undefined) return;
     this.#forget(session);
+    session.handOver();
     void session.close(0);
   }
 

@@ -4,6 +4,7 @@ import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
 import { McpErrorCode } from "../../protocol/meta.js";
 import { EVENT_STREAM_HEADERS, type ReplyStream, event } from "./event-stream.js";
 import type { GoneListener, HeaderList, HttpExchange } from "./exchange.js";
+import type { Asked, Opening } from "./resumable-stream.js";
 import type { IdentifiedCarrier, Identity, MessagePieces, OutgoingKind } from "../../jsonrpc/transport.js";
 
 const JSON_HEADERS: HeaderList = ["content-type", "application/json"];
@@ -95,7 +96,7 @@ export interface ReplyOwner {
   /** The HTTP status of an answer; `code` is that of its error, undefined for a success. */
   status(code: number | undefined): number;
   /** Makes the reply of `exchange` a stream. */
-  openStream(exchange: HttpExchange, retryMs?: number): ReplyStream;
+  openStream(exchange: HttpExchange, opening?: Opening): ReplyStream;
   /** The session the request belongs to. */
   readonly session?: ReplySession;
   /** The stream that takes whatever is sent, where replies have none of their own. */
@@ -120,6 +121,8 @@ export class Reply implements IdentifiedCarrier, GoneListener {
   answered = false;
   /** Told once when the client of a request outside of sessions goes away before the answer. */
   onGone: GoneListener | undefined;
+  /** What it answers, where another process may have to say that nobody can. */
+  asked: Asked;
   readonly #owner: ReplyOwner;
   #opening: ((succeeded: boolean) => HeaderList) | undefined;
   #stream: ReplyStream | undefined;
@@ -247,7 +250,7 @@ export class Reply implements IdentifiedCarrier, GoneListener {
   }
 
   #opened(retryMs?: number): ReplyStream {
-    return (this.#stream ??= this.#owner.openStream(this.exchange, retryMs));
+    return (this.#stream ??= this.#owner.openStream(this.exchange, { retryMs, asked: this.asked }));
   }
 
   #settle(succeeded: boolean): HeaderList {

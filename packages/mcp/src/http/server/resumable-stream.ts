@@ -1,6 +1,8 @@
 // One stream of a session: its messages are numbered and kept, whoever is connected to it at the moment.
+import { ErrorCode } from "../../jsonrpc/errors.js";
+import { failureText, type RequestId } from "../../jsonrpc/message.js";
 import { EventStream, numberedEvent, primingEvent, type ReplyStream, type StreamKeeper } from "./event-stream.js";
-import type { HttpExchange } from "./exchange.js";
+import type { HttpCluster, HttpExchange, StreamBounds, StreamedEvent } from "./exchange.js";
 import type { SessionLimits } from "./http-limits.js";
 
 /** Milliseconds a client should wait before it comes back, when nothing else was asked for. */
@@ -16,23 +18,50 @@ export interface StreamHome {
   /** Whether streams open with an empty event and may be hung up on. */
   readonly polling: boolean;
   readonly closed: boolean;
+  /** It is being closed: what runs is given up. */
+  readonly closing: boolean;
+  /** Keeps what is sent for the other processes of the server, where there are any. */
+  readonly cluster?: Pick<HttpCluster, "keepEvents" | "eventsOf"> | undefined;
+  readonly bounds: StreamBounds;
+}
+
+/** What a stream answers: a request, or a batch of them; undefined for one that belongs to no request. */
+export type Asked = RequestId | readonly RequestId[] | undefined;
+
+/** How a stream is opened. */
+export interface Opening {
+  readonly retryMs?: number | undefined;
+  readonly asked?: Asked;
+  /** Its ids say that it belongs to no request, so that another process may open it anew. */
+  readonly standing?: boolean;
+  /** Events of a stream before it, which go first. */
+  readonly earlier?: string | undefined;
 }
 
 export class ResumableStream implements ReplyStream {
   readonly number: number;
+  /** What only ids of this very stream end with; empty in a process alone. */
+  readonly tag: string;
   readonly #home: StreamHome;
+  readonly #mark: string;
+  readonly #about: string;
   #connection: EventStream | undefined;
   #sequence = 0;
+  /** The last event that may be sent: whoever comes back to another process gets all up to it. */
+  #released = 0;
+  /** Settles when the newest event may be sent, or is known to be another process's to send. */
+  #gate: Promise<boolean> | undefined;
+  #lost = false;
   /** The answer has been sent: nothing more will come. */
   finished = false;
 
-  readonly #mark: string;
-
-  /** `standing`: its ids say that it belongs to no request, so that another process may open it anew. */
-  constructor(home: StreamHome, number: number, standing = false) {
+  constructor(home: StreamHome, number: number, { asked, standing = false }: Opening = {}) {
+    const { cluster, eventMark = "" } = home;
     this.#home = home;
-    this.#mark = (home.eventMark ?? "") + (standing ? STANDING : "");
+    this.#mark = eventMark + (standing ? STANDING : "");
+    this.#about = asked === undefined ? "" : JSON.stringify(asked);
     this.number = number;
+    this.tag = cluster === undefined ? "" : newTag();
   }
 
   /** Whoever has lost its connection may come back for as long as the session is there. */
@@ -44,28 +73,30 @@ export class ResumableStream implements ReplyStream {
     return this.#connection !== undefined;
   }
 
+  /** Settles when what was sent so far is on its way; undefined where it is. */
+  get waiting(): Promise<boolean> | undefined {
+    return this.#gate;
+  }
+
   /** Opens the reply of `exchange` as this stream's connection, with a first event where the revision has one. */
-  open(exchange: HttpExchange, retryMs: number = RETRY_MS): void {
+  open(exchange: HttpExchange, { retryMs = RETRY_MS, earlier = "" }: Opening = {}): void {
     const connection = this.#accept(exchange);
     this.#attach(connection);
-    void connection.write(this.#home.polling ? primingEvent(this.#id(this.#sequence), retryMs) : ": open\n\n");
+    const first = this.#home.polling ? primingEvent(this.#id(this.#sequence), retryMs) : ": open\n\n";
+    void connection.write(earlier + first);
+    // Should this process end, the one a client comes back to has to know what was asked.
+    if (this.#about !== "") this.#admit(this.#keep([], false));
   }
 
   /** Numbers, keeps and sends a message. `droppable`: it may be left out when the reader is far behind. */
   send(text: string, droppable: boolean): void | Promise<void> {
-    const connection = this.#connection;
-    if (droppable && connection?.full === true) return undefined;
-    const sequence = ++this.#sequence;
-    this.#home.store.append(this.#home.id, this.number, { sequence, text });
-    return connection?.write(numberedEvent(this.#id(sequence), text));
+    if (droppable && this.#connection?.full === true) return undefined;
+    return this.#emit(text, false);
   }
 
   /** Ends the stream; with a last message it is that message's. */
   finish(text?: string): void | Promise<void> {
-    const written = text === undefined ? undefined : this.send(text, false);
-    this.finished = true;
-    this.hangUp();
-    return written;
+    return this.#emit(text, true);
   }
 
   /** Ends the connection and not the stream. */
@@ -84,14 +115,62 @@ export class ResumableStream implements ReplyStream {
     // What is sent meanwhile is kept first and fetched by the next turn, so nothing is lost and nothing comes twice.
     for (let events = missed; ; events = await store.after(id, this.number, sent)) {
       for (const { sequence, text } of events) {
+        if (sequence > this.#released) break;
         await connection.write(numberedEvent(this.#id(sequence), text));
         sent = sequence;
       }
-      if (sent >= this.#sequence || events.length === 0) break;
+      if (sent >= this.#released || events.length === 0) break;
     }
     if (missed.length === 0) void connection.write(": resumed\n\n");
     this.#attach(connection);
     return true;
+  }
+
+  /** Numbers and keeps what is to be sent, and sends it as soon as the other processes could too. */
+  #emit(text: string | undefined, ended: boolean): void | Promise<void> {
+    if (this.#lost) return undefined;
+    const event = text === undefined ? undefined : { sequence: ++this.#sequence, text };
+    if (event !== undefined) this.#home.store.append(this.#home.id, this.number, event);
+    const gate = this.#admit(this.#keep(event === undefined ? [] : [event], ended));
+    if (gate === undefined) return this.#release(event, ended);
+    return gate.then((mine) => (mine ? this.#release(event, ended) : this.lose()));
+  }
+
+  #keep(events: readonly StreamedEvent[], ended: boolean): Promise<boolean> | undefined {
+    const { cluster, id, bounds, closing } = this.#home;
+    // What a process gives up because it ends was not answered: the next one says so.
+    if (closing && events.length === 0) return undefined;
+    const piece = { about: this.#about, after: this.#sequence - events.length, events, ended };
+    return cluster?.keepEvents(streamName(id, this.number, this.tag), piece, bounds);
+  }
+
+  /** What comes behind events that wait waits too. */
+  #admit(kept: Promise<boolean> | undefined): Promise<boolean> | undefined {
+    const before = this.#gate;
+    if (kept === undefined || before === undefined) this.#gate = kept ?? before;
+    else this.#gate = Promise.all([before, kept]).then((all) => all.every(Boolean));
+    const gate = this.#gate;
+    void gate?.then(() => {
+      if (this.#gate === gate) this.#gate = undefined;
+    });
+    return gate;
+  }
+
+  #release(event: StreamedEvent | undefined, ended: boolean): void | Promise<void> {
+    if (event !== undefined) this.#released = event.sequence;
+    const written = event && this.#connection?.write(numberedEvent(this.#id(event.sequence), event.text));
+    if (ended) {
+      this.finished = true;
+      this.hangUp();
+    }
+    return written;
+  }
+
+  /** Another process goes on with it, and tells its client how the call ended: nothing sent now may contradict it. */
+  lose(): void {
+    this.#lost = true;
+    this.finished = true;
+    this.hangUp();
   }
 
   #accept(exchange: HttpExchange): EventStream {
@@ -111,37 +190,113 @@ export class ResumableStream implements ReplyStream {
   }
 
   #id(sequence: number): string {
-    return `${this.#mark}${this.number}-${sequence}`;
+    return eventId({ mark: this.#mark, stream: this.number, sequence, tag: this.tag });
   }
 }
 
+/** What an event id names. */
+export interface StreamPosition {
+  /** The process that has the stream, where that is not the session's. */
+  readonly node: string | undefined;
+  readonly stream: number;
+  readonly sequence: number;
+  readonly standing: boolean;
+  /** Tells the stream from all others of its number; empty in a process alone. */
+  readonly tag: string;
+}
+
 /** The stream and position an event id names; undefined when it is none of ours. */
-export function readEventId(id: string):
-  | {
-      /** The process that has the stream, where that is not the session's. */
-      readonly node: string | undefined;
-      readonly stream: number;
-      readonly sequence: number;
-      readonly standing: boolean;
-    }
-  | undefined {
-  const match = /^(?:([a-z0-9]{1,32})\.)?(s?)(\d{1,9})-(\d{1,9})$/.exec(id);
+export function readEventId(id: string): StreamPosition | undefined {
+  const match = /^(?:([a-z0-9]{1,32})\.)?(s?)(\d{1,9})-(\d{1,9})(?:-([\w]{12}))?$/.exec(id);
   if (match === null) return undefined;
-  const [, node, mark, stream, sequence] = match;
-  return { node, stream: Number(stream), sequence: Number(sequence), standing: mark === STANDING };
+  const [, node, mark, stream, sequence, tag = ""] = match;
+  return { node, stream: Number(stream), sequence: Number(sequence), standing: mark === STANDING, tag };
+}
+
+function eventId({
+  mark,
+  stream,
+  sequence,
+  tag,
+}: {
+  readonly mark: string;
+  readonly stream: number;
+  readonly sequence: number;
+  readonly tag: string;
+}): string {
+  return tag === "" ? `${mark}${stream}-${sequence}` : `${mark}${stream}-${sequence}-${tag}`;
 }
 
 /** Begins the event ids of a standing stream, where several processes may serve its session. */
 const STANDING = "s";
 
+/** Bytes of a tag: an id of another session or of another process's stream is not taken for one of this stream. */
+const TAG_BYTES = 6;
+
+function newTag(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(TAG_BYTES)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
+}
+
+/** What a stream is kept under for all processes. */
+function streamName(session: string, stream: number, tag: string): string {
+  return `${session} ${stream} ${tag}`;
+}
+
+// Streams whose process has ended, replayed from what is kept for all.
+
+/** What a client missed of a stream, as it is written to it. */
+export interface Missed {
+  readonly text: string;
+  /** How many events that is. */
+  readonly count: number;
+}
+
+/**
+ * What a client missed that comes back to a stream of a process that has ended: all of it, with the end of its call; undefined where
+ * some of it is not kept (any more). Of many that come back at once, all get the same. Rejects with UNREACHABLE.
+ */
+export async function missedOf(home: StreamHome, position: StreamPosition): Promise<Missed | undefined> {
+  const { node, stream, sequence: seen, standing, tag } = position;
+  const name = streamName(home.id, stream, tag);
+  let kept = await home.cluster?.eventsOf(name, seen);
+  if (kept === undefined) return undefined;
+  if (!kept.ended && kept.about !== "") {
+    const after = kept.events.at(-1)?.sequence ?? seen;
+    const events = [{ sequence: after + 1, text: unknownOutcome(JSON.parse(kept.about) as Asked) }];
+    const piece = { about: kept.about, after, events, ended: true };
+    const first = await home.cluster?.keepEvents(name, piece, home.bounds);
+    if (first === false) kept = await home.cluster?.eventsOf(name, seen);
+    else kept = { ...piece, events: [...kept.events, ...events] };
+  }
+  if (kept === undefined) return undefined;
+  const mark = (node === undefined ? "" : `${node}.`) + (standing ? STANDING : "");
+  const texts = kept.events.map(({ sequence, text }) => numberedEvent(eventId({ mark, stream, sequence, tag }), text));
+  return { text: texts.join(""), count: texts.length };
+}
+
+/** Answers a reader with what it missed, and ends. */
+export function replay(exchange: HttpExchange, { keeper }: StreamHome, { text, count }: Missed): void {
+  const connection = new EventStream(exchange, keeper);
+  exchange.onGone = { gone: () => connection.gone() };
+  void connection.write(count === 0 ? ": resumed\n\n" : text);
+  connection.end();
+}
+
+const LOST =
+  "The process that was serving this has ended, and whether it did its work is not known: look, before you send it again";
+
+function unknownOutcome(asked: Asked): string {
+  const error = { code: ErrorCode.InternalError, message: LOST, data: { outcome: "unknown" } };
+  if (!Array.isArray(asked)) return failureText(asked as RequestId, error);
+  return `[${(asked as readonly RequestId[]).map((id) => failureText(id, error)).join(",")}]`;
+}
+
 // Keeps what was sent on streams, so that a reader whose connection broke can come back for the rest.
 
-/** An event of a stream as it is kept for resumption: its number in the stream and its message. */
-export interface StoredEvent {
-  /** Position in its stream, from 1. */
-  readonly sequence: number;
-  readonly text: string;
-}
+/** An event of a stream as it is kept for resumption: its position in the stream, from 1, and its message. */
+export type StoredEvent = StreamedEvent;
 
 /**
  * Keeps the events of streams for clients that come back. It keeps what it can: what is lost is refused, not guessed. A

@@ -20,7 +20,14 @@ import { answeredNode, type GuestSessions, type MakeGuests } from "./guest-sessi
 import { HttpSession, newSessionId, type SessionSettings, SessionTable, type Whose } from "./http-session.js";
 import { type FrontDoor, type HttpRoute, type Permits, turnedAway } from "./http-site.js";
 import { readsStreams, refuse, refuseAs, refuseMessage, Reply, turnAway, turnAwayForNow } from "./reply.js";
-import { readEventId, type ResumableStream } from "./resumable-stream.js";
+import {
+  type Asked,
+  missedOf,
+  readEventId,
+  replay,
+  type ResumableStream,
+  type StreamPosition,
+} from "./resumable-stream.js";
 import type { SessionlessRequests } from "./sessionless-requests.js";
 
 interface StreamableHttpOptions {
@@ -41,6 +48,8 @@ interface StreamableHttpOptions {
 const ALL_METHODS = ["allow", "GET, POST, DELETE"];
 const POST_ONLY = ["allow", "POST"];
 const RETRY_AFTER = ["retry-after", "60"];
+const SOON = ["retry-after", "1"];
+const MANY_STREAMS = "This session has as many streams open as it may have";
 
 export class StreamableHttp implements HttpRoute, BodyReceiver {
   readonly #options: StreamableHttpOptions;
@@ -63,7 +72,14 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   serve(exchange: HttpExchange): void {
     const named = exchange.method === "POST" ? undefined : this.#namedBy(exchange);
     if (named === undefined) this.#serve(exchange);
-    else this.#options.cluster?.bring(exchange, named, () => this.#serve(exchange));
+    else this.#options.cluster?.bring(exchange, named, () => this.#brought(exchange, named));
+  }
+
+  /** Whoever has a session replays its streams whose process has ended. */
+  #brought(exchange: HttpExchange, { kind }: Named): void {
+    const id = kind === "stream" ? this.#elsewhere(exchange) : undefined;
+    if (id === undefined) this.#serve(exchange);
+    else this.#options.cluster?.bring(exchange, { kind: "session", id }, () => this.#serve(exchange));
   }
 
   /** What another process told. */
@@ -75,7 +91,8 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   #namedBy(exchange: HttpExchange): Named | undefined {
     const { cluster } = this.#options;
     const node = cluster && exchange.relayed !== true ? streamOf(exchange)?.node : undefined;
-    if (node !== undefined) return node === cluster?.node ? undefined : { kind: "stream", id: `${node}.` };
+    if (node !== undefined && node !== cluster?.node) return { kind: "stream", id: `${node}.` };
+    if (node !== undefined && this.#guestOf(exchange) !== undefined) return undefined;
     const id = this.#elsewhere(exchange);
     return id === undefined ? undefined : { kind: "session", id };
   }
@@ -88,7 +105,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   ): void {
     const { sessions } = this.#options;
     if (sessions === undefined || this.#table === undefined || this.#table.has(id) || !this.#table.reserve()) return;
-    const session = new HttpSession(id, principal, sessions, { moved });
+    const session = new HttpSession(id, principal, sessions, { moved, cluster: this.#options.cluster });
     this.#converse(session).restore(facts);
     this.#table.add(session);
     this.#keep(session, facts.params);
@@ -209,6 +226,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     if (!this.#knowsVersion(exchange)) return undefined;
     session.used = performance.now();
     const reply = new Reply(exchange, session);
+    reply.asked = askedIn(value);
     session.conversation.connection.deliver(value, reply);
     reply.linger();
   }
@@ -226,6 +244,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     }
     const session = new HttpSession(newSessionId(cluster?.node), exchange.principal, sessions, {
       moved: cluster && 0,
+      cluster,
     });
     const conversation = this.#converse(session);
     // A successful answer makes the session real and tells the client its id, so the reply cannot begin before it is there.
@@ -279,29 +298,48 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     session.used = performance.now();
     const last = exchange.header("last-event-id");
     if (last !== undefined && last !== "") return this.#resume(exchange, session, last);
-    if (!session.listen(exchange)) refuse(exchange, 409, "This session has as many streams open as it may have");
+    if (!session.listen(exchange)) refuse(exchange, 409, MANY_STREAMS);
   }
 
   #resume(exchange: HttpExchange, session: HttpSession, last: string): void {
     const position = readEventId(last);
-    const stream = position && session.stream(position.stream);
-    if (stream === undefined && position?.node !== undefined) return unknownSession(exchange, undefined);
-    if (position === undefined || stream === undefined) {
-      if ((session.moved ?? 0) === 0) return lost(exchange);
-      // What came on it ended with its process. Unsolicited messages go on; of an answer that is lost the client has to know.
-      if (position?.standing !== true || !session.listen(exchange)) unknownSession(exchange, undefined);
-      return;
+    const found = position && session.stream(position.stream);
+    const stream = found?.tag === position?.tag ? found : undefined;
+    if (stream === undefined && position !== undefined && position.tag !== "") {
+      return void this.#replay(exchange, session, position);
     }
+    if (position === undefined || stream === undefined) return lost(exchange);
     const restart = (): void => this.#restart(exchange, session, stream);
     stream.resume(exchange, position.sequence).then((resumed) => {
       if (!resumed) restart();
     }, restart);
   }
 
+  /** Its process has ended, or has forgotten it: what all processes keep of it goes on here. */
+  async #replay(exchange: HttpExchange, session: HttpSession, position: StreamPosition): Promise<void> {
+    const missed = await missedOf(session, position).catch((error: unknown) => {
+      this.#options.core.report("warning", "What is kept of a stream could not be read", { error });
+      return "unknown" as const;
+    });
+    if (exchange.over || turnedAway(exchange)) return;
+    if (position.standing) {
+      // Unsolicited messages go on, though some may be lost.
+      const earlier = missed === "unknown" ? undefined : missed?.text;
+      if (!session.listen(exchange, earlier)) refuse(exchange, 409, MANY_STREAMS);
+    } else if (missed === "unknown") {
+      refuse(exchange, 503, "What was kept of this stream cannot be read now: try again", SOON);
+    } else if (missed === undefined) {
+      // Of an answer that is lost the client has to know.
+      unknownSession(exchange, undefined);
+    } else replay(exchange, session, missed);
+  }
+
   /** What cannot be resumed without a loss is refused, but for unsolicited messages: the next ones are worth having. */
   #restart(exchange: HttpExchange, session: HttpSession, stream: ResumableStream): void {
     if (exchange.over || turnedAway(exchange)) return;
-    if (!session.listens(stream) || !session.listen(exchange)) lost(exchange);
+    if (session.listens(stream) && session.listen(exchange)) return;
+    if (stream.tag === "") lost(exchange);
+    else unknownSession(exchange, undefined);
   }
 
   #delete(exchange: HttpExchange): void {
@@ -322,11 +360,17 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
       refuse(exchange, 400, "Send the Mcp-Session-Id that initialize was answered with");
       return undefined;
     }
-    const guest = streamOf(exchange)?.node !== undefined;
-    const session = (guest ? this.#guests : this.#table)?.find(id, exchange.principal);
+    const session = this.#guestOf(exchange) ?? this.#table.find(id, exchange.principal);
     if (session === undefined) unknownSession(exchange, undefined);
     else if (this.#knowsVersion(exchange)) return session;
     return undefined;
+  }
+
+  /** The session of another process whose stream a reader comes back to here. */
+  #guestOf(exchange: HttpExchange): HttpSession | undefined {
+    const node = streamOf(exchange)?.node;
+    if (node === undefined || node !== this.#options.cluster?.node) return undefined;
+    return this.#guests?.find(exchange.header("mcp-session-id") ?? "", exchange.principal);
   }
 
   /** Whether MCP-Protocol-Version is absent or names a revision with sessions; refuses the request otherwise. */
@@ -373,6 +417,12 @@ function namedIn(value: unknown): Named | undefined {
   const { requestState, taskId } = params;
   if (typeof requestState === "string") return { kind: "call", id: requestState };
   return typeof taskId === "string" ? { kind: "task", id: taskId } : undefined;
+}
+
+/** What a message, or a batch, has to be answered for. */
+function askedIn(value: unknown): Asked {
+  if (!Array.isArray(value)) return idOf(value);
+  return value.map(idOf).filter((id) => id !== undefined);
 }
 
 function isInitialize(value: unknown): boolean {

@@ -1,0 +1,267 @@
+// What is kept in streams of Redis: news for all processes, letters to one of them, and what was sent on streams of clients.
+import { createHash } from "node:crypto";
+import type { KeptStream, StreamBounds, StreamPiece } from "../http/server/exchange.js";
+import { type Bus, type BusListener, joined, lastOf, LETTERS, type StreamStore } from "../cluster/stores.js";
+import type { Door, Vault } from "./door.js";
+import { APPEND_STREAMS } from "./redis-scripts.js";
+
+/** Texts on the bus that a process which was away may still read: beyond them it is told that it missed some. */
+const BUS_LENGTH = 10_000;
+/** Milliseconds one read of the bus waits. */
+const BUS_WAIT_MS = 1_000;
+/** Texts in one read. */
+const BUS_PIECE = 500;
+/** A bus nobody has used for an hour. */
+const BUS_LIFE_MS = 3_600_000;
+/** Who reads a text of the bus later than this has missed it. */
+const BUS_TEXT_MS = 60_000;
+/** Milliseconds before the bus is read again after it could not be. */
+const BUS_RETRY_MS = 250;
+
+/** A name for what nobody can guess. */
+export function digest(id: string): string {
+  return createHash("sha256").update(id).digest("base64url").slice(0, 22);
+}
+
+export interface Place {
+  readonly door: Door;
+  readonly vault: Vault;
+  readonly prefix: string;
+}
+
+/** How a bus is kept. */
+export interface BusKind {
+  readonly name: string;
+  /** Texts at a time: the oldest go first. */
+  readonly length: number;
+  /** Milliseconds after which one that nobody uses is gone. */
+  readonly lifeMs: number;
+  /** The one who reads takes away what it has read. */
+  readonly takesAway: boolean;
+}
+
+const NEWS: BusKind = { name: "bus", length: BUS_LENGTH, lifeMs: BUS_LIFE_MS, takesAway: false };
+export const MAIL: BusKind = { name: "mail", length: LETTERS, lifeMs: BUS_TEXT_MS, takesAway: true };
+
+export class RedisBus implements Bus {
+  readonly #place: () => Place;
+  readonly #kind: BusKind;
+
+  constructor(place: () => Place, kind: BusKind = NEWS) {
+    this.#place = place;
+    this.#kind = kind;
+  }
+
+  async publish(from: string, text: string, topic = ""): Promise<void> {
+    const { door, vault } = this.#place();
+    const key = this.#key(topic);
+    const sealed = vault.seal(key, text, BUS_TEXT_MS);
+    const { length, lifeMs } = this.#kind;
+    // Sent together: the second only gives it its time again.
+    const added = door.run("XADD", [key, "MAXLEN", "~", String(length), "*", "f", from, "d", sealed]);
+    await Promise.all([added, door.run("PEXPIRE", [key, String(lifeMs)])]);
+  }
+
+  async listen(listener: BusListener, topic = ""): Promise<() => void> {
+    const { door } = this.#place();
+    const reader = await door.another();
+    const key = this.#key(topic);
+    const last = (await door.run("XREVRANGE", [key, "+", "-", "COUNT", "1"])) as [string, string[]][];
+    const loop = { ended: false, key };
+    void this.#read(reader, last[0]?.[0] ?? "0-0", listener, loop);
+    return () => {
+      loop.ended = true;
+      reader.close();
+    };
+  }
+
+  /** Reads until it is ended. After a failure it looks whether what it read last is still there: if not, some may be missed. */
+  async #read(reader: Door, from: string, listener: BusListener, loop: BusLoop): Promise<void> {
+    const { key } = loop;
+    const { takesAway } = this.#kind;
+    let last = from;
+    let failed = false;
+    while (!loop.ended) {
+      try {
+        if (failed && last !== "0-0" && !takesAway) {
+          const kept = (await reader.run("XRANGE", [key, last, last])) as unknown[];
+          if (kept.length === 0) listener.missed();
+        }
+        failed = false;
+        const wait = ["COUNT", String(BUS_PIECE), "BLOCK", String(BUS_WAIT_MS)];
+        const found = await reader.run("XREAD", [...wait, "STREAMS", key, last], BUS_WAIT_MS);
+        for (const [id, fields] of entriesOf(found)) {
+          last = id;
+          const text = this.#place().vault.open(key, fields[3] ?? "");
+          if (loop.ended) break;
+          if (text === undefined) listener.missed();
+          else listener.hear(fields[1] ?? "", text);
+        }
+        if (takesAway && found !== null) await reader.run("XTRIM", [key, "MINID", last]);
+      } catch {
+        failed = true;
+        if (!loop.ended) await new Promise((resolve) => setTimeout(resolve, BUS_RETRY_MS));
+      }
+    }
+  }
+
+  #key(topic: string): string {
+    return `${this.#place().prefix}:${this.#kind.name}${topic && `:${topic}`}`;
+  }
+}
+
+interface BusLoop {
+  readonly ended: boolean;
+  readonly key: string;
+}
+
+/** The entries in the answer of XREAD for one stream: a list of pairs in RESP2, a map in RESP3, which clients show in ways of their own. */
+function entriesOf(found: unknown): readonly (readonly [string, readonly string[]])[] {
+  if (found === null || found === undefined) return [];
+  const [first, second] = Array.isArray(found) ? (found as unknown[]) : [[...pairsOf(found)][0], undefined];
+  return (Array.isArray(first) ? first[1] : second) as readonly (readonly [string, readonly string[]])[];
+}
+
+function pairsOf(found: object): Iterable<readonly unknown[]> {
+  return found instanceof Map ? found : Object.entries(found);
+}
+
+// Streams, whose pieces are kept in the order of their events: each an entry of a stream of Redis that is named by its last event.
+
+/** Streams in one script: beyond them another one begins, so that none keeps Redis from others for long. */
+const BATCH = 200;
+/** Characters in one script, but for a piece that is longer. */
+const BATCH_TEXT = 1024 * 1024;
+/** Places of a Redis Cluster over which streams are spread: what is told at once costs a command for each of them. */
+const SHARDS = 16;
+
+/** Pieces that were not sent yet, those of one stream joined to one. */
+interface Appending {
+  readonly key: string;
+  piece: StreamPiece;
+  readonly bounds: StreamBounds;
+  readonly waiting: { resolve(kept: boolean): void; reject(error: unknown): void }[];
+}
+
+export class RedisStreams implements StreamStore {
+  readonly #place: () => Place;
+  #next = new Map<string, Appending>();
+  #sending = false;
+
+  constructor(place: () => Place) {
+    this.#place = place;
+  }
+
+  append(stream: string, piece: StreamPiece, bounds: StreamBounds): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const known = this.#next.get(stream);
+      const { ended, events } = piece;
+      if (known !== undefined && !known.piece.ended && lastOf(known.piece) === piece.after) {
+        known.piece = { ...known.piece, ended, events: [...known.piece.events, ...events] };
+        known.waiting.push({ resolve, reject });
+      } else {
+        // One that does not follow is refused there, or leaves a gap, behind what was added before it.
+        const name = known === undefined ? stream : `${stream} ${this.#next.size}`;
+        this.#next.set(name, { key: this.#key(stream), piece, bounds, waiting: [{ resolve, reject }] });
+      }
+      this.#send();
+    });
+  }
+
+  async read(stream: string, after: number): Promise<KeptStream | undefined> {
+    const { door, vault } = this.#place();
+    const key = this.#key(stream);
+    const [later, newest] = await Promise.all([
+      door.run("XRANGE", [key, `${after + 1}-0`, "+"]),
+      door.run("XREVRANGE", [key, "+", "-", "COUNT", "1"]),
+    ]);
+    const entries = later as readonly Entry[];
+    const all = entries.length > 0 ? entries : (newest as readonly Entry[]);
+    const pieces = all.map(([id, fields]) => opened(vault, key, id, fields[1] ?? ""));
+    return pieces.some((piece) => piece === undefined) ? undefined : joined(pieces as readonly StreamPiece[], after);
+  }
+
+  async delete(streams: readonly string[]): Promise<void> {
+    const { door } = this.#place();
+    await Promise.all(streams.map((stream) => door.run("DEL", [this.#key(stream)])));
+  }
+
+  /** Sends one after the other: what arrives meanwhile is sent together by the next. */
+  #send(): void {
+    if (this.#sending || this.#next.size === 0) return;
+    this.#sending = true;
+    setImmediate(() => {
+      const [batch, rest] = this.#batch();
+      this.#next = rest;
+      void this.#sent(batch).finally(() => {
+        this.#sending = false;
+        this.#send();
+      });
+    });
+  }
+
+  #batch(): readonly [batch: readonly Appending[], rest: Map<string, Appending>] {
+    const all = [...this.#next];
+    let length = 0;
+    const over = all.findIndex(([, { piece }], at) => {
+      length += piece.events.reduce((sum, { text }) => sum + text.length, 0);
+      return at > 0 && (at >= BATCH || length > BATCH_TEXT);
+    });
+    const end = over === -1 ? all.length : over;
+    return [all.slice(0, end).map(([, appending]) => appending), new Map(all.slice(end))];
+  }
+
+  async #sent(batch: readonly Appending[]): Promise<void> {
+    // A script of a Cluster is given keys of one place.
+    const groups = new Map<string, Appending[]>();
+    for (const each of batch) {
+      const group = this.#place().door.isCluster ? each.key.slice(0, each.key.indexOf("}")) : "";
+      groups.set(group, [...(groups.get(group) ?? []), each]);
+    }
+    await Promise.all([...groups.values()].map((group) => this.#sentGroup(group)));
+  }
+
+  async #sentGroup(group: readonly Appending[]): Promise<void> {
+    try {
+      const { door, vault } = this.#place();
+      const args = group.flatMap(({ key, piece, bounds }) => {
+        const id = entryId(piece);
+        const sealed = vault.seal(`${key} ${id}`, written(piece), bounds.lifeMs);
+        const most = [bounds.pieces, bounds.bytes, bounds.lifeMs].map(String);
+        return [String(piece.after), id, sealed, piece.ended ? "1" : "0", ...most];
+      });
+      const keys = group.map(({ key }) => key);
+      const kept = (await door.script(APPEND_STREAMS, keys, args)) as readonly number[];
+      for (const [at, { waiting }] of group.entries()) for (const { resolve } of waiting) resolve(kept[at] === 1);
+    } catch (error) {
+      for (const { waiting } of group) for (const { reject } of waiting) reject(error);
+    }
+  }
+
+  #key(stream: string): string {
+    const name = digest(stream);
+    const shard = Buffer.from(name, "base64url").readUInt8(0) % SHARDS;
+    return `{${this.#place().prefix}:e${shard}}:${name}`;
+  }
+}
+
+type Entry = readonly [id: string, fields: readonly string[]];
+
+/** A piece without events stands behind the event before it: first what begins a stream, then what ends it. */
+function entryId(piece: StreamPiece): string {
+  const place = piece.events.length > 0 ? 1 : piece.ended ? 3 : 2;
+  return `${lastOf(piece)}-${place}`;
+}
+
+/** A message never holds a line break. */
+function written({ about, after, ended, events }: StreamPiece): string {
+  return [JSON.stringify([about, after, ended]), ...events.map(({ text }) => text)].join("\n");
+}
+
+function opened(vault: Vault, key: string, id: string, sealed: string): StreamPiece | undefined {
+  const lines = vault.open(`${key} ${id}`, sealed)?.split("\n");
+  if (lines === undefined) return undefined;
+  const [head = "[]", ...texts] = lines;
+  const [about, after, ended] = JSON.parse(head) as [string, number, boolean];
+  return { about, after, ended, events: texts.map((text, at) => ({ sequence: after + 1 + at, text })) };
+}
