@@ -1,7 +1,6 @@
 // One process among many: it keeps its lease, knows who has which session, and sends each request where it has to be served.
 import { checkOptions } from "../protocol/capabilities.js";
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
-import { failureText, type RequestId } from "../jsonrpc/message.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { aesSeal, type Seal } from "../server/parking.js";
@@ -30,7 +29,8 @@ import {
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
-import { type ForwardOutcome, NodeRelay } from "./relay.js";
+import { type ForwardOutcome, lost, NodeRelay, repeatable, unavailable } from "./relay.js";
+import { Detours } from "./detours.js";
 
 /** How a process shares with others. */
 export interface ShareOptions {
@@ -223,6 +223,13 @@ class StreamKeep {
 /** What comes next for a request: nothing, it is served here, or it is tried at another process. */
 type Step = "done" | "here" | { readonly at: string };
 
+/** A process cannot connect to another, and asks it to read its letters. */
+interface Knock {
+  readonly kind: "knock";
+  readonly at: string;
+  readonly by: string;
+}
+
 interface Mine {
   fence: number;
 }
@@ -273,6 +280,7 @@ class Member implements ClusterMember {
       serve: (exchange) => this.#local?.serve(exchange),
       answer: (text) => this.#answer(text),
       onStranger: (error) => this.#local?.report("warning", "A connection to the relay was refused", { error }),
+      detours: (accept) => new Detours({ node, mail: stores.mail, accept, knock: (other) => this.#knock(other) }),
     });
   }
 
@@ -380,8 +388,18 @@ class Member implements ClusterMember {
     return exactJson(record);
   }
 
+  /** Asks a process to read its letters. */
+  #knock(node: string): Promise<void> {
+    const knock: Knock = { kind: "knock", at: node, by: this.node };
+    return this.#stores.bus.publish(this.node, JSON.stringify(knock));
+  }
+
   #hear(from: string, text: string): void {
-    if (from !== this.node) this.#local?.hear(JSON.parse(text) as News);
+    if (from === this.node) return;
+    const news = JSON.parse(text) as News | Knock;
+    if (news.kind !== "knock") this.#local?.hear(news);
+    // Who cannot be answered asks again.
+    else if (news.at === this.node) this.#relay.knocked(news.by).catch(() => undefined);
   }
 
   /** Says that this process is there, and learns who else is. Calls at the same time share one. */
@@ -399,6 +417,7 @@ class Member implements ClusterMember {
       const { nodes, lapsed } = await this.#stores.beat(this.node, this.#address);
       this.#nodes = nodes;
       this.#streams.away = false;
+      this.#relay.tidy((node) => nodes.has(node));
       const first = this.#since === Number.POSITIVE_INFINITY;
       // A process that was held up itself, with its whole machine perhaps, gives the others time to come back too.
       if (first || lapsed) this.#since = before;
@@ -552,44 +571,4 @@ class Member implements ClusterMember {
     else this.#moved.set(id, owner);
     if (this.#moved.size > MOST_MOVED) this.#moved.delete(this.#moved.keys().next().value as string);
   }
-}
-
-/** Methods that change nothing: only they are sent again when nobody knows whether they were served. */
-const READS: ReadonlySet<string> = new Set([
-  "ping",
-  "tools/list",
-  "resources/list",
-  "resources/templates/list",
-  "resources/read",
-  "prompts/list",
-  "prompts/get",
-  "completion/complete",
-  "tasks/get",
-  "tasks/list",
-]);
-
-function repeatable({ method }: HttpExchange, { body }: Named): boolean {
-  return method === "GET" || (method === "POST" && READS.has(messageIn(body).method ?? ""));
-}
-
-function messageIn(body: string | undefined): { readonly id?: RequestId; readonly method?: string } {
-  try {
-    const value: unknown = JSON.parse(body ?? "");
-    return typeof value === "object" && value !== null ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-const TEXT = ["content-type", "application/json", "retry-after", "1"];
-
-function unavailable(exchange: HttpExchange, { body }: Named, what: string): void {
-  exchange.reply(503, TEXT, failureText(messageIn(body).id, { code: ErrorCode.InternalError, message: what }));
-}
-
-function lost(exchange: HttpExchange, { body }: Named): void {
-  const message =
-    "The process that was serving this has ended, and whether it did its work is not known: look, before you send it again";
-  const error = { code: ErrorCode.InternalError, message, data: { outcome: "unknown" } };
-  exchange.reply(502, ["content-type", "application/json"], failureText(messageIn(body).id, error));
 }

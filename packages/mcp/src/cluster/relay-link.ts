@@ -1,7 +1,10 @@
 // One connection between two processes: both show that they hold the key, and every frame is encrypted and authenticated in its
 // order. What is forged, replayed, reordered or meant for another process ends the connection before anything of it is read.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "../http/server/exchange.js";
+import type { Identity, MessagePieces } from "../jsonrpc/transport.js";
+import { Detour } from "./detours.js";
 
 /** Marks the protocol and its version. */
 const MAGIC = Buffer.from("mcp-relay-1\n");
@@ -54,17 +57,20 @@ export class Link {
   /** The other process. */
   readonly peer: string;
   listener: LinkListener | undefined;
-  readonly #socket: Socket;
+  /** Letters carry it: a socket is better. */
+  readonly detour: boolean;
+  readonly #socket: Duplex;
   readonly #reader: FrameReader;
   readonly #sealer: Sealer;
   #closed = false;
 
-  constructor(peer: string, socket: Socket, { reader, sealer }: { reader: FrameReader; sealer: Sealer }) {
+  constructor(peer: string, socket: Duplex, { reader, sealer }: { reader: FrameReader; sealer: Sealer }) {
     this.peer = peer;
     this.#socket = socket;
     this.#reader = reader;
     this.#sealer = sealer;
-    socket.setNoDelay(true);
+    this.detour = socket instanceof Detour;
+    if ("setNoDelay" in socket) (socket as { setNoDelay(on: boolean): void }).setNoDelay(true);
     reader.most = MOST_BYTES;
     reader.onFrame = (type, stream, text) => this.listener?.frame(type, stream, text);
     reader.onEnd = () => this.#end();
@@ -135,14 +141,14 @@ class FrameReader {
   most: number = GREETING_BYTES;
   onFrame: (type: FrameType, stream: number, text: string) => void = () => undefined;
   onEnd: () => void = () => undefined;
-  readonly #socket: Socket;
+  readonly #socket: Duplex;
   readonly #key: Buffer;
   #count = 0;
   #rest: Buffer[] = [];
   #bytes = 0;
   #started = false;
 
-  constructor(socket: Socket, key: Buffer, first: Buffer) {
+  constructor(socket: Duplex, key: Buffer, first: Buffer) {
     this.#socket = socket;
     this.#key = key;
     this.#add(first);
@@ -237,7 +243,7 @@ function keyName(key: Buffer): Buffer {
 }
 
 /** Calls another process over a socket that is connected. Rejects when it is not the process it should be. */
-export async function greet(socket: Socket, self: Side, peer: string): Promise<Link> {
+export async function greet(socket: Duplex, self: Side, peer: string): Promise<Link> {
   const [key] = self.keys as readonly [Buffer];
   const calling = randomBytes(NONCE_BYTES);
   socket.write(Buffer.concat([MAGIC, keyName(key), calling]));
@@ -255,7 +261,7 @@ export async function greet(socket: Socket, self: Side, peer: string): Promise<L
 }
 
 /** Answers a process that calls. Rejects, with the socket destroyed, for whoever does not hold the key. */
-export async function welcome(socket: Socket, self: Side): Promise<Link> {
+export async function welcome(socket: Duplex, self: Side): Promise<Link> {
   const greeting = await withinTime(socket, readBytes(socket, MAGIC.length + 8 + NONCE_BYTES));
   const name = greeting.head.subarray(MAGIC.length, MAGIC.length + 8);
   const key = self.keys.find((each) => timingSafeEqual(keyName(each), name));
@@ -278,7 +284,7 @@ export async function welcome(socket: Socket, self: Side): Promise<Link> {
   return new Link(peer, socket, { reader, sealer });
 }
 
-function readBytes(socket: Socket, count: number): Promise<{ readonly head: Buffer; readonly rest: Buffer }> {
+function readBytes(socket: Duplex, count: number): Promise<{ readonly head: Buffer; readonly rest: Buffer }> {
   return new Promise((resolve, reject) => {
     let all: Buffer = Buffer.alloc(0);
     const fail = (): void => reject(new Error("The other process closed the connection"));
@@ -293,10 +299,178 @@ function readBytes(socket: Socket, count: number): Promise<{ readonly head: Buff
   });
 }
 
-function withinTime<T>(socket: Socket, step: Promise<T>): Promise<T> {
+function withinTime<T>(socket: Duplex, step: Promise<T>): Promise<T> {
   const timer = setTimeout(
     () => socket.destroy(new Error("The other process did not answer the greeting")),
     GREETING_MS,
   );
   return step.finally(() => clearTimeout(timer));
+}
+
+// A request as it arrives over a connection: an exchange like any other.
+
+/** Everything of a request but its body. Plain JSON. */
+export interface RelayedHead {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly principal?: string | undefined;
+  readonly identity?: Identity | undefined;
+  readonly address?: string | undefined;
+  /** The session it is for; the process that has it not says so. */
+  readonly session?: string | undefined;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+/** Characters of a reply that goes in one frame: those of the longest message by default. */
+const WHOLE: number = 4 * 1024 * 1024;
+
+/** The way back. */
+interface Back {
+  send(type: FrameType, text?: string): void;
+  /** Bytes the other process has not taken yet. */
+  unsent(): number;
+  /** Told once nothing will be sent any more. */
+  over(): void;
+}
+
+export class RelayedExchange implements HttpExchange, HttpStream {
+  readonly relayed = true;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly address: string | undefined;
+  readonly connection: undefined;
+  principal: string | undefined;
+  identity: Identity | undefined;
+  pass: HttpExchange["pass"];
+  extra: HeaderList | undefined;
+  onGone: GoneListener | undefined;
+  onOver: GoneListener | undefined;
+  onDrain: (() => void) | undefined;
+  readonly #headers: RelayedHead["headers"];
+  readonly #body: string;
+  readonly #back: Back;
+  #over = false;
+  #paused = false;
+  /** Bytes written since the reader fell behind. */
+  #held = 0;
+
+  constructor(head: RelayedHead, body: string, back: Back) {
+    this.method = head.method;
+    this.path = head.path;
+    this.query = head.query;
+    this.address = head.address;
+    this.principal = head.principal;
+    this.identity = head.identity;
+    this.#headers = head.headers;
+    this.#body = body;
+    this.#back = back;
+  }
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  get buffered(): number {
+    return this.#paused ? this.#held : this.#back.unsent();
+  }
+
+  get allHeaders(): RelayedHead["headers"] {
+    return this.#headers;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#headers[name];
+    return typeof value === "object" ? value.join(", ") : value;
+  }
+
+  /** The body came with the head. */
+  readBody(limit: number, receiver: BodyReceiver): void {
+    if (Buffer.byteLength(this.#body) > limit) receiver.bodyFault(this, "too-long");
+    else receiver.body(this, this.#body);
+  }
+
+  reply(status: number, headers: HeaderList, body: string | MessagePieces = ""): void {
+    if (this.#over) return;
+    const text = typeof body === "string" ? body : textOf(body);
+    if (text.length > WHOLE) return this.#replyInPieces(status, headers, text);
+    this.#back.send(Frame.Reply, `${JSON.stringify({ status, headers: this.#all(headers) })}\n${text}`);
+    this.#end();
+  }
+
+  open(status: number, headers: HeaderList): HttpStream {
+    if (!this.#over) this.#back.send(Frame.Open, JSON.stringify({ status, headers: this.#all(headers) }));
+    return this;
+  }
+
+  write(text: string): boolean {
+    if (this.#over) return true;
+    this.#back.send(Frame.Chunk, text);
+    if (this.#paused) this.#held += text.length;
+    return !this.#paused;
+  }
+
+  end(): void {
+    if (this.#over) return;
+    this.#back.send(Frame.End);
+    this.#end();
+    this.onDrain?.();
+  }
+
+  destroy(): void {
+    if (this.#over) return;
+    this.#back.send(Frame.Destroy);
+    this.#end();
+    this.onGone?.gone();
+  }
+
+  /** The reader is behind: writers wait from now on. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#held = 0;
+    this.onDrain?.();
+  }
+
+  /** The client, or the process between, has gone. */
+  gone(): void {
+    if (this.#over) return;
+    this.#end();
+    this.onGone?.gone();
+  }
+
+  /** A long one goes on as it is written, so that nothing else on the connection waits for all of it. */
+  #replyInPieces(status: number, headers: HeaderList, text: string): void {
+    this.open(status, headers);
+    for (let at = 0; at < text.length;) {
+      // Half of a character would not survive being encoded alone.
+      const cut = at + WHOLE;
+      const end = isSecondHalf(text.charCodeAt(cut)) ? cut + 1 : cut;
+      this.#back.send(Frame.Chunk, text.slice(at, end));
+      at = end;
+    }
+    this.end();
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#back.over();
+    this.onOver?.gone();
+  }
+
+  #all(headers: HeaderList): HeaderList {
+    return this.extra === undefined ? headers : [...headers, ...this.extra];
+  }
+}
+
+function isSecondHalf(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
+function textOf(pieces: MessagePieces): string {
+  return Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))).toString("utf8");
 }

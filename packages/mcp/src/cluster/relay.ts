@@ -3,176 +3,22 @@
 
 import { type Server, type Socket, connect, createServer } from "node:net";
 import { rmSync } from "node:fs";
-import { LocalError, RpcError } from "../jsonrpc/errors.js";
-import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "../http/server/exchange.js";
-import { Frame, type FrameType, type Link, type LinkListener, greet, welcome } from "./relay-link.js";
-import type { Identity, MessagePieces } from "../jsonrpc/transport.js";
-
-/** Everything of a request but its body. Plain JSON. */
-export interface RelayedHead {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly principal?: string | undefined;
-  readonly identity?: Identity | undefined;
-  readonly address?: string | undefined;
-  /** The session it is for; the process that has it not says so. */
-  readonly session?: string | undefined;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-}
-
-/** Characters of a reply that goes in one frame: those of the longest message by default. */
-const WHOLE: number = 4 * 1024 * 1024;
-
-/** The way back. */
-interface Back {
-  send(type: FrameType, text?: string): void;
-  /** Bytes the other process has not taken yet. */
-  unsent(): number;
-  /** Told once nothing will be sent any more. */
-  over(): void;
-}
-
-export class RelayedExchange implements HttpExchange, HttpStream {
-  readonly relayed = true;
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly address: string | undefined;
-  readonly connection: undefined;
-  principal: string | undefined;
-  identity: Identity | undefined;
-  pass: HttpExchange["pass"];
-  extra: HeaderList | undefined;
-  onGone: GoneListener | undefined;
-  onOver: GoneListener | undefined;
-  onDrain: (() => void) | undefined;
-  readonly #headers: RelayedHead["headers"];
-  readonly #body: string;
-  readonly #back: Back;
-  #over = false;
-  #paused = false;
-  /** Bytes written since the reader fell behind. */
-  #held = 0;
-
-  constructor(head: RelayedHead, body: string, back: Back) {
-    this.method = head.method;
-    this.path = head.path;
-    this.query = head.query;
-    this.address = head.address;
-    this.principal = head.principal;
-    this.identity = head.identity;
-    this.#headers = head.headers;
-    this.#body = body;
-    this.#back = back;
-  }
-
-  get over(): boolean {
-    return this.#over;
-  }
-
-  get buffered(): number {
-    return this.#paused ? this.#held : this.#back.unsent();
-  }
-
-  get allHeaders(): RelayedHead["headers"] {
-    return this.#headers;
-  }
-
-  header(name: string): string | undefined {
-    const value = this.#headers[name];
-    return typeof value === "object" ? value.join(", ") : value;
-  }
-
-  /** The body came with the head. */
-  readBody(limit: number, receiver: BodyReceiver): void {
-    if (Buffer.byteLength(this.#body) > limit) receiver.bodyFault(this, "too-long");
-    else receiver.body(this, this.#body);
-  }
-
-  reply(status: number, headers: HeaderList, body: string | MessagePieces = ""): void {
-    if (this.#over) return;
-    const text = typeof body === "string" ? body : textOf(body);
-    if (text.length > WHOLE) return this.#replyInPieces(status, headers, text);
-    this.#back.send(Frame.Reply, `${JSON.stringify({ status, headers: this.#all(headers) })}\n${text}`);
-    this.#end();
-  }
-
-  open(status: number, headers: HeaderList): HttpStream {
-    if (!this.#over) this.#back.send(Frame.Open, JSON.stringify({ status, headers: this.#all(headers) }));
-    return this;
-  }
-
-  write(text: string): boolean {
-    if (this.#over) return true;
-    this.#back.send(Frame.Chunk, text);
-    if (this.#paused) this.#held += text.length;
-    return !this.#paused;
-  }
-
-  end(): void {
-    if (this.#over) return;
-    this.#back.send(Frame.End);
-    this.#end();
-    this.onDrain?.();
-  }
-
-  destroy(): void {
-    if (this.#over) return;
-    this.#back.send(Frame.Destroy);
-    this.#end();
-    this.onGone?.gone();
-  }
-
-  /** The reader is behind: writers wait from now on. */
-  pause(): void {
-    this.#paused = true;
-  }
-
-  resume(): void {
-    this.#paused = false;
-    this.#held = 0;
-    this.onDrain?.();
-  }
-
-  /** The client, or the process between, has gone. */
-  gone(): void {
-    if (this.#over) return;
-    this.#end();
-    this.onGone?.gone();
-  }
-
-  /** A long one goes on as it is written, so that nothing else on the connection waits for all of it. */
-  #replyInPieces(status: number, headers: HeaderList, text: string): void {
-    this.open(status, headers);
-    for (let at = 0; at < text.length;) {
-      // Half of a character would not survive being encoded alone.
-      const cut = at + WHOLE;
-      const end = isSecondHalf(text.charCodeAt(cut)) ? cut + 1 : cut;
-      this.#back.send(Frame.Chunk, text.slice(at, end));
-      at = end;
-    }
-    this.end();
-  }
-
-  #end(): void {
-    this.#over = true;
-    this.#back.over();
-    this.onOver?.gone();
-  }
-
-  #all(headers: HeaderList): HeaderList {
-    return this.extra === undefined ? headers : [...headers, ...this.extra];
-  }
-}
-
-function isSecondHalf(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff;
-}
-
-function textOf(pieces: MessagePieces): string {
-  return Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))).toString("utf8");
-}
+import type { Duplex } from "node:stream";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { failureText, type RequestId } from "../jsonrpc/message.js";
+import type { HttpExchange, HttpStream, Named } from "../http/server/exchange.js";
+import { unknownOutcome } from "../http/server/resumable-stream.js";
+import type { Detours } from "./detours.js";
+import {
+  Frame,
+  type FrameType,
+  greet,
+  type Link,
+  type LinkListener,
+  RelayedExchange,
+  type RelayedHead,
+  welcome,
+} from "./relay-link.js";
 
 /** Milliseconds to connect: a process on the same network answers in one. */
 const CONNECT_MS = 1_000;
@@ -200,7 +46,14 @@ export interface NodeRelayOptions {
   readonly answer: (text: string) => Promise<string>;
   /** Told of a connection that was refused. */
   readonly onStranger: (error: unknown) => void;
+  /** Ways to processes that cannot be connected to. `accept` is told of those that others open. */
+  readonly detours?: (accept: (way: Duplex) => void) => Detours;
 }
+
+/** Milliseconds between two tries to connect to a process that letters lead to. */
+const DIRECT_MS = 1_000;
+/** Milliseconds without a request after which a way by letters is given up. */
+const UNUSED_MS = 10_000;
 
 /** What a request is sent with. */
 export interface ForwardedRequest {
@@ -222,13 +75,18 @@ export class NodeRelay {
   /** Those this process opened, by the process they lead to. */
   readonly #called = new Map<string, Promise<Link>>();
   readonly #links = new Map<Link, Map<number, Waiting>>();
-  readonly #incoming = new Set<Socket>();
+  readonly #incoming = new Set<Duplex>();
+  readonly #detours: Detours | undefined;
+  /** When a socket was last tried, by the process letters lead to; and when letters were last used. */
+  readonly #tried = new Map<string, number>();
+  readonly #used = new Map<Link, number>();
   #lastStream = 0;
 
   constructor(options: NodeRelayOptions) {
     this.#options = options;
     this.#server = createServer((socket) => void this.#accept(socket));
     this.#server.maxConnections = MOST_LINKS;
+    this.#detours = options.detours?.((way) => void this.#accept(way));
   }
 
   /** Listens. Resolves with the address to be told. Rejects with Node's own error when that cannot be. */
@@ -248,10 +106,26 @@ export class NodeRelay {
     return `tcp://${listen.hostname}:${port}`;
   }
 
-  /** Whether a connection to a process is open: then it is there, whatever the directory says. */
+  /** Whether a connection to a process is open: then it is there, whatever the directory says. Letters say nothing of that. */
   async reaches(node: string): Promise<boolean> {
     const link = await this.#called.get(node)?.catch(() => undefined);
-    return link !== undefined && !link.closed;
+    return link !== undefined && !link.closed && !link.detour;
+  }
+
+  /** Another process wants to reach this one by letters. */
+  async knocked(node: string): Promise<void> {
+    await this.#detours?.knocked(node);
+  }
+
+  /** Gives up ways by letters that nobody uses, and those to processes that have ended: no socket says so. */
+  tidy(isThere: (node: string) => boolean): void {
+    const now = performance.now();
+    for (const [link, waiting] of this.#links) {
+      if (!link.detour) continue;
+      if (waiting.size > 0) this.#used.set(link, now);
+      const unused = now - (this.#used.get(link) ?? Number.POSITIVE_INFINITY) > UNUSED_MS;
+      if (unused || !isThere(link.peer)) link.close();
+    }
   }
 
   /** Sends a request to a process, once. Resolves as soon as it is known what became of it. Never rejects. */
@@ -299,6 +173,7 @@ export class NodeRelay {
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const link of [...this.#links.keys()]) link.close();
+    this.#detours?.close();
     for (const socket of this.#incoming) socket.destroy();
     await closed;
     if (this.#options.listen.protocol === "unix:")
@@ -312,13 +187,16 @@ export class NodeRelay {
 
   async #linkTo(node: string): Promise<Link | "gone" | "unreachable"> {
     const kept = await this.#called.get(node)?.catch(() => undefined);
-    if (kept !== undefined && !kept.closed) return kept;
+    if (kept !== undefined && !kept.closed) {
+      if (kept.detour) void this.#tryDirect(node);
+      return kept;
+    }
     const address = await this.#options.find(node).catch(() => undefined);
     if (address === undefined) return "gone";
     // Another request may have begun to call meanwhile.
     let calling = this.#called.get(node);
     if (calling === undefined || (await calling.then((link) => link.closed).catch(() => true))) {
-      calling = this.#call(node, new URL(address));
+      calling = this.#call(node, new URL(address)).catch((error: unknown) => this.#callByLetters(node, error));
       this.#called.set(node, calling);
       calling.catch(() => {
         if (this.#called.get(node) === calling) this.#called.delete(node);
@@ -328,20 +206,51 @@ export class NodeRelay {
   }
 
   async #call(node: string, address: URL): Promise<Link> {
+    return this.#greeted(node, await connected(address));
+  }
+
+  /** `cause`: why there is no socket. */
+  async #callByLetters(node: string, cause: unknown): Promise<Link> {
+    if (this.#detours === undefined) throw cause;
+    const link = await this.#greeted(node, await this.#detours.connect(node));
+    this.#tried.set(node, performance.now());
+    this.#used.set(link, performance.now());
+    return link;
+  }
+
+  /** Goes over to a socket where there is one again; what has begun by letters ends by letters. */
+  async #tryDirect(node: string): Promise<void> {
+    const now = performance.now();
+    if (now - (this.#tried.get(node) ?? 0) < DIRECT_MS) return;
+    this.#tried.set(node, now);
+    const address = await this.#options.find(node).catch(() => undefined);
+    const link = address && (await this.#call(node, new URL(address)).catch(() => undefined));
+    if (!link) return;
+    this.#called.set(node, Promise.resolve(link));
+    this.#tried.delete(node);
+  }
+
+  async #greeted(node: string, socket: Duplex): Promise<Link> {
     const { node: self, keys } = this.#options;
-    const socket = await connected(address);
     const link = await greet(socket, { node: self, keys }, node).catch((error: unknown) => {
       socket.destroy();
       throw error;
     });
     this.#begin(link, {
       frame: (type, stream, text) => this.#links.get(link)?.get(stream)?.reply(type, text),
-      closed: () => this.#called.delete(node),
+      closed: () => void this.#forget(node, link),
     });
     return link;
   }
 
-  async #accept(socket: Socket): Promise<void> {
+  async #forget(node: string, link: Link): Promise<void> {
+    this.#used.delete(link);
+    const calling = this.#called.get(node);
+    const current = await calling?.catch(() => undefined);
+    if (current === link && this.#called.get(node) === calling) this.#called.delete(node);
+  }
+
+  async #accept(socket: Duplex): Promise<void> {
     this.#incoming.add(socket);
     socket.on("error", () => undefined);
     socket.on("close", () => this.#incoming.delete(socket));
@@ -534,4 +443,43 @@ function connected(address: URL): Promise<Socket> {
 /** An IPv6 address stands in brackets in a URL. */
 function bare(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
+// What may be sent again, and what a request is answered that nobody serves.
+
+/** Methods that change nothing: only they are sent again when nobody knows whether they were served. */
+const READS: ReadonlySet<string> = new Set([
+  "ping",
+  "tools/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+  "tasks/get",
+  "tasks/list",
+]);
+
+export function repeatable({ method }: HttpExchange, { body }: Named): boolean {
+  return method === "GET" || (method === "POST" && READS.has(messageIn(body).method ?? ""));
+}
+
+function messageIn(body: string | undefined): { readonly id?: RequestId; readonly method?: string } {
+  try {
+    const value: unknown = JSON.parse(body ?? "");
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+const TEXT = ["content-type", "application/json", "retry-after", "1"];
+
+export function unavailable(exchange: HttpExchange, { body }: Named, what: string): void {
+  exchange.reply(503, TEXT, failureText(messageIn(body).id, { code: ErrorCode.InternalError, message: what }));
+}
+
+export function lost(exchange: HttpExchange, { body }: Named): void {
+  exchange.reply(502, ["content-type", "application/json"], unknownOutcome(messageIn(body).id));
 }

@@ -3,7 +3,7 @@ import type { Call } from "../endpoint/call.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { isJsonObject, isRequestId, type JsonObject, notificationText, type RequestId } from "../jsonrpc/message.js";
 import type { Carrier, Identity, MessageSink, Outgoing, OutgoingKind, Transport } from "../jsonrpc/transport.js";
-import { serve } from "../serve/serve.js";
+import { serve } from "../server/lean-server.js";
 import { requireCapability } from "../server/ask.js";
 import { Context } from "../server/context.js";
 import type { Serving } from "../server/conversation.js";

@@ -50,5 +50,5 @@ export { MemoryTaskStore } from "../server/tasks/task-manager.js";
 export type { TaskStoreLimits } from "../server/tasks/task-manager.js";
 export type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 export type { TaskSupport, ToolDefinition, ToolReturn } from "../server/tools.js";
-export { serve } from "../serve/serve.js";
+export { serve } from "../server/lean-server.js";
 export type { ServeOptions, Serving } from "../server/conversation.js";

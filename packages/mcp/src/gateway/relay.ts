@@ -12,7 +12,7 @@ import type { ElicitResult, InputRequests } from "../protocol/features/elicitati
 import type { CompletionReference } from "../protocol/features/prompts.js";
 import { LOGGING_LEVELS } from "../protocol/features/lifecycle.js";
 import type { CreateMessageResult } from "../protocol/features/sampling.js";
-import { isReservedMetaKey } from "../protocol/meta-key.js";
+import { isReservedMetaKey } from "../protocol/meta.js";
 import type { Meta } from "../protocol/meta.js";
 import { NEWEST, revision as revisionOf } from "../protocol/revisions/all.js";
 import { AskError } from "../server/ask.js";

@@ -9,7 +9,7 @@ import { NEWEST, REVISIONS } from "../protocol/revisions/all.js";
 import type { CapabilityOptions } from "./capabilities.js";
 import { definitionFault } from "./definition-fault.js";
 import { resolveServerLimits, type ServerLimits } from "./limits.js";
-import { isReservedMetaKey } from "../protocol/meta-key.js";
+import { isReservedMetaKey } from "../protocol/meta.js";
 import type { Meta } from "../protocol/meta.js";
 import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompts.js";
 import type { Registration, Unlisted, Visibility } from "./registry.js";
@@ -17,7 +17,7 @@ import type { Tells } from "./subscription.js";
 import { type ResourceDefinition, resourceEntry } from "./resources.js";
 import { type Reporter, reporterOf } from "./reporter.js";
 import { ServerCore } from "./core.js";
-import { serveCore, type ServeOptions, type Serving } from "./conversation.js";
+import { type Served, serveCore, type ServeOptions, type Serving } from "./conversation.js";
 import type { Seal } from "./parking.js";
 import { type LiveSession, type OnSession, requireOwnMethod } from "./live-session.js";
 import type { EndedSession } from "./session.js";
@@ -350,4 +350,12 @@ function isSensitive(name: string): boolean {
     .toLowerCase()
     .split(/[^a-z]+/);
   return words.some((word) => SENSITIVE.has(word) || SENSITIVE.has(word.replace(/s$/, "")));
+}
+
+/**
+ * Serves one connection over a transport of one's own. The transport delivers each message as text, where it can with the reply its
+ * answer goes to, and calls `closed` when the other side will send no more; it may carry any number of messages at once, in order.
+ */
+export function serve(server: LeanServer, transport: Transport, options: ServeOptions = {}): Serving {
+  return (server as unknown as Served)[SERVE](transport, options);
 }

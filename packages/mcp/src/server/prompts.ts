@@ -13,7 +13,7 @@ import type {
   PromptMessage,
 } from "../protocol/features/prompts.js";
 import type { Role } from "../protocol/features/resources.js";
-import { metaFault } from "../protocol/meta-key.js";
+import { metaFault } from "../protocol/meta.js";
 import type { Meta } from "../protocol/meta.js";
 import { isStandardSchema } from "../schema/standard-schema.js";
 import { complete, type Completer, type CompletionValues, NOTHING } from "./completer.js";

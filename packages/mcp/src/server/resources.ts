@@ -15,7 +15,7 @@ import type { AskServices, Context } from "./context.js";
 import { InputRequired, runInteractive } from "./interactive.js";
 import type { Registry, Restricted } from "./registry.js";
 import { type Icon, iconsFault } from "../protocol/capabilities.js";
-import { metaFault } from "../protocol/meta-key.js";
+import { metaFault } from "../protocol/meta.js";
 import type { UriTemplate } from "../protocol/uri-template.js";
 import type { Completer } from "./completer.js";
 import { definitionFault, restrictions } from "./definition-fault.js";

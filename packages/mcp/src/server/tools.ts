@@ -26,7 +26,7 @@ import { HandleError, type Registry, type Restricted } from "./registry.js";
 import { InputRequired, type Interactive, runInteractive } from "./interactive.js";
 import { type Block, Relayed, ToolError, type ToolResult, failure, toToolResult } from "./content.js";
 import { iconsFault } from "../protocol/capabilities.js";
-import { metaFault } from "../protocol/meta-key.js";
+import { metaFault } from "../protocol/meta.js";
 import { fromStandard, type InferStandard, isStandardSchema, type StandardSchema } from "../schema/standard-schema.js";
 import { definitionFault, restrictions, schemaFault, SHOWN_TOOL_MEMBERS } from "./definition-fault.js";
 

@@ -39,6 +39,7 @@ server.tool("ask-again", {
     return action;
   },
 });
+server.tool("long", { run: () => "é🙂".repeat(700_000) });
 server.tool("hang", {
   input: id,
   run: ({ id: which }) => {

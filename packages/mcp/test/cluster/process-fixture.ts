@@ -77,14 +77,11 @@ export class Cable {
   readonly #server: NetServer;
   #cut = false;
   port = 0;
-  /** How many connections came. */
-  taken = 0;
   target: number;
 
   private constructor(target: number) {
     this.target = target;
     this.#server = createServer((socket) => {
-      this.taken++;
       if (this.#cut || this.target === 0) return void socket.destroy();
       const onward = dial(this.target, "127.0.0.1");
       for (const each of [socket, onward]) this.#sockets.add(each.on("error", () => undefined));
@@ -103,6 +100,11 @@ export class Cable {
       cable.#server.close();
     });
     return cable;
+  }
+
+  /** Connections that are open. */
+  get open(): number {
+    return [...this.#sockets].filter(({ destroyed }) => !destroyed).length / 2;
   }
 
   cut(): void {

@@ -2,7 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { Detours } from "../../src/cluster/detours.js";
 import { NodeRelay } from "../../src/cluster/relay.js";
+import { type Bus, memoryStores } from "../../src/cluster/stores.js";
 import type { HttpExchange } from "../../src/http/server/exchange.js";
 import { KEY } from "./cluster-fixture.js";
 
@@ -15,8 +17,9 @@ interface Started {
 
 async function start(
   node: string,
-  options: { key?: Buffer; addresses?: Record<string, string> } = {},
+  options: { key?: Buffer; addresses?: Record<string, string>; letters?: Letters } = {},
 ): Promise<Started> {
+  const { letters } = options;
   const served: string[] = [];
   const strangers: unknown[] = [];
   const relay = new NodeRelay({
@@ -36,7 +39,14 @@ async function start(
     },
     answer: async (text) => text,
     onStranger: (error) => strangers.push(error),
+    ...(letters === undefined
+      ? {}
+      : {
+          detours: (accept) =>
+            new Detours({ node, accept, mail: letters.mail, knock: (other) => letters.knock(other, node) }),
+        }),
   });
+  letters?.relays.set(node, relay);
   const address = await relay.open();
   onTestFinished(() => relay.close());
   return { relay, address, served, strangers };
@@ -178,5 +188,115 @@ describe("the relay", () => {
     const { relay } = await start("front", { addresses: { closed: "tcp://127.0.0.1:1" } });
     expect(await relay.forward("nobody", { exchange: request(), body: "", session: undefined })).toBe("gone");
     expect(await relay.forward("closed", { exchange: request(), body: "", session: undefined })).toBe("unreachable");
+  });
+});
+
+/** The letters between processes of a test. */
+interface Letters {
+  readonly mail: { publish: Bus["publish"]; listen: Bus["listen"] };
+  readonly relays: Map<string, NodeRelay>;
+  readonly sent: { readonly to: string; readonly text: string }[];
+  knock(node: string, by: string): Promise<void>;
+}
+
+/** `change` makes of a letter with data to `owner`, the first being number 1, those that arrive instead. */
+function lettersWith(change: (text: string, n: number) => readonly string[] = (text) => [text]): Letters {
+  const { mail } = memoryStores();
+  const relays = new Map<string, NodeRelay>();
+  const sent: { to: string; text: string }[] = [];
+  let n = 0;
+  const publish: Bus["publish"] = async (from, text, to = "") => {
+    sent.push({ to, text });
+    const all = to === "owner" && text.split(" ")[1] === "data" ? change(text, ++n) : [text];
+    for (const each of all) await mail.publish(from, each, to);
+  };
+  return {
+    mail: { publish, listen: (listener, topic) => mail.listen(listener, topic) },
+    relays,
+    sent,
+    knock: async (node, by) => void (await relays.get(node)?.knocked(by)),
+  };
+}
+
+/** Nobody listens there. */
+const CLOSED = { owner: "tcp://127.0.0.1:1", other: "tcp://127.0.0.1:1" };
+
+describe("the relay, by letters", () => {
+  it("serves a request of a process that holds the key, once, and shows nothing of it in the letters", async () => {
+    const letters = lettersWith();
+    const owner = await start("owner", { letters });
+    const { relay } = await start("front", { letters, addresses: CLOSED });
+    const exchange = request();
+    expect(await relay.forward("owner", { exchange, body: BODY, session: "s" })).toBe("taken");
+    expect(exchange.replies).toEqual([[200, "done"]]);
+    expect(owner.served).toEqual([BODY]);
+    const contents = letters.sent.map(({ text }) => Buffer.from(text.split(" ")[4] ?? "", "base64").toString("latin1"));
+    expect(contents.join()).not.toMatch(/SECRET|ada|done/);
+  });
+
+  it("does nothing for who holds another key", async () => {
+    const letters = lettersWith();
+    const owner = await start("owner", { letters });
+    const { relay } = await start("front", { letters, key: randomBytes(32), addresses: CLOSED });
+    expect(await relay.forward("owner", { exchange: request(), body: BODY, session: "s" })).toBe("unreachable");
+    expect(owner.served).toEqual([]);
+    expect(owner.strangers).toHaveLength(1);
+  });
+
+  it("does nothing for letters that are put back, one by one or all of them", async () => {
+    const letters = lettersWith();
+    const owner = await start("owner", { letters });
+    const { relay } = await start("front", { letters, addresses: CLOSED });
+    await relay.forward("owner", { exchange: request(), body: BODY, session: "s" });
+    const recorded = letters.sent.filter(({ to }) => to === "owner").map(({ text }) => text);
+    for (const text of recorded) await letters.mail.publish("front", text, "owner");
+    const way = recorded[0]?.split(" ")[2] as string;
+    for (const text of recorded)
+      await letters.mail.publish("front", text.replace(way, "f".repeat(way.length)), "owner");
+    const again = request();
+    expect(await relay.forward("owner", { exchange: again, body: "after", session: "s" })).toBe("taken");
+    expect(owner.served).toEqual([BODY, "after"]);
+  });
+
+  const parts = (text: string): string[] => text.split(" ");
+  const numbered = (text: string, more: number): string => {
+    const [from, kind, way, number, content] = parts(text);
+    return [from, kind, way, Number(number) + more, content].join(" ");
+  };
+  const changed = (text: string): string => {
+    const [from, kind, way, number, content = ""] = parts(text);
+    const bytes = Buffer.from(content, "base64");
+    bytes[10] = (bytes[10] as number) ^ 1;
+    return [from, kind, way, number, bytes.toString("base64")].join(" ");
+  };
+
+  // The first two letters are the greeting.
+  it.each<readonly [string, (text: string) => readonly string[], number]>([
+    ["changed", (text) => [changed(text)], 0],
+    ["left out, and the next one seen", (text) => [numbered(text, 1)], 0],
+    ["said to be of another process", (text) => [text.replace(/^front/, "other")], 0],
+    ["put behind a copy of itself under the next number", (text) => [text, numbered(text, 1)], 1],
+    ["sent twice", (text) => [text, text], 1],
+  ])("does a thing at most once where a letter was %s", async (_, change, served) => {
+    const letters = lettersWith((text, n) => (n < 3 ? [text] : change(text)));
+    const owner = await start("owner", { letters });
+    const { relay } = await start("front", { letters, addresses: CLOSED });
+    const forwarded = relay.forward("owner", { exchange: request(), body: BODY, session: "s" });
+    expect(["broken", "taken"]).toContain(await forwarded);
+    expect(owner.served).toHaveLength(served);
+  });
+
+  it("does nothing for letters to another process that were put into its own", async () => {
+    const letters = lettersWith();
+    const owner = await start("owner", { letters });
+    const other = await start("other", { letters });
+    const { relay } = await start("front", { letters, addresses: CLOSED });
+    const { publish } = letters.mail;
+    // All that is for `other` reaches `owner` instead, and what that says comes back.
+    letters.mail.publish = (from: string, text: string, to = "") => publish(from, text, to === "other" ? "owner" : to);
+    await owner.relay.knocked("front");
+    const outcome = await relay.forward("other", { exchange: request(), body: BODY, session: "s" });
+    expect(outcome).toBe("unreachable");
+    expect([owner.served, other.served]).toEqual([[], []]);
   });
 });

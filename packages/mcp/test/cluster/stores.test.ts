@@ -89,11 +89,15 @@ describe.runIf(hasRedis)("the contract of shared stores, in Redis", () => {
     await one.records.put("SECRET group", "SECRET name", "SECRET text", 60_000);
     await one.bus.publish("one", "SECRET news");
     await one.bus.publish("one", "SECRET question", "asks");
+    await one.mail.publish("one", "SECRET letter", "two");
+    const events = [{ sequence: 1, text: "SECRET event" }];
+    const bounds = { pieces: 9, bytes: 9_000, allBytes: 9_000, lifeMs: 60_000 };
+    await one.streams.append("SECRET stream", { about: "SECRET", after: 0, events, ended: false }, bounds);
     const now = new Date().toISOString();
     const task = { taskId: "one.t", status: "working" as const, createdAt: now, lastUpdatedAt: now, ttlMs: 60_000 };
     await one.tasks.put({ principal: "SECRET principal", task: { ...task, pollIntervalMs: 1 } });
     const keys = redis.cli("--scan").split("\n");
-    expect(keys.length).toBeGreaterThanOrEqual(12);
+    expect(keys.length).toBeGreaterThanOrEqual(14);
     for (const key of keys) {
       expect(key).not.toContain("SECRET");
       // -1 is for ever; -2 is over since it was listed.
@@ -186,6 +190,7 @@ type Ending = readonly [
   },
 ];
 
+const PIECE = { about: "", after: 0, events: [{ sequence: 1, text: "x" }], ended: false };
 const SESSION = { owner: "one", fence: 0, text: "facts" };
 const TASK = { taskId: "one.t", status: "completed" as const, createdAt: "", lastUpdatedAt: "", pollIntervalMs: 1 };
 
@@ -220,6 +225,13 @@ const ENDING: readonly Ending[] = [
     {
       write: ({ tasks }, ttlMs) => Promise.resolve(tasks.put({ principal: "ada", task: { ...TASK, ttlMs } })),
       read: async ({ tasks }) => (await tasks.get("one.t", "ada")) !== undefined,
+    },
+  ],
+  [
+    "stream",
+    {
+      write: ({ streams }, lifeMs) => streams.append("s", PIECE, { pieces: 9, bytes: 9_000, allBytes: 9_000, lifeMs }),
+      read: async ({ streams }) => (await streams.read("s", 0)) !== undefined,
     },
   ],
   [

@@ -1,7 +1,7 @@
 // What is checked when something is registered: names, icons, `_meta` keys.
 import { describe, expect, it } from "vitest";
 import { iconsFault } from "../../src/protocol/capabilities.js";
-import { isReservedMetaKey, metaKeyFault } from "../../src/protocol/meta-key.js";
+import { isReservedMetaKey, metaKeyFault } from "../../src/protocol/meta.js";
 import { revision } from "../../src/protocol/revisions/all.js";
 import type { Revision } from "../../src/protocol/revisions/revision.js";
 import { toolNameFault } from "../../src/protocol/features/tools.js";

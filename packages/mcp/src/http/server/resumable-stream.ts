@@ -287,9 +287,10 @@ export function replay(exchange: HttpExchange, { keeper }: StreamHome, { text, c
 const LOST =
   "The process that was serving this has ended, and whether it did its work is not known: look, before you send it again";
 
-function unknownOutcome(asked: Asked): string {
+/** Answers what a process was asked that has ended before it answered. */
+export function unknownOutcome(asked: Asked): string {
   const error = { code: ErrorCode.InternalError, message: LOST, data: { outcome: "unknown" } };
-  if (!Array.isArray(asked)) return failureText(asked as RequestId, error);
+  if (!Array.isArray(asked)) return failureText(asked as RequestId | undefined, error);
   return `[${(asked as readonly RequestId[]).map((id) => failureText(id, error)).join(",")}]`;
 }
 

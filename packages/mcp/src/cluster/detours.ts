@@ -1,0 +1,260 @@
+// Ways to processes to which no socket leads: letters in what they share carry the bytes of a connection. That is slower and no less
+// safe: each letter is numbered, and what it holds is encrypted for its connection alone.
+import { randomBytes } from "node:crypto";
+import { Duplex } from "node:stream";
+import { LocalError } from "../jsonrpc/errors.js";
+import type { Bus } from "./stores.js";
+
+/** Bytes in one letter: beyond them nothing else in the store should wait. */
+const LETTER_BYTES = 64 * 1024;
+/** Bytes that may be on their way to a process that has not said that it has them. */
+const WINDOW_BYTES = 512 * 1024;
+/** Ways by letters at once, those that others opened among them: as many processes, twice. */
+const MOST_DETOURS = 200;
+/** Milliseconds the other process may take to say that it reads its letters: a few round trips to the store. */
+const ANSWER_MS = 200;
+/** Milliseconds for which a process that said so is taken to do it still: less than `IDLE_MS`. */
+const READY_MS = 30_000;
+/** Milliseconds without any way by letters after which letters are not read any more. */
+const IDLE_MS = 60_000;
+/** Milliseconds between two letters of a way on which nothing is said, so that a lost one is noticed. */
+const HEARTBEAT_MS = 3_000;
+/** Milliseconds of silence after which a way has ended. */
+const SILENT_MS = 10_000;
+
+type LetterKind = "open" | "data" | "has" | "end" | "none" | "ready";
+
+interface Letter {
+  readonly from: string;
+  readonly kind: LetterKind;
+  readonly way: string;
+  readonly number: number;
+  readonly content: string;
+}
+
+/** Bytes to another process and back, by letters: each side numbers its own, and a missing one ends it. */
+export class Detour extends Duplex {
+  readonly peer: string;
+  readonly way: string;
+  /** When the last letter came. */
+  heard: number = performance.now();
+  readonly #post: (kind: LetterKind, number: number, content: string) => Promise<void>;
+  #posted: Promise<void> = Promise.resolve();
+  #sent = 0;
+  #expected = 0;
+  #bytesSent = 0;
+  #bytesTaken = 0;
+  #bytesRead = 0;
+  #told = 0;
+  #room: (() => void) | undefined;
+
+  constructor(about: Pick<Letter, "way"> & { readonly peer: string; readonly post: Detours["post"] }) {
+    super({ allowHalfOpen: false });
+    const { peer, way, post } = about;
+    this.peer = peer;
+    this.way = way;
+    this.#post = (kind, number, content) => post(peer, { kind, way, number, content });
+  }
+
+  say(kind: LetterKind, content = ""): Promise<void> {
+    const number = this.#sent++;
+    const before = this.#posted;
+    this.#posted = before.then(() => this.#post(kind, number, content));
+    this.#posted.catch((error: unknown) => this.destroy(error as Error));
+    return this.#posted;
+  }
+
+  /** Says that we are there, and how far we have read. */
+  heartbeat(): void {
+    this.#told = this.#bytesRead;
+    void this.say("has", String(this.#bytesRead)).catch(() => undefined);
+  }
+
+  hear({ kind, number, content }: Letter): void {
+    // What came before is a letter that somebody put back.
+    if (number < this.#expected) return;
+    if (number > this.#expected) return void this.destroy(new Error("A letter was lost"));
+    this.#expected++;
+    this.heard = performance.now();
+    if (kind === "end") return void this.destroy();
+    if (kind === "has") {
+      this.#bytesTaken = Math.max(this.#bytesTaken, Number(content));
+      this.#room?.();
+    }
+    if (kind !== "data") return;
+    const bytes = Buffer.from(content, "base64");
+    this.#bytesRead += bytes.length;
+    this.push(bytes);
+    if (this.#bytesRead - this.#told > WINDOW_BYTES / 4) this.heartbeat();
+  }
+
+  override _read(): void {
+    // Letters come by themselves.
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    this._writev([{ chunk }], done);
+  }
+
+  override _writev(chunks: readonly { readonly chunk: Buffer }[], done: (error?: Error | null) => void): void {
+    const bytes = Buffer.concat(chunks.map(({ chunk }) => chunk));
+    this.#sendAll(bytes).then(
+      () => done(),
+      (error: unknown) => done(error as Error),
+    );
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#room?.();
+    void this.say("end").catch(() => undefined);
+    done(error);
+  }
+
+  async #sendAll(bytes: Buffer): Promise<void> {
+    for (let at = 0; at < bytes.length && !this.destroyed; at += LETTER_BYTES) {
+      while (this.#bytesSent - this.#bytesTaken > WINDOW_BYTES && !this.destroyed)
+        await new Promise<void>((resolve) => (this.#room = resolve));
+      const piece = bytes.subarray(at, at + LETTER_BYTES);
+      this.#bytesSent += piece.length;
+      await this.say("data", piece.toString("base64"));
+    }
+  }
+}
+
+/** What ways by letters need. */
+export interface DetourOptions {
+  readonly node: string;
+  readonly mail: Bus;
+  /** Asks a process, where all hear it, to read its letters. */
+  readonly knock: (node: string) => Promise<void>;
+  /** Told of a way that another process has opened. */
+  readonly accept: (way: Duplex) => void;
+}
+
+/** The ways by letters of one process. Its letters are read only while it has any. */
+export class Detours {
+  readonly #options: DetourOptions;
+  readonly #ways = new Map<string, Detour>();
+  /** When each process last said that it reads its letters. */
+  readonly #ready = new Map<string, number>();
+  readonly #waiting = new Map<string, Set<() => void>>();
+  #reading: Promise<() => void> | undefined;
+  #used = 0;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(options: DetourOptions) {
+    this.#options = options;
+  }
+
+  /** Opens a way to a process. Rejects when that does not read its letters, or the store cannot be reached. */
+  async connect(node: string): Promise<Duplex> {
+    if (this.#ways.size >= MOST_DETOURS) throw new LocalError("FULL", "There are too many ways by letters");
+    await this.#read();
+    if (performance.now() - (this.#ready.get(node) ?? Number.NEGATIVE_INFINITY) > READY_MS) await this.#called(node);
+    const detour = this.#begin(node, randomBytes(12).toString("hex"));
+    await detour.say("open");
+    return detour;
+  }
+
+  /** Another process asks us to read our letters. */
+  async knocked(node: string): Promise<void> {
+    await this.#read();
+    await this.post(node, { kind: "ready", way: "-", number: 0, content: "" });
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    for (const detour of [...this.#ways.values()]) detour.destroy();
+    void this.#reading?.then((stop) => stop()).catch(() => undefined);
+    this.#reading = undefined;
+  }
+
+  readonly post = (to: string, { kind, way, number, content }: Omit<Letter, "from">): Promise<void> => {
+    const { node, mail } = this.#options;
+    return mail.publish(node, [node, kind, way, number, content].join(" "), to);
+  };
+
+  /** Resolves once a process has said that it reads its letters. */
+  async #called(node: string): Promise<void> {
+    const waiting = this.#waiting.get(node) ?? new Set();
+    this.#waiting.set(node, waiting);
+    let ready = (): void => undefined;
+    const answered = new Promise<void>((resolve) => waiting.add((ready = resolve)));
+    let late: ReturnType<typeof setTimeout> | undefined;
+    const silent = new Promise<never>((_, reject) => {
+      const error = new LocalError("UNREACHABLE", `The process ${node} does not read its letters`);
+      late = setTimeout(() => reject(error), ANSWER_MS);
+    });
+    try {
+      await Promise.race([this.#options.knock(node).then(() => answered), silent]);
+    } finally {
+      clearTimeout(late);
+      waiting.delete(ready);
+    }
+  }
+
+  #begin(peer: string, way: string): Detour {
+    const detour = new Detour({ peer, way, post: this.post });
+    this.#ways.set(way, detour);
+    // Who waits for it is told by its end.
+    detour.on("error", () => undefined);
+    detour.on("close", () => this.#ways.delete(way));
+    return detour;
+  }
+
+  async #read(): Promise<void> {
+    this.#used = performance.now();
+    this.#timer ??= setInterval(() => this.#tick(), HEARTBEAT_MS);
+    this.#timer.unref();
+    this.#reading ??= this.#options.mail.listen(
+      {
+        hear: (_, text) => this.#hear(text),
+        missed: () => {
+          for (const detour of [...this.#ways.values()]) detour.destroy(new Error("A letter was lost"));
+        },
+      },
+      this.#options.node,
+    );
+    const reading = this.#reading;
+    await reading.catch((error: unknown) => {
+      if (this.#reading === reading) this.#reading = undefined;
+      throw error;
+    });
+  }
+
+  #hear(text: string): void {
+    const [from = "", kind = "", way = "", number = "", content = ""] = text.split(" ");
+    const letter = { from, kind: kind as LetterKind, way, number: Number(number), content };
+    if (kind === "ready") return this.#heardReady(from);
+    const known = this.#ways.get(way);
+    if (kind === "none") return void (known?.peer === from && known.destroy());
+    if (known !== undefined) return void (known.peer === from && known.hear(letter));
+    if (kind === "open" && this.#ways.size < MOST_DETOURS) {
+      const detour = this.#begin(from, way);
+      detour.hear(letter);
+      return this.#options.accept(detour);
+    }
+    // Of a process of this name that was here before, or of a way that has ended.
+    if (kind !== "end") void this.post(from, { kind: "none", way, number: 0, content: "" }).catch(() => undefined);
+  }
+
+  #heardReady(node: string): void {
+    this.#ready.set(node, performance.now());
+    if (this.#ready.size > MOST_DETOURS) this.#ready.delete(this.#ready.keys().next().value as string);
+    for (const ready of this.#waiting.get(node) ?? []) ready();
+    this.#waiting.delete(node);
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    for (const detour of [...this.#ways.values()]) {
+      if (now - detour.heard > SILENT_MS) detour.destroy(new Error("The other process is silent"));
+      else detour.heartbeat();
+    }
+    if (this.#ways.size > 0) this.#used = now;
+    if (now - this.#used > IDLE_MS) {
+      this.close();
+      this.#timer = undefined;
+    }
+  }
+}
