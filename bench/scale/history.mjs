@@ -1,12 +1,17 @@
 // The history: calls of many clients while faults come at random, and a judge that finds what must not be; and faults that are
 // planted in the processes, each of which it has to find.
 import { randomInt } from "node:crypto";
-import { judge } from "./checker.mjs";
+import { Judge } from "./checker.mjs";
 import { pause, pick } from "./fleet.mjs";
 import { Lane, now } from "./load.mjs";
 import { MovingFleet } from "./moving-fleet.mjs";
 
-const LANES = 24;
+/** Enough that those which wait for a process that is held do not keep the others from calling. */
+const LANES = 1_500;
+/** Of them so many are one principal, and meet the limit. */
+const SHARERS = 200;
+/** Operations a second that are aimed at: what leaves this machine some time for faults. */
+const AIM = 750;
 const PROCESSES = 3;
 /** Little enough that the clients which share a principal meet it on a slow machine too. */
 const RATE = { perSecond: 20, burst: 10 };
@@ -72,54 +77,71 @@ const FAULTS = {
 const OF_REDIS = new Set(["one cut off from Redis", "Redis held", "Redis slow", "Redis full"]);
 
 export async function* history({ redis, operations, seconds, faults }) {
-  const { calls, effects, happened, took } = await record({ redis, operations, seconds, cables: true });
-  const disturbed = (from, to) =>
-    happened.some((each) => OF_REDIS.has(each.what) && each.from < to && each.to + SETTLES_MS > from);
-  const found = judge(calls, effects, { limit: RATE, disturbed });
+  const { judged, happened, took } = await record({ redis, operations, seconds, cables: true });
+  const found = judged.finish();
   for (const [kind, { count, examples }] of found)
     faults.push(`history: ${kind}, ${count} times: ${examples.join("; ")}`);
   const sum = [...found.values()].reduce((all, { count }) => all + count, 0);
+  const outcomes = [...judged.outcomes].map(([outcome, count]) => `${count} ${outcome}`).join(", ");
+  const memory = Math.round(process.memoryUsage().rss / 1e6);
   yield (
-    `history: ${calls.length} operations in ${Math.round(took)} s (${tally(calls.map(({ outcome }) => outcome))}), ${effects.length} effects, ` +
-      `${happened.length} faults (${tally(happened.map(({ what }) => what))}): ${sum} violations`
+    `history: ${judged.calls} operations in ${Math.round(took)} s, ${Math.round(judged.calls / took)} a second (${outcomes}), ` +
+      `${judged.effects} effects, ${happened.length} faults (${tally(happened.map(({ what }) => what))}), judged in ${memory} MB: ${sum} violations`
   );
   for (const [plant, kind] of Object.entries(PLANTS)) yield await planted(redis, plant, kind, faults);
 }
 
 async function planted(redis, plant, kind, faults) {
   const rate = plant === "unlimited" ? { perSecond: 10_000, burst: 10_000 } : RATE;
-  const { calls, effects } = await record({ redis, operations: 1_000, seconds: 30, plant, rate });
-  const count = judge(calls, effects, { limit: RATE }).get(kind)?.count ?? 0;
+  const { judged } = await record({ redis, operations: 3_000, seconds: 30, plant, rate });
+  const count = judged.finish().get(kind)?.count ?? 0;
   if (count === 0) faults.push(`history: the planted fault "${plant}" was not found`);
-  return `history with a planted fault, "${plant}": ${kind}, ${count} times in ${calls.length} operations`;
+  return `history with a planted fault, "${plant}": ${kind}, ${count} times in ${judged.calls} operations`;
 }
+
+/** Milliseconds between two readings of what tools wrote down, and for which some of it may not be read yet. */
+const READ_MS = 500;
+const LAG_MS = 3_000;
 
 /** Has clients call until there were so many calls, or so many seconds. With cables, while faults come at random. */
 async function record({ redis, operations, seconds, plant, rate = RATE, cables = false }) {
   const fleet = new MovingFleet(redis, { count: PROCESSES, rate, plant, cables, clocks: cables });
   await fleet.start();
-  const calls = [];
   const happened = [];
+  const disturbed = (from, to) =>
+    happened.some((each) => OF_REDIS.has(each.what) && each.from < to && each.to + SETTLES_MS > from);
+  const judged = new Judge({ limit: RATE, disturbed });
+  const read = () => {
+    const until = now() - LAG_MS;
+    for (const effect of fleet.newEffects()) judged.effect(effect);
+    judged.sweep(until);
+  };
+  const reading = setInterval(read, READ_MS);
   const begun = now();
-  const over = () => calls.length >= operations || now() - begun > seconds * 1_000;
-  const lanes = Array.from({ length: LANES }, (_, n) => new Lane(n, fleet, calls).run(over));
+  let ended = 0;
+  const told = { begin: (call) => judged.begin(call), end: (call) => (ended++, judged.end(call)) };
+  const over = () => ended >= operations || now() - begun > seconds * 1_000;
+  const pace = { everyMs: (LANES / AIM) * 1_000, sharers: SHARERS };
+  const lanes = Array.from({ length: LANES }, (_, n) => new Lane(n, fleet, told, pace).run(over));
   const disturbing = cables ? disturb({ fleet, redis }, happened, over) : undefined;
   await Promise.all([...lanes, disturbing]);
   const took = (now() - begun) / 1_000;
   // What was planted late is written by then.
   await pause(500);
-  const effects = fleet.effects();
+  clearInterval(reading);
+  read();
   await fleet.stop();
-  return { calls, effects, happened, took };
+  return { judged, happened, took };
 }
 
 async function disturb(world, happened, over) {
   while (!over()) {
     await pause(randomInt(BETWEEN_MS));
     const what = pick(Object.keys(FAULTS));
-    const from = now();
+    const fault = { what, from: now(), to: Number.POSITIVE_INFINITY };
+    happened.push(fault);
     await FAULTS[what](world, 200 + randomInt(LASTS_MS));
-    happened.push({ what, from, to: now() });
+    fault.to = now();
   }
 }
 

@@ -14,7 +14,10 @@ export async function killed({ redis, kills, faults }) {
   await fleet.start();
   const calls = [];
   let done = false;
-  const lanes = Array.from({ length: LANES }, (_, n) => new Lane(n, fleet, calls));
+  const lanes = Array.from(
+    { length: LANES },
+    (_, n) => new Lane(n, fleet, { begin: () => undefined, end: (call) => calls.push(call) }),
+  );
   const running = lanes.map((lane) => lane.run(() => done));
   const killings = [];
   for (let kill = 0; kill < kills; kill++) {

@@ -14,13 +14,17 @@ const ASKS = 8;
 /** Lanes that share one principal, and so meet the limit. */
 const SHARERS = 4;
 
-/** One client, which makes one call after the other. `ports`: those a balancer knows now. */
+/**
+ * One client, which makes one call after the other. `told`: hears of each call as it begins and ends. `everyMs`: about how long it
+ * takes from one call to the next, so that many clients do not fill the machine; `sharers`: how many of them are one principal.
+ */
 export class Lane {
-  constructor(number, fleet, calls) {
+  constructor(number, fleet, told, { everyMs = 0, sharers = SHARERS } = {}) {
     this.number = number;
     this.fleet = fleet;
-    this.calls = calls;
-    this.who = number < SHARERS ? "few" : `w${number}`;
+    this.told = told;
+    this.everyMs = everyMs;
+    this.who = number < sharers ? "few" : `w${number}`;
     this.revision = REVISIONS[number % REVISIONS.length];
     this.session = undefined;
     this.count = 0;
@@ -29,13 +33,20 @@ export class Lane {
 
   /** Makes calls until it is told that it is over. */
   async run(over) {
-    while (!over()) await this.#one();
+    while (!over()) {
+      const began = now();
+      await this.#one();
+      // Not all at once, however they began.
+      const rest = this.everyMs * (0.5 + Math.random()) - (now() - began);
+      if (rest > 0) await pause(rest);
+    }
   }
 
   async #one() {
     const id = `${this.number}-${this.count++}`;
     const call = { id, who: this.who, begin: now(), end: 0, outcome: "failed", members: [], why: "" };
     this.current = call;
+    this.told.begin(call);
     try {
       await this.#ready();
       const tool = randomInt(ASKS) === 0 ? "sure" : "run";
@@ -48,7 +59,7 @@ export class Lane {
     }
     call.end = now();
     this.current = undefined;
-    this.calls.push(call);
+    this.told.end(call);
     if (call.outcome === "refused") await pause(20);
   }
 

@@ -1,7 +1,7 @@
 // Processes under a balancer that can be killed, held, and cut off from each other and from Redis.
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from "node:fs";
 import { connect as dial, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -57,11 +57,22 @@ const LATE_MS = 10_000;
 /** So many milliseconds the clocks of processes may be off, either way. */
 const CLOCKS_MS = 45_000;
 
+/** Bytes read at once of what tools wrote down. */
+const CHUNK_BYTES = 64 * 1024;
+
+function effectIn(line) {
+  const space = line.indexOf(" ");
+  return { id: line.slice(0, space), at: Number(line.slice(space + 1)) };
+}
+
 export class MovingFleet {
   members = [];
   #prefix = newPrefix();
   #folder = mkdtempSync(join(tmpdir(), "history-"));
   #started = 0;
+  #reading;
+  #read = 0;
+  #rest = "";
   #redis;
   #options;
 
@@ -72,6 +83,7 @@ export class MovingFleet {
     this.#options = { rate, plant, cables, clocks };
     this.file = join(this.#folder, "effects");
     writeFileSync(this.file, "");
+    this.#reading = openSync(this.file, "r");
   }
 
   async start() {
@@ -120,15 +132,26 @@ export class MovingFleet {
 
   /** What tools wrote down, in the order of writing. */
   effects() {
-    const lines = readFileSync(this.file, "utf8").split("\n");
-    return lines.filter(Boolean).map((line) => {
-      const space = line.indexOf(" ");
-      return { id: line.slice(0, space), at: Number(line.slice(space + 1)) };
-    });
+    return readFileSync(this.file, "utf8").split("\n").filter(Boolean).map(effectIn);
+  }
+
+  /** What was written down since the last time; the last line may not be whole yet. */
+  newEffects() {
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    const found = [];
+    for (;;) {
+      const length = readSync(this.#reading, chunk, 0, CHUNK_BYTES, this.#read);
+      if (length === 0) return found;
+      this.#read += length;
+      const lines = (this.#rest + chunk.toString("utf8", 0, length)).split("\n");
+      this.#rest = lines.pop();
+      found.push(...lines.map(effectIn));
+    }
   }
 
   async stop() {
     for (const member of [...this.members]) await this.kill(member);
+    closeSync(this.#reading);
     rmSync(this.#folder, { recursive: true });
   }
 }

@@ -8,6 +8,9 @@ import type { SessionLimits } from "./http-limits.js";
 /** Milliseconds a client should wait before it comes back, when nothing else was asked for. */
 const RETRY_MS = 1_000;
 
+/** Characters of events that are written at once to a reader that comes back. */
+const PIECE = 65_536;
+
 /** What the streams of a session share. */
 export interface StreamHome {
   readonly id: string;
@@ -114,11 +117,17 @@ export class ResumableStream implements ReplyStream {
     let sent = seen;
     // What is sent meanwhile is kept first and fetched by the next turn, so nothing is lost and nothing comes twice.
     for (let events = missed; ; events = await store.after(id, this.number, sent)) {
+      // Written together, as far as that is little: each piece is one more on its way through another process.
+      let piece = "";
       for (const { sequence, text } of events) {
         if (sequence > this.#released) break;
-        await connection.write(numberedEvent(this.#id(sequence), text));
+        piece += numberedEvent(this.#id(sequence), text);
         sent = sequence;
+        if (piece.length < PIECE) continue;
+        await connection.write(piece);
+        piece = "";
       }
+      if (piece !== "") await connection.write(piece);
       if (sent >= this.#released || events.length === 0) break;
     }
     if (missed.length === 0) void connection.write(": resumed\n\n");
