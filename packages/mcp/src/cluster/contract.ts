@@ -29,6 +29,8 @@ const SESSIONS: readonly ContractCase[] = [
       const later = await two.beat("two", "tcp://127.0.0.1:2");
       same(later.nodes.has("one"), false, "a process that left is there");
       same(later.lapsed, false, "a process that was there had lapsed");
+      const last = await two.beat("two", "tcp://127.0.0.1:2");
+      same(last.steadyMs >= later.steadyMs && later.steadyMs >= 0, true, "whether steady time grows");
     },
   },
   {

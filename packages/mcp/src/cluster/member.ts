@@ -414,13 +414,16 @@ class Member implements ClusterMember {
     if (this.#leaving) return;
     const before = performance.now();
     try {
-      const { nodes, lapsed } = await this.#stores.beat(this.node, this.#address);
+      const { nodes, lapsed, steadyMs } = await this.#stores.beat(this.node, this.#address);
       this.#nodes = nodes;
       this.#streams.away = false;
       this.#relay.tidy((node) => nodes.has(node));
       const first = this.#since === Number.POSITIVE_INFINITY;
+      const fresh = first && this.#beaten === 0;
       // A process that was held up itself, with its whole machine perhaps, gives the others time to come back too.
       if (first || lapsed) this.#since = before;
+      // One that has just begun knows from the others that nobody was kept from the store.
+      if (fresh) this.#since = before - steadyMs;
       if (lapsed && this.#beaten > 0) await this.#touchAll();
       else if (before - this.#touched > TOUCH_MS) await this.#touchAll();
       this.#beaten = before;

@@ -17,7 +17,12 @@ export interface Directory {
   readonly nodes: ReadonlyMap<string, string>;
   /** The lease of the one that asks had ended: others may have taken it for gone. */
   readonly lapsed: boolean;
+  /** Milliseconds for which some process has said that it is there every `STEADY_MS`: nobody was kept from it by the store. */
+  readonly steadyMs: number;
 }
+
+/** The longest time between two signs of life, of whichever processes, by which the store was not away. */
+export const STEADY_MS: number = LEASE_MS - BEAT_MS;
 
 /** A session as it is kept for whichever process goes on with it. */
 export interface SharedSession {
@@ -472,6 +477,8 @@ class MemoryStores implements SharedStores {
   readonly mail: Bus = new MemoryBus();
   readonly #nodes = new Expiring<string>();
   readonly #fleets = new Map<string, Fleet>();
+  #lastBeat = Number.NEGATIVE_INFINITY;
+  #steadySince = 0;
 
   async open(node: string, fleet: Fleet): Promise<void> {
     const there = [...this.#fleets].filter(([each]) => this.#nodes.get(each) !== undefined);
@@ -488,7 +495,11 @@ class MemoryStores implements SharedStores {
   async beat(node: string, address: string): Promise<Directory> {
     const lapsed = this.#nodes.get(node) === undefined;
     this.#nodes.set(node, address, LEASE_MS);
-    return { nodes: new Map(this.#nodes.keys().map((each) => [each, this.#nodes.get(each) as string])), lapsed };
+    const now = performance.now();
+    if (now - this.#lastBeat > STEADY_MS) this.#steadySince = now;
+    this.#lastBeat = now;
+    const nodes = new Map(this.#nodes.keys().map((each) => [each, this.#nodes.get(each) as string]));
+    return { nodes, lapsed, steadyMs: now - this.#steadySince };
   }
 
   async leave(node: string): Promise<void> {

@@ -26,5 +26,5 @@ export {
   type WindowRule,
 } from "../cluster/stores.js";
 export { type ContractCase, storesContract } from "../cluster/contract.js";
-export type { KeptStream, Share, StreamBounds, StreamedEvent, StreamPiece } from "../http/server/exchange.js";
+export type { KeptStream, Share, StreamBounds, StoredEvent, StreamPiece } from "../http/server/exchange.js";
 export type { TaskRecord, TaskStore } from "./types.js";

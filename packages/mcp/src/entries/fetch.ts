@@ -1,6 +1,7 @@
 // The public surface for runtimes that speak fetch.
 export type { ReplyMode } from "../http/server/reply.js";
-export type { EventStore, StoredEvent } from "../http/server/resumable-stream.js";
+export type { StoredEvent } from "../http/server/exchange.js";
+export type { EventStore } from "../http/server/resumable-stream.js";
 export type { HttpRequestHead } from "../http/server/exchange.js";
 export {
   DEFAULT_HTTP_LIMITS,

@@ -1,6 +1,9 @@
 // What has to happen in Redis in one step, in Lua. Times are Redis's own: the clocks of the processes do not matter.
 
-/** KEYS: directory (hash of addresses), leases (sorted set), fleets (hash). ARGV: node, address, lease in ms, fleet. */
+/**
+ * KEYS: directory (hash of addresses), leases (sorted set), fleets (hash), steadiness (hash of the `last` sign of life and of the
+ * first, `since`, after which none was late). ARGV: node, address, lease in ms, fleet, ms after which a sign of life is late.
+ */
 export const BEAT = `
 local t = redis.call("TIME")
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -17,7 +20,12 @@ redis.call("PEXPIRE", KEYS[1], 60000)
 redis.call("PEXPIRE", KEYS[2], 60000)
 redis.call("HSET", KEYS[3], ARGV[1], ARGV[4])
 redis.call("PEXPIRE", KEYS[3], 60000)
-return { lapsed, redis.call("HGETALL", KEYS[1]) }
+local steady = redis.call("HMGET", KEYS[4], "last", "since")
+local since = steady[2]
+if not steady[1] or now - steady[1] > tonumber(ARGV[5]) then since = now end
+redis.call("HSET", KEYS[4], "last", now, "since", since)
+redis.call("PEXPIRE", KEYS[4], 60000)
+return { lapsed, redis.call("HGETALL", KEYS[1]), now - since }
 `;
 
 /** KEYS: leases, fleets. Returns name and fleet of each process that is there. */

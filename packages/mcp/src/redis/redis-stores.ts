@@ -23,6 +23,7 @@ import {
   type SessionStore,
   type SharedSession,
   type SharedStores,
+  STEADY_MS,
   type StreamStore,
 } from "../cluster/stores.js";
 import { checkRedis, type Door, openDoor, type RedisReport, type RedisTarget, Vault } from "./door.js";
@@ -392,16 +393,17 @@ export class RedisStores implements SharedStores {
   }
 
   async beat(node: string, address: string): Promise<Directory> {
-    const keys = [this.#directory, this.#leases, this.#fleetKey];
-    const [lapsed, flat] = (await this.#here.door.script(BEAT, keys, [
+    const keys = [this.#directory, this.#leases, this.#fleetKey, this.#steadyKey];
+    const [lapsed, flat, steadyMs] = (await this.#here.door.script(BEAT, keys, [
       node,
       address,
       String(LEASE_MS),
       JSON.stringify({ v: 1, keys: this.#fleet.keys, policy: this.#fleet.policy, parts: this.#fleet.parts }),
-    ])) as [number, string[]];
+      String(STEADY_MS),
+    ])) as [number, string[], number];
     const nodes = new Map<string, string>();
     for (let at = 0; at < flat.length; at += 2) nodes.set(flat[at] as string, flat[at + 1] as string);
-    return { nodes, lapsed: lapsed === 1 };
+    return { nodes, lapsed: lapsed === 1, steadyMs };
   }
 
   async leave(node: string): Promise<void> {
@@ -445,6 +447,10 @@ export class RedisStores implements SharedStores {
 
   get #leases(): string {
     return `{${this.#prefix}:n}:until`;
+  }
+
+  get #steadyKey(): string {
+    return `{${this.#prefix}:n}:steady`;
   }
 
   get #fleetKey(): string {

@@ -75,6 +75,35 @@ describe("a stream", () => {
   });
 });
 
+describe("a process that has just begun", () => {
+  /** The beats it took to answer a request of a session whose process is not in the directory. */
+  async function beatsWith(steadyMs: number): Promise<number> {
+    const stores = memoryStores();
+    const id = "gone.1";
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    await stores.sessions.put(id, { owner: "gone", fence: 0, text: JSON.stringify({ facts: { params } }) }, 60_000);
+    let beats = 0;
+    const beat = stores.beat.bind(stores);
+    stores.beat = async (node, address) => {
+      beats++;
+      return { ...(await beat(node, address)), steadyMs };
+    };
+    const cluster = await startCluster({ count: 1, shareOf: () => shareOver(stores, { key: KEY, node: "m0" }) });
+    const headers = { ...HEADERS, "mcp-session-id": id, "mcp-protocol-version": "2025-11-25" };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+    expect((await fetch(cluster.url, { method: "POST", headers, body })).status).toBe(200);
+    return beats;
+  }
+
+  it("goes on at once with the session of one that has ended, where nobody was kept from saying that it is there", async () => {
+    expect(await beatsWith(60_000)).toBeLessThan(4);
+  });
+
+  it("waits for whoever may have been kept from it", async () => {
+    expect(await beatsWith(0)).toBeGreaterThan(4);
+  });
+});
+
 describe("processes that reach what they share and not each other", () => {
   it("serve each other's sessions, take nothing over, and have the rest done by letters, at once where they can again", async () => {
     const stores = memoryStores();

@@ -255,10 +255,10 @@ describe.runIf(hasRedis)("keeping streams", () => {
     const last = idAt(events(streams[0]?.text ?? ""), 0);
     await processes.kill(0);
     const { redis } = processes;
-    const [one, two] = redis.cli("--scan", "--pattern", "*:e*}:*").split("\n") as [string, string];
-    redis.cli("copy", one, `${one}x`);
-    redis.cli("copy", two, one, "replace");
-    redis.cli("copy", `${one}x`, two, "replace");
+    // Each takes the place of the one before it.
+    const keys = redis.cli("--scan", "--pattern", "*:e*}:*").split("\n");
+    for (const key of keys) redis.cli("copy", key, `${key}x`);
+    for (const [at, key] of keys.entries()) redis.cli("copy", `${keys.at(at - 1)}x`, key, "replace");
     processes.to(1);
     expect((await back(processes, opened, last)).status).toBe(404);
   });

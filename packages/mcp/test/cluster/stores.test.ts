@@ -3,7 +3,7 @@ import { createClient } from "@redis/client";
 import { Redis } from "ioredis";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { storesContract } from "../../src/cluster/contract.js";
-import { memoryStores, type SharedStores } from "../../src/cluster/stores.js";
+import { LETTERS, memoryStores, type SharedStores } from "../../src/cluster/stores.js";
 import { keysOf } from "../../src/cluster/member.js";
 import type { RedisTarget } from "../../src/redis/door.js";
 import { RedisStores } from "../../src/redis/redis-stores.js";
@@ -154,6 +154,23 @@ describe.runIf(hasRedis)("the contract of shared stores, in Redis", () => {
     await one.bus.publish("one", "new");
     await told;
     expect(heard).toEqual(["missed", "new"]);
+  });
+
+  it("keeps few letters, none that was read, and none for longer than a minute", async () => {
+    const redis = await startRedis();
+    const one = await openerOver(() => redis.url)("one");
+    for (let n = 0; n < 1_500; n += 100)
+      await Promise.all(Array.from({ length: 100 }, () => one.mail.publish("one", "letter", "two")));
+    const key = redis.cli("--scan", "--pattern", "*:mail:two");
+    // Redis drops whole pieces of its memory, of a hundred entries each.
+    expect(Number(redis.cli("xlen", key))).toBeLessThanOrEqual(LETTERS + 100);
+    expect(Number(redis.cli("pttl", key))).toBeLessThanOrEqual(60_000);
+    const heard: string[] = [];
+    const stop = await one.mail.listen({ hear: (_, text) => heard.push(text), missed: () => undefined }, "two");
+    onTestFinished(stop);
+    await one.mail.publish("one", "last", "two");
+    await expect.poll(() => redis.cli("xlen", key)).toBe("1");
+    expect(heard).toEqual(["last"]);
   });
 
   it("takes no record that was moved to another place", async () => {

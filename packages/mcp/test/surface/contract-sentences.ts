@@ -268,6 +268,18 @@ export const SHOWN: readonly (readonly [string, string, string, string])[] = [
     "rejects every call as UNREACHABLE, and waits for none without end: %s",
   ],
   ["BusListener", "once", "cluster/stores.test.ts", "holds on ioredis by a URL, on ioredis and on @redis/client"],
+  [
+    "StreamStore",
+    "The oldest pieces go where there are more than `bounds` says, never the newest",
+    "cluster/stores.test.ts",
+    "holds on ioredis by a URL, on ioredis and on @redis/client",
+  ],
+  [
+    "SharedStores",
+    "as on the bus, but each is gone once it was read",
+    "cluster/stores.test.ts",
+    "keeps few letters, none that was read, and none for longer than a minute",
+  ],
   ["MarkStore", "set once", "cluster/stores.test.ts", "holds on ioredis by a URL, on ioredis and on @redis/client"],
 ];
 

@@ -118,7 +118,7 @@ export interface Named {
 }
 
 /** An event of a stream: its position, from 1, and its message. */
-export interface StreamedEvent {
+export interface StoredEvent {
   readonly sequence: number;
   readonly text: string;
 }
@@ -129,7 +129,7 @@ export interface StreamPiece {
   readonly about: string;
   /** The position before the first of the events. */
   readonly after: number;
-  readonly events: readonly StreamedEvent[];
+  readonly events: readonly StoredEvent[];
   /** Nothing follows. */
   readonly ended: boolean;
 }

@@ -2,7 +2,7 @@
 import { ErrorCode } from "../../jsonrpc/errors.js";
 import { failureText, type RequestId } from "../../jsonrpc/message.js";
 import { EventStream, numberedEvent, primingEvent, type ReplyStream, type StreamKeeper } from "./event-stream.js";
-import type { HttpCluster, HttpExchange, StreamBounds, StreamedEvent } from "./exchange.js";
+import type { HttpCluster, HttpExchange, StreamBounds, StoredEvent } from "./exchange.js";
 import type { SessionLimits } from "./http-limits.js";
 
 /** Milliseconds a client should wait before it comes back, when nothing else was asked for. */
@@ -145,7 +145,7 @@ export class ResumableStream implements ReplyStream {
     return gate.then((mine) => (mine ? this.#release(event, ended) : this.lose()));
   }
 
-  #keep(events: readonly StreamedEvent[], ended: boolean): Promise<boolean> | undefined {
+  #keep(events: readonly StoredEvent[], ended: boolean): Promise<boolean> | undefined {
     const { cluster, id, bounds, closing } = this.#home;
     // What a process gives up because it ends was not answered: the next one says so.
     if (closing && events.length === 0) return undefined;
@@ -165,7 +165,7 @@ export class ResumableStream implements ReplyStream {
     return gate;
   }
 
-  #release(event: StreamedEvent | undefined, ended: boolean): void | Promise<void> {
+  #release(event: StoredEvent | undefined, ended: boolean): void | Promise<void> {
     if (event !== undefined) this.#released = event.sequence;
     const written = event && this.#connection?.write(numberedEvent(this.#id(event.sequence), event.text));
     if (ended) {
@@ -304,9 +304,6 @@ export function unknownOutcome(asked: Asked): string {
 }
 
 // Keeps what was sent on streams, so that a reader whose connection broke can come back for the rest.
-
-/** An event of a stream as it is kept for resumption: its position in the stream, from 1, and its message. */
-export type StoredEvent = StreamedEvent;
 
 /**
  * Keeps the events of streams for clients that come back. It keeps what it can: what is lost is refused, not guessed. A
