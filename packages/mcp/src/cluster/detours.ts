@@ -92,22 +92,22 @@ export class Detour extends Duplex {
     // Letters come by themselves.
   }
 
-  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
-    this._writev([{ chunk }], done);
+  override _write(chunk: Buffer, _encoding: string, written: (error?: Error | null) => void): void {
+    this._writev([{ chunk }], written);
   }
 
-  override _writev(chunks: readonly { readonly chunk: Buffer }[], done: (error?: Error | null) => void): void {
-    const bytes = Buffer.concat(chunks.map(({ chunk }) => chunk));
-    this.#sendAll(bytes).then(
-      () => done(),
-      (error: unknown) => done(error as Error),
+  override _writev(chunks: readonly { readonly chunk: Buffer }[], written: (error?: Error | null) => void): void {
+    const sending = this.#sendAll(Buffer.concat(chunks.map(({ chunk }) => chunk)));
+    void sending.then(
+      () => written(),
+      (error: unknown) => written(error as Error),
     );
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+  override _destroy(cause: Error | null, destroyed: (error?: Error | null) => void): void {
     this.#room?.();
     void this.say("end").catch(() => undefined);
-    done(error);
+    destroyed(cause);
   }
 
   async #sendAll(bytes: Buffer): Promise<void> {

@@ -214,7 +214,7 @@ function lettersWith(change: (text: string, n: number) => readonly string[] = (t
     mail: { publish, listen: (listener, topic) => mail.listen(listener, topic) },
     relays,
     sent,
-    knock: async (node, by) => void (await relays.get(node)?.knocked(by)),
+    knock: async (node, by) => relays.get(node)?.knocked(by),
   };
 }
 

@@ -200,7 +200,7 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
     this.closing = true;
     await this.conversation.close(graceMs);
     // The last answers are kept for other processes before they are sent.
-    await Promise.all([...(this.#streams?.values() ?? [])].map(({ waiting }) => waiting));
+    for (const { waiting } of [...(this.#streams?.values() ?? [])]) await waiting;
     this.closed = true;
     for (const stream of this.#streams?.values() ?? []) stream.hangUp();
     this.#streams = undefined;

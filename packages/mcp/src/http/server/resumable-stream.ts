@@ -88,7 +88,7 @@ export class ResumableStream implements ReplyStream {
     const first = this.#home.polling ? primingEvent(this.#id(this.#sequence), retryMs) : ": open\n\n";
     void connection.write(earlier + first);
     // Should this process end, the one a client comes back to has to know what was asked.
-    if (this.#about !== "") this.#admit(this.#keep([], false));
+    if (this.#about !== "") void this.#admit(this.#keep([], false));
   }
 
   /** Numbers, keeps and sends a message. `droppable`: it may be left out when the reader is far behind. */
