@@ -52,6 +52,8 @@ export class Cable {
   }
 }
 
+/** Tries to start a process. */
+const START_TRIALS = 5;
 /** Milliseconds after which a process that was asked to end is ended. */
 const LATE_MS = 10_000;
 /** So many milliseconds the clocks of processes may be off, either way. */
@@ -90,8 +92,18 @@ export class MovingFleet {
     while (this.members.length < this.count) await this.add();
   }
 
-  /** One more process. */
+  /** One more process. On a crowded machine Redis may not answer one in time that has just begun: then it is another one. */
   async add() {
+    for (let trial = 1; ; trial++) {
+      try {
+        return await this.#start();
+      } catch (error) {
+        if (trial === START_TRIALS) throw error;
+      }
+    }
+  }
+
+  async #start() {
     const { rate, plant, cables, clocks } = this.#options;
     const node = `m${this.#started++}`;
     const env = { EFFECTS: this.file, ...(plant === undefined ? {} : { PLANT: plant }) };
