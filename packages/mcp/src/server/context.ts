@@ -101,7 +101,10 @@ export class Context {
     return this.#call.carrier.principal;
   }
 
-  /** Who is asking, with the scopes and the end of its token. Known over HTTP with the option `authorization`. */
+  /**
+   * Who is asking, with the scopes and the end of its token. Known over HTTP with the option `authorization`, and with
+   * `authenticate` or `identity`: where these give a name alone, it has no scopes.
+   */
   get identity(): Identity | undefined {
     return this.#call.identity;
   }

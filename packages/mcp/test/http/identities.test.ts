@@ -111,3 +111,25 @@ it("what a framework adds to its requests is read as the README shows, and numbe
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
   expect((await post(url, who, { ...modernHeaders(who), "x-user": "7" })).text).toContain('"text":"7"');
 });
+
+it("a name alone is an identity without scopes, whichever way it is given, and decides what is visible", async () => {
+  const server = testServer();
+  server.tool("whoami", { run: (_, ctx) => JSON.stringify([ctx.principal, ctx.identity]) });
+  server.tool("hers", { visible: ({ identity }) => identity?.principal === "ada", run: () => "hers" });
+  const { url } = await start(server, { authenticate: () => "ada" });
+  const fetched = toFetch(server, { authenticate: () => "bob" });
+  const ways = [
+    { url, http: {} },
+    { url: await mounted(toNodeHandler(server, { identity: () => "bob" })), http: {} },
+    { url: "http://localhost/mcp", http: { fetch: (to: URL | string, init?: RequestInit) => fetched(new Request(to, init)) } },
+  ];
+  for (const [at, { url: where, http }] of ways.entries())
+    for (const revision of ["2025-11-25", "2026-07-28"]) {
+      const client = await connect(where, { revision, http: http as never });
+      onTestFinished(() => client.close());
+      const name = at === 0 ? "ada" : "bob";
+      const { content } = await client.call("whoami");
+      expect(content).toMatchObject([{ text: JSON.stringify([name, { principal: name, scopes: [] }]) }]);
+      expect((await client.tools().all()).some((tool) => tool.name === "hers")).toBe(name === "ada");
+    }
+});

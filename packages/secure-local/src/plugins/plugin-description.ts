@@ -1,4 +1,6 @@
 // Reads what a plugin says of itself, in a manifest or when its module was loaded, as words of a stranger.
+import { didYouMean } from "../policy/section.js";
+
 type Json = Readonly<Record<string, unknown>>;
 
 export interface DescribedTool {
@@ -204,6 +206,13 @@ export function readPluginAnswer(line: Json): PluginReply {
     throw new PluginError(
       `The plugin answered an object with ${names.slice(0, MOST_NAMED).join(", ").slice(0, MAX_NAMES)}, of which nothing is shown: put it into structuredContent, or return a string.`,
     );
+  const strange = names.find((name) => !ANSWERED.has(name));
+  if (strange !== undefined)
+    throw new PluginError(
+      `The plugin answered with a member "${strange.slice(0, MAX_NAMES)}", which there is not${didYouMean(strange, [...ANSWERED])}; there are ${[...ANSWERED].join(", ")}.`,
+    );
+  if (isError !== undefined && typeof isError !== "boolean")
+    throw new PluginError("The plugin's isError is no boolean: say true where the tool failed, or leave it out.");
   const blocks = blocksOf(content);
   const texts = blocks.filter(({ type }) => type === "text").map(({ text }) => String(text));
   return {

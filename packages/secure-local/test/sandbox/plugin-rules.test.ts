@@ -69,7 +69,16 @@ describe("what a plugin answers", () => {
     [{ content: 7 }],
     [{ content: [{ type: "text" }] }],
     [{ content: [{ type: "image" }] }],
+    [{ content: "text", isError: "yes" }],
   ])("%j is refused", (line) => {
     expect(() => readPluginAnswer(line)).toThrow(PluginError);
+  });
+
+  test.each([
+    [{ content: "it failed", iserror: true }, 'a member "iserror", which there is not; did you mean "isError"?'],
+    [{ id: 1, content: "x", structured: { a: 1 } }, 'a member "structured", which there is not'],
+  ])("with a member that there is not is named: %j", (line, said) => {
+    for (const given of "id" in line ? [line] : [line, { answer: line }])
+      expect(() => readPluginAnswer(given)).toThrow(said);
   });
 });

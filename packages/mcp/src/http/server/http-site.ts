@@ -31,6 +31,8 @@ export type Authenticate = (request: HttpRequestHead) => Awaitable<Entrance>;
 export type Permits = (exchange: HttpExchange, value: unknown) => HttpRefusal | undefined;
 
 const STRANGER = "Nobody is known by what this request carries: log in, and send what the server gave you";
+/** Of a caller of whom the name alone is known. */
+const NO_SCOPES: readonly string[] = [];
 const NO_ENTRANCE =
   "authenticate returned an object that is neither { identity: { principal, scopes } } nor a refusal { status }: return the name of the user";
 
@@ -121,6 +123,7 @@ export class HttpSite {
       exchange.principal = undefined;
     } else if (typeof who === "string" && who !== "") {
       exchange.principal = who;
+      exchange.identity = { principal: who, scopes: NO_SCOPES };
     } else if (typeof who !== "object" || who === null) {
       return this.#strange(exchange, who);
     } else if ("identity" in who) {
