@@ -94,7 +94,7 @@ export const SECTIONS = {
   "network.allowed_endpoints[]": { about: "One endpoint; those of `denied_endpoints` look the same.", keys: endpoint },
   filesystem: {
     about:
-      "Which files may be reached, wherever a path leads once links are followed. Patterns are absolute: `*` and `?` stay inside one name, `**` alone between slashes stands for any number of folders. Keys, `.env` files, `.ssh`, shell start files, client configurations, the policy and the audit log are out of reach whatever stands here.",
+      "Which files may be reached, wherever a path leads once links are followed. Patterns are absolute: `*` and `?` stay inside one name, `**` alone between slashes stands for any number of folders. A folder without `/**` is the folder alone, and no file in it. Keys, `.env` files, `.ssh`, shell start files, client configurations, the policy and the audit log are out of reach whatever stands here.",
     example:
       'filesystem:\n  allowed_paths: ["~/project/**"]\n  readable_paths: ["~/notes/**"]\n  denied_paths: ["**/*.pem"]\n  denied_write_paths: ["**/dist/**"]\n  read_only: false',
     keys: filesystem,
@@ -230,7 +230,7 @@ export const SECTIONS = {
     about:
       "Values that tools and plugins know by name only: they hold a placeholder, and the value goes to its own hosts alone.",
     example:
-      'secrets:\n  github:\n    from: env:GITHUB_TOKEN\n    hosts: [api.github.com, { host: github.example.com, ports: [8443] }]\n    header: Authorization\n  maps: { from: env:MAPS_KEY, hosts: [maps.example.com], query: key }\n  login: { from: env:CLIENT_SECRET, hosts: [login.example.com], body: client_secret }\n  sales_url: { from: "file:~/.secrets/sales.url", hosts: [] }',
+      'secrets:\n  github:\n    from: env:GITHUB_TOKEN\n    hosts: [api.github.com, { host: github.example.com, ports: [8443] }]\n    header: Authorization\n  maps: { from: env:MAPS_KEY, hosts: [maps.example.com], query: key }\n  login: { from: env:CLIENT_SECRET, hosts: [login.example.com], body: client_secret }\n  sales_url: { from: "file:~/.secrets/sales.url", hosts: [{ host: db.example.com, ports: [5432] }] }',
     keys: {},
   },
   "secrets.NAME": {
@@ -239,7 +239,7 @@ export const SECTIONS = {
       from: ["required", "Where the value is read when it is needed."],
       hosts: [
         "required",
-        "The only hosts it is sent to: texts (port 443), or `host` and `ports`. `[]` for the secret of a database.",
+        "The only hosts it is sent to: texts (port 443), or `host` and `ports`. Of a database's secret: the server of its URL, with its port.",
         "a list of hosts",
       ],
       header: ["any", "The only header it is put in. Any header only where neither `query` nor `body` is given."],
@@ -254,7 +254,7 @@ export const SECTIONS = {
     about:
       "What `query_database` and `import_csv` may open. Listing a database is enough: its file need not be in `filesystem.readable_paths` or `allowed_paths`, nor the hosts of its secret in `network.allowed_endpoints`. Other tools still cannot read its file. Denials there and the built-in protections still win. The tools must be in `tools.allowed`. Schemas are resources (`db://NAME/schema`, `db://NAME/schema/TABLE`): subscribers hear of a changed schema of an SQLite file at once, and of a server's whenever the policy is loaded anew.",
     example:
-      'databases:\n  notes: { file: ~/notes.db, read_only: false, row_limit: 500, timeout: 5 }\n  sales: { secret: sales_url, functions: [format_price, "st_*"], superuser: false }\nsecrets: { sales_url: { from: "env:SALES_URL", hosts: [] } }',
+      'databases:\n  notes: { file: ~/notes.db, read_only: false, row_limit: 500, timeout: 5 }\n  sales: { secret: sales_url, functions: [format_price, "st_*"], superuser: false }\nsecrets: { sales_url: { from: "env:SALES_URL", hosts: [{ host: db.example.com, ports: [5432] }] } }',
     keys: {},
   },
   "databases.NAME": {

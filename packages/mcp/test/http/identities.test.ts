@@ -121,7 +121,10 @@ it("a name alone is an identity without scopes, whichever way it is given, and d
   const ways = [
     { url, http: {} },
     { url: await mounted(toNodeHandler(server, { identity: () => "bob" })), http: {} },
-    { url: "http://localhost/mcp", http: { fetch: (to: URL | string, init?: RequestInit) => fetched(new Request(to, init)) } },
+    {
+      url: "http://localhost/mcp",
+      http: { fetch: (to: URL | string, init?: RequestInit) => fetched(new Request(to, init)) },
+    },
   ];
   for (const [at, { url: where, http }] of ways.entries())
     for (const revision of ["2025-11-25", "2026-07-28"]) {

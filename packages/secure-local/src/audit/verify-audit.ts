@@ -297,8 +297,12 @@ class Walk {
   #begin(line: Buffer): string | undefined {
     const first = readLine(line);
     if (typeof first === "string" || first.seq <= 1) return undefined;
-    this.#goOnAfter(this.#archived.get(first.seq - 1));
-    if (this.#before !== undefined) return undefined;
+    const before = this.#archived.get(first.seq - 1);
+    this.#goOnAfter(before);
+    // Where this very folder is said to have it, the file was taken out of it.
+    if (before?.to === fs.realpathSync(dirname(this.#log)))
+      return `record ${first.seq} does not begin the archive: ${before.file} is missing, which was archived here with records up to ${before.seq}; put it back`;
+    if (before !== undefined) return undefined;
     return `record 1 belongs here, not record ${first.seq}: lines are missing, added or moved; full files that were moved away belong back here, and mcp-secure-local audit archive moves them`;
   }
 

@@ -514,7 +514,7 @@ export function tellLeftData(name: string, { command }: ServerEntry): void {
     `${name} has kept data in its own package until now: ${cleanLine(files.join(", "))}. Behind the policy it starts from a ` +
       `copy that stays as it was approved, and begins without that. To go on with it, copy it into a folder of yours, tell ` +
       `${name} where it is by the variable (servers.${name}.env) or argument that its documentation names, and add that ` +
-      `folder to servers.${name}.filesystem.allowed_paths.`,
+      `folder, as FOLDER/**, to servers.${name}.filesystem.allowed_paths.`,
   );
 }
 

@@ -269,7 +269,7 @@ export interface SecretPolicy {
   readonly rule: Rule;
   /** `from`: `env:NAME` or `file:PATH` (absolute; `~` and `${NAME}` expanded). It is read when it is needed. */
   readonly from: { readonly kind: "env"; readonly name: string } | { readonly kind: "file"; readonly path: string };
-  /** `hosts`: the only ones it is sent to; a text (port 443) or `host` and `ports`. May be empty for a database's secret. */
+  /** `hosts`: the only ones it is sent to; a text (port 443) or `host` and `ports`. Of a database's secret: the server of its URL. */
   readonly hosts: HostMatcher;
   /** `header`: lower case; when given, the only header it is put in. Without it, `query` and `body` it may be any. */
   readonly header: string | undefined;

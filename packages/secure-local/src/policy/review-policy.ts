@@ -46,6 +46,7 @@ export function reviewPolicy(
     ...idleLimits(policy),
     ...openDoors(policy),
     ...emptyPaths(policy, kindOf),
+    ...unreachableDatabases(policy),
     ...missingParts(policy, kindOf),
     ...writableLaunches(policy, kindOf),
     ...unfetchedHosts(policy),
@@ -274,8 +275,10 @@ function openDoors({ sandbox, filesystem, output, network }: Policy): Remark[] {
 }
 
 /** Path patterns that fit less than they seem to: a folder without what is in it, or nothing that exists. */
-function emptyPaths({ filesystem }: Policy, kindOf: (path: string) => PathKind): Remark[] {
-  return [...filesystem.allowed.rules, ...filesystem.readable.rules].flatMap(({ pattern, rule }) => {
+function emptyPaths(policy: Policy, kindOf: (path: string) => PathKind): Remark[] {
+  const granted = [policy, ...policy.servers.values(), ...policy.plugins.load.values()];
+  const rules = granted.flatMap(({ filesystem }) => [...filesystem.allowed.rules, ...filesystem.readable.rules]);
+  return rules.flatMap(({ pattern, rule }) => {
     if (rule.preset !== undefined) return [];
     const stem = pattern.split("/").filter((_, at, parts) => !parts.slice(0, at + 1).some((part) => /[*?]/.test(part)));
     const path = stem.join("/") || "/";
@@ -304,6 +307,16 @@ function missingParts({ commands, servers, databases, plugins }: Policy, kindOf:
   return parts.flatMap(({ name, rule, key, path }) => {
     if (path === undefined || kindOf(path) !== "nothing") return [];
     return [{ rule, message: `the ${key} of "${name}", ${path}, is not on this machine; check the spelling` }];
+  });
+}
+
+/** The server of a database's URL has to be one of the secret's hosts. */
+function unreachableDatabases({ databases, secrets }: Policy): Remark[] {
+  return [...databases.values()].flatMap(({ name, rule, store }) => {
+    const secret = store.kind === "postgresql" ? secrets.get(store.secret) : undefined;
+    if (secret === undefined || secret.hosts.rules.length > 0) return [];
+    const message = `the secret of "${name}" has no hosts, so its server is not reached; name that in secrets.${secret.name}.hosts, as { host: db.example.com, ports: [5432] }`;
+    return [{ rule, message }];
   });
 }
 

@@ -284,9 +284,9 @@ export class MountedServers {
   #healthOf(grant: ServerGrant): Omit<ServerHealth, "hasLogin"> {
     const standing = this.#standing.get(grant.name);
     if (standing === undefined || !grant.enabled) return unmountedHealth(grant, this.#notes.get(grant.name));
-    const { dependsOnClient } = this.#parts as Parts;
+    const { dependsOnClient, isMissing } = this.#parts as Parts;
     const [isStopped, launchChanged] = [this.#stopped.has(grant.name), this.#isLaunchChanged(standing)];
-    return mountedHealth({ ...standing, isStopped, launchChanged, dependsOnClient }, grant);
+    return mountedHealth({ ...standing, isStopped, launchChanged, dependsOnClient, isMissing }, grant);
   }
 
   /** Ends its processes, forgets what failed, and starts it: its state says how. False: there is no such server. */

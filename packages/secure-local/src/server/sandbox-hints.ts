@@ -80,7 +80,7 @@ export function filesHint(
   const readOnly = READ_ONLY.test(said);
   if (path !== undefined && (readOnly || MISSING.test(said) || CLOSED.test(said)) && isOwnPlace(path))
     return isIn(keptPackages(), path)
-      ? `${grant.name} would keep that in its own package, which stays as it was approved. Its owner has it kept elsewhere, by a variable (servers.${grant.name}.env) or an argument that its documentation names, and adds that folder to servers.${grant.name}.filesystem.allowed_paths.`
+      ? `${grant.name} would keep that in its own package, which stays as it was approved. Its owner has it kept elsewhere, by a variable (servers.${grant.name}.env) or an argument that its documentation names, and adds that folder, as FOLDER/**, to servers.${grant.name}.filesystem.allowed_paths.`
       : `${path} is this program's own: no server is let near it, and no grant opens it.`;
   const protection = path === undefined || !(readOnly || CLOSED.test(said)) ? undefined : protectionOf(path);
   if (protection !== undefined)
@@ -88,6 +88,10 @@ export function filesHint(
   if (!readOnly && (path === undefined || !isShutOut(grant, said, path))) return undefined;
   const allowed = grant.filesystem.allowed.rules.map(({ pattern }) => pattern);
   const changes = allowed.length === 0 ? "no file" : `no file but those of ${allowed.join(", ")}`;
+  const named =
+    path === undefined ? undefined : allowed.find((each) => each.replace(/\/$/, "") === posix.dirname(path));
+  if (named !== undefined)
+    return `servers.${grant.name}.filesystem.allowed_paths names the folder ${named} only, and nothing in it: write ${named.replace(/\/$/, "")}/** for all that lies in it.`;
   const what = path === undefined ? "the folder that it writes in" : `the folder of ${path}`;
   const wish = readOnly ? "If it is to" : "If it is to write there";
   return `The sandbox of ${grant.name} lets it change ${changes}. ${wish}, its owner adds ${what} to servers.${grant.name}.filesystem.allowed_paths.`;

@@ -48,10 +48,12 @@ interface MountedNow {
   readonly isStopped: boolean;
   /** Whether something is withheld from some clients alone. */
   readonly dependsOnClient: (reason: string) => boolean;
+  /** Whether something is in no list of the server: nobody has changed it. */
+  readonly isMissing: (reason: string) => boolean;
 }
 
 export function mountedHealth(
-  { mounted, locked, launchChanged, isStopped, dependsOnClient, withheld: held }: MountedNow,
+  { mounted, locked, launchChanged, isStopped, dependsOnClient, isMissing, withheld: held }: MountedNow,
   { name, login }: Pick<ServerGrant, "name" | "login">,
 ): Omit<ServerHealth, "hasLogin"> {
   const withheld = launchChanged ? locked.approved : held;
@@ -73,9 +75,16 @@ export function mountedHealth(
       remedy: `mcp-secure-local servers logs ${name}`,
     };
   }
-  const others = launchChanged ? [] : [...held].filter(([, reason]) => dependsOnClient(reason)).map(([item]) => item);
-  const count = withheld.size - others.length;
-  const note = others.length === 0 ? {} : { note: `${others.join(", ")}: only for clients that declare more` };
+  const heldFor = (fits: (reason: string) => boolean): string[] =>
+    launchChanged ? [] : [...held].filter(([, reason]) => fits(reason)).map(([item]) => item);
+  const others = heldFor(dependsOnClient);
+  const missing = heldFor((reason) => isMissing(reason) && !dependsOnClient(reason));
+  const count = withheld.size - others.length - missing.length;
+  const notes = [
+    ...(others.length === 0 ? [] : [`${others.join(", ")}: only for clients that declare more`]),
+    ...(missing.length === 0 ? [] : [`${missing.join(", ")}: not offered to this client, or not any more`]),
+  ];
+  const note = notes.length === 0 ? {} : { note: notes.join("; ") };
   if (count === 0) return { name, state, tools, cause: "", remedy: "", ...note };
   const words = count === 1 ? "it is not as it was" : "they are not as they were";
   const changed = `${count} withheld, since ${words} approved`;

@@ -70,6 +70,31 @@ describe("a log whose full files were archived", () => {
     expect(archivedNotes([its.log])).toEqual([noted(all - there, second)]);
   });
 
+  it("is missed from its beginning too, in the folder that it was archived to, and not in another one before that", async () => {
+    const its = await scene();
+    const first = `${its.to} 1`;
+    await archived({ ...its, to: first }, 2);
+    await archived(its);
+    const verified = (to: string): ReturnType<typeof verifyAudit> =>
+      verifyAudit(join(to, "audit.log"), { ...its.options, named: true });
+    // The second folder goes on after the first one.
+    expect(await verified(its.to)).toMatchObject({ ok: true, continues: { to: first } });
+    for (const to of [first, its.to]) {
+      const files = archivesOf(join(to, "audit.log"));
+      for (let gone = 1; gone < files.length; gone += 1) {
+        rmSync(files[gone - 1]!);
+        const report = await verified(to);
+        expect(report).toMatchObject({
+          ok: false,
+          reason: expect.stringContaining("is missing, which was archived here") as string,
+        });
+        expect(report.reason).toContain(basename(files[gone - 1]!));
+        const chains = await verifyChains(to, [], its.options);
+        expect(chains).toMatchObject([{ ok: false }]);
+      }
+    }
+  });
+
   it("verifies, says from where it goes on, and is written on", async () => {
     const its = await scene();
     const files = archivesOf(its.log).map((file) => basename(file));

@@ -89,9 +89,9 @@ export class RawClient {
     });
   }
 
-  async open(): Promise<void> {
+  async open(capabilities: object = {}): Promise<void> {
     const clientInfo = { name: "test", version: "1.0" };
-    await this.request("initialize", { protocolVersion: "2025-11-25", clientInfo, capabilities: {} });
+    await this.request("initialize", { protocolVersion: "2025-11-25", clientInfo, capabilities });
     this.#send({ method: "notifications/initialized" });
   }
 

@@ -109,6 +109,19 @@ describe("policy check", () => {
     expect(stdout).toContain(`this names the folder only, and no file in it; write ${notes}/** for all of it`);
     expect(stdout).toContain(`there is no ${notes}/b on this machine`);
     expect(stdout).not.toContain(`no ${notes}/a on`);
+    const servers = fileOf(
+      `${POLICY}servers: { n: { command: [node, /x.mjs], filesystem: { allowed_paths: ["${notes}"] } } }\n`,
+    );
+    expect((await tried("policy", "check", servers)).stdout).toContain(
+      `no file in it; write ${notes}/** for all of it`,
+    );
+  });
+
+  it("says of a database that its secret names no server", async () => {
+    const secret = `secrets: { url: { from: "env:HOME", hosts: [] } }`;
+    const policy = fileOf(`${POLICY}databases: { shop: { secret: url } }\n${secret}\n`);
+    const { stdout } = await tried("policy", "check", policy);
+    expect(stdout).toContain(`the secret of "shop" has no hosts, so its server is not reached`);
   });
 
   it("says of hosts that no tool fetches them, and never to open where clouds keep credentials", async () => {

@@ -48,3 +48,24 @@ it("and one that is not as it was approved still counts", async () => {
   const listed = await house.run(["servers", "list"]);
   expect(listed.stdout).toContain("1 withheld, since it is not as it was approved");
 });
+
+it("is not said to be another one than was approved where it offers less to one that declares the same by name", async () => {
+  const file = house.program("urls", { tools: [tool("plain")] });
+  const source = readFileSync(file, "utf8").replace(
+    "initialize: () => (",
+    `initialize: ({ capabilities }) => (tools.push(...(capabilities.elicitation?.url ? [${JSON.stringify(tool("pages"))}] : [])), `,
+  );
+  writeFileSync(file, source);
+  house.write(`version: "1.0"
+sandbox: none
+tools: { allowed: ["urls__*"] }
+servers: { urls: { command: [node, "${file}"], may_ask: [elicitation], ${house.readable} } }
+`);
+  expect(await house.approve("urls")).toMatchObject({ code: 0 });
+  const client = await house.client({ elicitation: {} });
+  await client.request("tools/call", { name: "urls__plain", arguments: {} });
+  const listed = await house.run(["servers", "list"]);
+  expect(listed.stdout).not.toContain("withheld");
+  expect(listed.stdout).toContain("tool pages: not offered to this client, or not any more");
+  expect(listed.code).toBe(0);
+});

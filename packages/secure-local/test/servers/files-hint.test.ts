@@ -75,6 +75,14 @@ it.each([
   }
 });
 
+it.each(["/srv/notes", "/srv/notes/"])("says that a folder was named alone: %s", async (folder) => {
+  const grant = await grantOf({ command: ["/opt/memory"], filesystem: { allowed_paths: [folder] } });
+  for (const code of ["EACCES: permission denied", "ENOENT: no such file or directory"])
+    expect(filesHint(grant, `${code}, open '/srv/notes/a.tmp'`)).toMatch(
+      new RegExp(`^${KEY} names the folder /srv/notes/? only, and nothing in it: write /srv/notes/\\*\\* for all`),
+    );
+});
+
 it("never advises to grant what is this program's own", async () => {
   const state = mkdtempSync(join(tmpdir(), "own-"));
   vi.stubEnv("XDG_STATE_HOME", state);

@@ -82,10 +82,10 @@ export class Household {
   }
 
   /** A client of the served policy, its session open. */
-  async client(): Promise<RawClient> {
+  async client(capabilities: object = {}): Promise<RawClient> {
     const client = new RawClient(["--policy", this.policy], { home: this.folder, env: this.env });
     this.#clients.push(client);
-    await client.open();
+    await client.open(capabilities);
     return client;
   }
 
