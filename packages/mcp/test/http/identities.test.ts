@@ -128,7 +128,7 @@ it("a name alone is an identity without scopes, whichever way it is given, and d
   ];
   for (const [at, { url: where, http }] of ways.entries())
     for (const revision of ["2025-11-25", "2026-07-28"]) {
-      const client = await connect(where, { revision, http: http as never });
+      const client = await connect(where, { revision, http });
       onTestFinished(() => client.close());
       const name = at === 0 ? "ada" : "bob";
       const { content } = await client.call("whoami");
