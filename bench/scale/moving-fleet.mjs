@@ -53,7 +53,7 @@ export class Cable {
 }
 
 /** Tries to start a process. */
-const START_TRIALS = 5;
+const START_TRIALS = 30;
 /** Milliseconds after which a process that was asked to end is ended. */
 const LATE_MS = 10_000;
 /** So many milliseconds the clocks of processes may be off, either way. */
