@@ -216,7 +216,10 @@ export function changeOf(method: string, params: { readonly [name: string]: unkn
 
 /** What is known of a question beside its params. */
 export interface QuestionContext {
-  /** Aborted when the server takes its question back, the call it belongs to ends, or the client closes. */
+  /**
+   * Aborted when the server takes its question back, the call it belongs to ends, or the client closes. Over HTTP in a session the
+   * end of a call reaches a question with the server's word alone.
+   */
   readonly signal: AbortSignal;
   /** Who asks, by its own account. */
   readonly server: Implementation;

@@ -1,12 +1,13 @@
 // Answers a server's questions to the person, the model and the folders: only those that were declared.
-import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, type JsonObject, peerWords, quotedWords } from "../jsonrpc/message.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { isJsonObject, type JsonObject, peerWords, quotedWords, type RequestId } from "../jsonrpc/message.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
 import { readAnswer } from "../protocol/elicitation-form.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { ElicitResult, RequestedSchema, Root } from "../protocol/features/elicitation.js";
 import { checkToolUse, type CreateMessageRequestParams } from "../protocol/features/sampling.js";
-import type { Answers, ClientOptions, Elicit, ElicitRequest, QuestionContext, Sample } from "./options.js";
+import type { Answers, CallOptions, ClientOptions, Elicit, ElicitRequest, QuestionContext, Sample } from "./options.js";
+import type { LogMessage } from "./server-watch.js";
 import { isWebAddress } from "../protocol/method.js";
 
 /** A form a person can be asked to fill in. */
@@ -91,6 +92,61 @@ export class Questions {
   }
 }
 
+/** What ends the time in which a call's questions may be answered. */
+interface QuestionsEnd {
+  /** The caller's. */
+  readonly signal: AbortSignal | undefined;
+  /** The client's. */
+  readonly closing: AbortSignal;
+  readonly withinMs: number;
+}
+
+/** The questions that a call waits for. Whoever is asked may never answer: the call ends when it is over all the same. */
+export class OpenQuestions {
+  readonly #controller = new AbortController();
+  readonly #ends: QuestionsEnd;
+
+  constructor(ends: QuestionsEnd) {
+    this.#ends = ends;
+  }
+
+  /** Aborted when the call they belong to ends, or the client closes. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** What the answers resolve with. Rejects with CANCELLED, TIMEOUT or CLOSED as soon as the call is over. */
+  until<T>(answers: Promise<T>): Promise<T> {
+    const { signal, closing, withinMs } = this.#ends;
+    return new Promise<T>((resolve, reject) => {
+      const over = (error: LocalError): void => {
+        reject(error);
+        this.#controller.abort(error);
+      };
+      const cancelled = (): void => over(new LocalError("CANCELLED", CANCELLED, { cause: signal?.reason }));
+      const closed = (): void => over(new LocalError("CLOSED", "The client was closed"));
+      const late = `The call was given up after ${withinMs} ms, while a question of the server was open. Raise maxTimeoutMs.`;
+      const expired = (): void => over(new LocalError("TIMEOUT", late));
+      const timer = withinMs <= LONGEST_TIMER_MS ? setTimeout(expired, withinMs) : undefined;
+      const settled = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", cancelled);
+        closing.removeEventListener("abort", closed);
+      };
+      answers.then(resolve, reject).finally(settled);
+      this.signal.addEventListener("abort", settled, { once: true });
+      if (signal?.aborted === true) return cancelled();
+      if (closing.aborted) return closed();
+      signal?.addEventListener("abort", cancelled, { once: true });
+      closing.addEventListener("abort", closed, { once: true });
+    });
+  }
+}
+
+const CANCELLED = "The call was cancelled while a question of the server was open";
+/** Timers count no further. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
 function contextOf({ signal, server }: QuestionContext): QuestionContext {
   return { signal, server };
 }
@@ -144,4 +200,38 @@ function undeclared(capability: string): RpcError {
 
 function refused(text: string): RpcError {
   return new RpcError(ErrorCode.InvalidParams, text);
+}
+
+// The calls under way whose caller wants to answer the server's questions, or hear its log, himself.
+
+/** Finds the call that something the server says belongs to: by its stream, or because there is no other. */
+export class OpenCalls {
+  readonly #open = new Map<RequestId, Pick<CallOptions, "answers" | "onLog">>();
+
+  add(id: RequestId, call: Pick<CallOptions, "answers" | "onLog">): void {
+    this.#open.set(id, call);
+  }
+
+  delete(id: RequestId): void {
+    this.#open.delete(id);
+  }
+
+  /**
+   * Who answers a question. `stream` is the request on whose stream it came. Where nothing says which call it belongs to and
+   * there are several, it is nobody's: undefined.
+   */
+  asked(stream: RequestId | undefined): Questions | undefined {
+    if (stream === undefined && this.#open.size !== 1) return undefined;
+    const [only] = this.#open.values();
+    const answers = stream === undefined ? only?.answers : this.#open.get(stream)?.answers;
+    // Most calls are asked nothing.
+    if (answers === undefined || (stream === undefined && answers.named === true)) return undefined;
+    return new Questions(answers);
+  }
+
+  /** Hands a log message to the call of its stream; without a stream it may belong to any. */
+  logged(stream: RequestId | undefined, message: LogMessage): void {
+    if (stream !== undefined) this.#open.get(stream)?.onLog?.(message);
+    else for (const { onLog } of this.#open.values()) onLog?.(message);
+  }
 }

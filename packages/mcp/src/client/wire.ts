@@ -3,9 +3,9 @@ import { isWebAddress } from "../protocol/method.js";
 import { clientCodec } from "../era/client-codecs.js";
 import { readError } from "../era/read-result.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, type JsonObject, peerWords, type RequestId } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import type { Stop } from "../jsonrpc/outgoing.js";
-import { type LogMessage, type LogRing, restartDelay } from "./server-watch.js";
+import { type LogRing, restartDelay } from "./server-watch.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { Answers, CallOptions, Dialer, ReconnectOptions, SentRequest, Settings } from "./options.js";
@@ -15,7 +15,7 @@ import { type Established, supportedVersions } from "./established.js";
 import type { ElicitResult } from "../protocol/features/elicitation.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { HeaderArgument } from "../era/codec.js";
-import { Questions } from "./questions.js";
+import { OpenCalls, OpenQuestions, Questions } from "./questions.js";
 
 /** What the wire tells its client. */
 interface WireEvents extends Omit<ConversationEvents, "ended"> {
@@ -42,6 +42,8 @@ export class Wire {
   readonly #dialer: Dialer;
   readonly #options: WireOptions;
   readonly #closing = new AbortController();
+  /** Aborted as soon as the client is being closed. */
+  readonly closing: AbortSignal = this.#closing.signal;
   #established: Established | undefined;
   #reopening: Promise<Established> | undefined;
   #restarts: number[] = [];
@@ -409,8 +411,14 @@ export class Requests {
     return !this.#afterQuestions.has(result);
   }
 
-  /** Answers each question of a round, one after the other: a person can only look at one. */
-  async answers(inputRequests: unknown, options: SendOptions = NO_OPTIONS): Promise<JsonObject> {
+  /** Answers each question of a round, one after the other: a person can only look at one. `withinMs`: no longer than that. */
+  answers(inputRequests: unknown, options: SendOptions = NO_OPTIONS, withinMs: number = Infinity): Promise<JsonObject> {
+    const { stop: _, ...rest } = options;
+    const open = new OpenQuestions({ signal: signalOf(options), closing: this.#wire.closing, withinMs });
+    return open.until(this.#answers(inputRequests, { ...rest, signal: open.signal }));
+  }
+
+  async #answers(inputRequests: unknown, options: SendOptions): Promise<JsonObject> {
     const entries = Object.entries(isJsonObject(inputRequests) ? inputRequests : {});
     if (entries.length > MOST_QUESTIONS) {
       throw new LocalError(
@@ -498,7 +506,11 @@ export class Requests {
     let asked = result;
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const { inputRequests, requestState } = asked;
-      const inputResponses = await this.answers(inputRequests, options);
+      const inputResponses = await this.answers(
+        inputRequests,
+        options,
+        options.maxTimeoutMs ?? this.#settings.maxTimeoutMs,
+      );
       if (inputRequests === undefined) await pause(ROUND_PAUSE_MS, signalOf(options));
       const replies = inputRequests === undefined ? {} : { inputResponses };
       const state = requestState === undefined ? {} : { requestState };
@@ -556,40 +568,6 @@ export function guarded<T>(told: (value: T) => void, warn: (text: string) => voi
 }
 
 const NEVER = new AbortController().signal;
-
-// The calls under way whose caller wants to answer the server's questions, or hear its log, himself.
-
-/** Finds the call that something the server says belongs to: by its stream, or because there is no other. */
-class OpenCalls {
-  readonly #open = new Map<RequestId, Pick<CallOptions, "answers" | "onLog">>();
-
-  add(id: RequestId, call: Pick<CallOptions, "answers" | "onLog">): void {
-    this.#open.set(id, call);
-  }
-
-  delete(id: RequestId): void {
-    this.#open.delete(id);
-  }
-
-  /**
-   * Who answers a question. `stream` is the request on whose stream it came. Where nothing says which call it belongs to and
-   * there are several, it is nobody's: undefined.
-   */
-  asked(stream: RequestId | undefined): Questions | undefined {
-    if (stream === undefined && this.#open.size !== 1) return undefined;
-    const [only] = this.#open.values();
-    const answers = stream === undefined ? only?.answers : this.#open.get(stream)?.answers;
-    // Most calls are asked nothing.
-    if (answers === undefined || (stream === undefined && answers.named === true)) return undefined;
-    return new Questions(answers);
-  }
-
-  /** Hands a log message to the call of its stream; without a stream it may belong to any. */
-  logged(stream: RequestId | undefined, message: LogMessage): void {
-    if (stream !== undefined) this.#open.get(stream)?.onLog?.(message);
-    else for (const { onLog } of this.#open.values()) onLog?.(message);
-  }
-}
 
 function isPage(page: unknown): page is JsonObject {
   return isJsonObject(page) && isWebAddress(page["url"]);

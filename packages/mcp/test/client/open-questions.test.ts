@@ -1,0 +1,69 @@
+// A call whose question nobody answers: it ends when its caller says so, in time, and with the client, in every revision.
+import { afterEach, expect, it } from "vitest";
+import type { Elicit } from "../../src/client/options.js";
+import type { Client } from "../../src/client/client.js";
+import { connect } from "../../src/serve/connect.js";
+import { Server } from "../../src/server/server.js";
+import { start } from "../http/http-fixture.js";
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+function asking(): Server {
+  const server = new Server({ name: "asking", version: "1", report: false });
+  server.tool("ask", {
+    run: async (_, ctx) => (await ctx.elicit({ message: "?", schema: { yes: { type: "boolean" } } })).action,
+  });
+  return server;
+}
+
+/** How a call ends, and with which code. */
+const ENDS: Readonly<Record<string, (client: Client, asked: Promise<void>) => Promise<unknown>>> = {
+  async CANCELLED(client, asked) {
+    const stop = new AbortController();
+    void asked.then(() => stop.abort());
+    return client.call("ask", {}, { signal: stop.signal });
+  },
+  TIMEOUT: (client) => client.call("ask", {}, { timeoutMs: 100, maxTimeoutMs: 200 }),
+  CLOSED(client, asked) {
+    void asked.then(() => client.close());
+    return client.call("ask");
+  },
+};
+const PLACES: Readonly<Record<string, (server: Server) => Promise<Server | string>>> = {
+  memory: (server) => Promise.resolve(server),
+  http: async (server) => (await start(server)).url,
+};
+
+it.each(
+  Object.keys(ENDS).flatMap((code) =>
+    Object.keys(PLACES).flatMap((place) =>
+      ["2025-11-25", "2026-07-28"].flatMap((revision) =>
+        [true, false].map((heeds) => ({ code, place, revision, heeds })),
+      ),
+    ),
+  ),
+)("ends with $code over $place in $revision, whether who is asked heeds the signal ($heeds)", async (given) => {
+  const { code, place, revision, heeds } = given;
+  let [told, open] = [false, (): void => undefined];
+  const asked = new Promise<void>((resolve) => (open = resolve));
+  const elicit: Elicit = (_, { signal }) =>
+    new Promise((resolve) => {
+      open();
+      signal.addEventListener("abort", () => {
+        told = true;
+        if (heeds) resolve({ action: "cancel" });
+      });
+    });
+  const client = await connect(await (PLACES[place] as (server: Server) => Promise<Server | string>)(asking()), {
+    revision,
+    elicit,
+    verdicts: false,
+  });
+  closing.push(() => client.close());
+  await expect((ENDS[code] as (typeof ENDS)[string])(client, asked)).rejects.toMatchObject({ code });
+  // Over HTTP in a session the server's word would come by the stream that ended with the call.
+  if (code === "CLOSED" || place === "memory" || revision === "2026-07-28") await expect.poll(() => told).toBe(true);
+});
