@@ -26,8 +26,8 @@ export const defences = [
   {
     name: "the person is asked",
     file: "secure-local/src/guard/guard.ts",
-    find: "if (refused !== undefined) return refused;\n    if (ctx.signal.aborted) return NO_CALL;",
-    replace: "if (ctx.signal.aborted) return NO_CALL;",
+    find: "if (refused !== undefined) return refused;\n    return ctx.signal.aborted ? NO_CALL",
+    replace: "return ctx.signal.aborted ? NO_CALL",
   },
   {
     name: "a plugin is named like a tool",

@@ -26,7 +26,7 @@ const PROGRAMS = {
       console.log(await client.tools());`,
   },
   "fetch server": {
-    most: 84,
+    most: 86,
     absent: ["ConnectError"],
     code: `import { Server } from "@secure-local/mcp/server";
       import { toFetch } from "@secure-local/mcp/fetch";
@@ -36,7 +36,7 @@ const PROGRAMS = {
   },
   // All of a server but JSON Schema in place, resource templates and tasks: questions, sessions, subscriptions, HTTP+SSE are in it.
   "lean fetch server": {
-    most: 59,
+    most: 61,
     absent: ["ConnectError", "unresolved-reference", "working"],
     code: `import { LeanServer } from "@secure-local/mcp/server";
       import { toFetch } from "@secure-local/mcp/fetch";

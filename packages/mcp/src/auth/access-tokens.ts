@@ -1,6 +1,6 @@
 // Reads access tokens: those that are JWTs by their signer's keys (RFC 9068), others by asking their server (RFC 7662).
 import type { Identity } from "../jsonrpc/transport.js";
-import type { MembersOf } from "../schema/shape.js";
+import type { MembersOf } from "../schema/schema.js";
 import { type Authenticator, checkMembers } from "./authenticator.js";
 import { checkServerUrl, ExpiringMap, fetchJson, type FetchOptions, isPlainObject, Refreshed } from "./fetch-json.js";
 import {

@@ -1,7 +1,7 @@
 // Names what every way of authenticating has in common: the request it sees and the outcome it gives.
 import { LocalError } from "../jsonrpc/errors.js";
 import type { Identity } from "../jsonrpc/transport.js";
-import { type KnownMembers, memberFault } from "../schema/shape.js";
+import { type KnownMembers, memberFault } from "../schema/schema.js";
 
 /** What an authenticator sees of an HTTP request. The body is not part of it: a token is never looked for there. */
 export interface AuthRequest {

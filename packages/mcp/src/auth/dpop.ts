@@ -10,7 +10,7 @@ import {
   thumbprint,
   toBase64url,
 } from "./jws.js";
-import type { MembersOf } from "../schema/shape.js";
+import type { MembersOf } from "../schema/schema.js";
 import { type AuthRequest, checkMembers, type RefusalReason } from "./authenticator.js";
 import { isPlainObject, normalizeHttpUri, requestUri } from "./fetch-json.js";
 

@@ -3,7 +3,7 @@
 
 import { type FetchOptions, Refreshed, checkServerUrl, fetchJson } from "./fetch-json.js";
 import { checkScopeNames } from "./scopes.js";
-import type { MembersOf } from "../schema/shape.js";
+import type { MembersOf } from "../schema/schema.js";
 import { type Admission, type AuthRequest, type Authenticator, checkMembers, type Refusal } from "./authenticator.js";
 
 /** What is published of a protected resource (RFC 9728): its URL, its authorization servers, its scopes. */

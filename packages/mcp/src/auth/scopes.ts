@@ -1,6 +1,6 @@
 // Compares the scopes of a token with those an operation needs, with hierarchies where one scope implies others.
 import type { Identity } from "../jsonrpc/transport.js";
-import type { MembersOf } from "../schema/shape.js";
+import type { MembersOf } from "../schema/schema.js";
 import { type ChallengeTerms, checkMembers, type Refusal, refusalOf } from "./authenticator.js";
 
 /** Which scopes a scope implies, itself aside: `{ admin: ["write"], write: ["read"] }`. Followed to the end. */

@@ -1,6 +1,6 @@
 // Turns whatever can verify a token, a fixed list of them included, into an authenticator: credentials, proof of
 // possession, scopes, challenges.
-import type { MembersOf } from "../schema/shape.js";
+import type { MembersOf } from "../schema/schema.js";
 import type { Identity } from "../jsonrpc/transport.js";
 import {
   checkMembers,

@@ -1,6 +1,6 @@
 // A server into which other servers are mounted: it offers what they offer, to clients of every revision, by relaying.
 import { checkOptions } from "../protocol/capabilities.js";
-import type { MembersOf } from "../schema/shape.js";
+import type { MembersOf } from "../schema/schema.js";
 import type { Client } from "../client/client.js";
 import type { Subscription } from "../client/subscriptions.js";
 import { pause } from "../client/wire.js";

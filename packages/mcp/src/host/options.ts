@@ -1,6 +1,6 @@
 // What the maker of a host decides.
 import { CLIENT_MEMBERS, type ClientOptions, type Dialer } from "../client/options.js";
-import type { MembersOf } from "../schema/shape.js";
+import type { MembersOf } from "../schema/schema.js";
 import type { Implementation } from "../protocol/capabilities.js";
 import type { BreakerOptions, ServerStatus } from "./managed-server.js";
 import type { CallDecision, CallRequest, ResultCheck } from "./call-gate.js";

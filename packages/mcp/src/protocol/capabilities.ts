@@ -2,7 +2,7 @@
 // the icons it shows.
 import { LocalError } from "../jsonrpc/errors.js";
 import { isJsonObject } from "../jsonrpc/message.js";
-import { type KnownMembers, memberFault } from "../schema/shape.js";
+import { type KnownMembers, memberFault } from "../schema/schema.js";
 
 /** Settings of one capability; `{}` when it has none. */
 export interface CapabilitySettings {

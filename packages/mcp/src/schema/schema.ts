@@ -1,5 +1,5 @@
 // Names what the rest of the library validates with: a schema, the outcome of a validation and its faults, and the type
-// a JSON Schema describes.
+// a JSON Schema describes; and what is wrong with names that a program gives.
 /** A JSON Schema document as plain JSON: a boolean, or an object of keywords. */
 export type JsonSchema = boolean | { readonly [keyword: string]: unknown };
 
@@ -109,3 +109,78 @@ type Required<S> = S extends { readonly required: readonly (infer Name)[] }
 type Filled<Properties> = {
   [Name in keyof Properties]: Properties[Name] extends { readonly default: unknown } ? Name : never;
 }[keyof Properties];
+
+// What is wrong with the members of an object that a program gives, such as options: one that nobody reads is a mistake unheard.
+
+/** Names of members. One whose value is an object has members of its own, which are held to those. */
+export type KnownMembers = Readonly<Record<string, unknown>>;
+
+/** The names of all members of `T`, none left out: the compiler holds the list to the type. */
+export type MembersOf<T> = { readonly [K in keyof Required<T>]: unknown };
+
+/** What is wrong with a member, as the end of a sentence; undefined when nothing is. */
+export function memberFault(given: unknown, known: KnownMembers): string | undefined {
+  if (typeof given !== "object" || given === null) {
+    return `takes one object, not ${typeof given === "function" ? "a function" : String(given)}`;
+  }
+  for (const [name, value] of ownMembers(given)) {
+    if (!Object.hasOwn(known, name)) return unknownMember(name, Object.keys(known));
+    const inner = known[name];
+    if (typeof inner !== "object" || inner === null || typeof value !== "object" || value === null) continue;
+    const fault = memberFault(value, inner as KnownMembers);
+    if (fault !== undefined) return `in "${name}" ${fault}`;
+  }
+  return undefined;
+}
+
+/** The sentence for a member that does not exist. */
+export function unknownMember(name: string, members: readonly string[]): string {
+  const near = nearest(name, members);
+  return `there is no member "${name}"${near === undefined ? `: there are ${members.join(", ")}` : `, did you mean "${near}"?`}`;
+}
+
+/** Members that say something. Those of an author's own class are the author's business. */
+export function ownMembers(given: object): readonly (readonly [string, unknown])[] {
+  const prototype: unknown = Object.getPrototypeOf(given);
+  if (prototype !== Object.prototype && prototype !== null) return [];
+  return Object.entries(given).filter(([, value]) => value !== undefined);
+}
+
+// Finds the name that was meant.
+
+/** Longest names compared when looking for a near one: the comparison is quadratic. */
+const MAX_COMPARED = 40;
+/** Names compared: enough for any tool, few enough to take no time. */
+const MAX_CANDIDATES = 200;
+
+/** The string among `names` that `name` was probably meant to be: about a third of its letters may differ. */
+export function nearest(name: string, names: readonly unknown[]): string | undefined {
+  if (name.length > MAX_COMPARED) return undefined;
+  let best: string | undefined;
+  let bestDistance = Math.floor(Math.max(name.length, 3) / 3) + 1;
+  for (const candidate of names.slice(0, MAX_CANDIDATES)) {
+    if (typeof candidate !== "string" || Math.abs(candidate.length - name.length) >= bestDistance) continue;
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** Letters to insert, drop, replace or swap with their neighbour to get from `a` to `b`. */
+function editDistance(a: string, b: string): number {
+  let before: number[] = [];
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? (before[j - 2] ?? 0) + 1 : Infinity;
+      next.push(Math.min(replaced, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    [before, row] = [row, next];
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,6 +1,6 @@
 // Connects a raw peer to a server in memory, for tests: every message is seen as it stands on the wire.
 import { checkOptions } from "../protocol/capabilities.js";
-import type { MembersOf } from "../schema/shape.js";
+import type { MembersOf } from "../schema/schema.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { Identity, MessageSink, Transport } from "../jsonrpc/transport.js";

@@ -1,8 +1,7 @@
 // Connects a client to a server: over HTTP by URL, in memory, or over a transport of one's own. Runs everywhere.
 import { Client } from "../client/client.js";
 import { CLIENT_MEMBERS, type ClientOptions, type Dialer } from "../client/options.js";
-import { checkOptions } from "../protocol/capabilities.js";
-import type { KnownMembers, MembersOf } from "../schema/shape.js";
+import type { KnownMembers, MembersOf } from "../schema/schema.js";
 import type { HttpAuthorizer, Identity, Transport } from "../jsonrpc/transport.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import { LocalError, SERVE } from "../jsonrpc/errors.js";
@@ -57,11 +56,10 @@ export function connectMembers(http: KnownMembers): MembersOf<ConnectOptions> {
 export type ConnectTarget = string | URL | LeanServer | Dialer | (() => Transport);
 
 /**
- * Connects to whatever server there is, in the newest revision both sides speak. Rejects with a `ConnectError` whose
- * text says what was tried and what came of it, and with BAD_OPTIONS for a member that does not exist; then nothing is left open. Close the client, or declare it `await using`.
+ * Connects to whatever server there is, in the newest revision both sides speak. Rejects with a `ConnectError` whose text says
+ * what was tried and what came of it; then nothing is left open. Close the client, or declare it `await using`.
  */
 export async function connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
-  checkOptions("connect(target, options)", options, connectMembers({}));
   return connectTo(target, options);
 }
 

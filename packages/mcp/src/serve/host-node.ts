@@ -1,6 +1,6 @@
 // A host on Node: beside what `/host` reaches it starts programs, and reads configuration files.
 import { checkOptions } from "../protocol/capabilities.js";
-import type { MembersOf } from "../schema/shape.js";
+import type { MembersOf } from "../schema/schema.js";
 import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
 import { HostCore } from "../host/host.js";

@@ -1,6 +1,6 @@
 // A host that runs everywhere: its servers are reached by URL, stand in this program, or have transports of their own.
 import { checkOptions } from "../protocol/capabilities.js";
-import type { MembersOf } from "../schema/shape.js";
+import type { MembersOf } from "../schema/schema.js";
 import type { Dialer } from "../client/options.js";
 import { HostCore } from "../host/host.js";
 import { type AddOptions, HOST_MEMBERS, type HostOptions } from "../host/options.js";

@@ -19,7 +19,7 @@ import { HttpListener, type HttpTraffic } from "../node/http-listener.js";
 import { NodeExchange, type NodeRequest, type NodeResponse } from "../node/node-exchange.js";
 import { onShutdown } from "../node/standard-streams.js";
 import { checkOptions } from "../protocol/capabilities.js";
-import type { MembersOf } from "../schema/shape.js";
+import type { MembersOf } from "../schema/schema.js";
 import { coreOf, type LeanServer } from "../server/lean-server.js";
 
 /** Options of `serveHttp`: where it listens, and those of every HTTP endpoint. */

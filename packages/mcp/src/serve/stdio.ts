@@ -1,7 +1,7 @@
 // Serves a server over this process's standard input and output.
 import { DEFAULT_LIMITS } from "../jsonrpc/limits.js";
 import { checkOptions } from "../protocol/capabilities.js";
-import type { MembersOf } from "../schema/shape.js";
+import type { MembersOf } from "../schema/schema.js";
 import { guardStdout, onShutdown } from "../node/standard-streams.js";
 import { type StdioOptions, stdioTransport } from "../node/stdio-server.js";
 import { coreOf, type LeanServer } from "../server/lean-server.js";

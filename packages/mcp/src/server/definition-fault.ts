@@ -1,7 +1,7 @@
 // What is wrong with a definition as its author wrote it, in the sentence that mends it: most write what another SDK wants.
 import { LocalError } from "../jsonrpc/errors.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
-import { ownMembers, unknownMember } from "../schema/shape.js";
+import { ownMembers, unknownMember } from "../schema/schema.js";
 import { isStandardSchema, isZod3 } from "../schema/standard-schema.js";
 import type { Restricted } from "./registry.js";
 

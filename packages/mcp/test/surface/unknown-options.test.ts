@@ -7,7 +7,6 @@ import {
   staticTokenAuthenticator,
 } from "@secure-local/mcp/auth";
 import { dpopVerifier, protectedResource, type Authenticator } from "@secure-local/mcp/auth";
-import { connect as connectAnywhere } from "@secure-local/mcp/client";
 import { connect } from "@secure-local/mcp/client/node";
 import { memoryStores, shareOver } from "@secure-local/mcp/cluster";
 import { toFetch } from "@secure-local/mcp/fetch";
@@ -63,7 +62,6 @@ const MISSPELT: readonly Case[] = [
   ["toNodeHandler", () => toNodeHandler(server(), anything({ identify: () => "x" })), 'did you mean "identity"?'],
   ["toFetch", () => toFetch(server(), anything({ allowedOrigin: [] })), 'did you mean "allowedOrigins"?'],
   ["serveStdio", () => serveStdio(server(), anything({ signal: false })), 'did you mean "signals"?'],
-  ["connect", () => connectAnywhere(server(), anything({ timeout: 3 })), 'did you mean "timeoutMs"?'],
   [
     "connect on Node",
     () => connect("http://127.0.0.1:1/mcp", anything({ http: { prox: "" } })),

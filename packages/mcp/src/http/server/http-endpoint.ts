@@ -8,7 +8,7 @@ import { isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message
 import type { Identity } from "../../jsonrpc/transport.js";
 import { REVISIONS } from "../../protocol/revisions/all.js";
 import type { ServerCore } from "../../server/core.js";
-import type { MembersOf } from "../../schema/shape.js";
+import type { MembersOf } from "../../schema/schema.js";
 import { coreOf, type LeanServer } from "../../server/lean-server.js";
 import { noSuchTask } from "../../server/tasks/task-store.js";
 import { KeepAlive, StreamKeeper } from "./event-stream.js";

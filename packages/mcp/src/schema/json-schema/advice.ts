@@ -2,7 +2,8 @@
 // described, and defaults that their own schema refuses.
 import type { JsonSchema } from "../schema.js";
 import { compileJsonSchema } from "./compile.js";
-import { literal, nearest, quoteValue } from "./run.js";
+import { nearest } from "../schema.js";
+import { literal, quoteValue } from "./run.js";
 
 /**
  * Every keyword of 2020-12 and draft-07, and three that are near one and come from elsewhere (draft-04, OpenAPI). Other words are

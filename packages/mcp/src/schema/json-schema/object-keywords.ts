@@ -1,4 +1,5 @@
 // Compiles the keywords that look at the members of an object.
+import { nearest } from "../schema.js";
 import type { Pattern } from "./pattern.js";
 import {
   type Check,
@@ -10,7 +11,6 @@ import {
   has,
   isObject,
   list,
-  nearest,
   plural,
   quoteValue,
 } from "./run.js";

@@ -69,43 +69,6 @@ export function plural(count: number, noun: string, nouns = `${noun}s`): string 
   return `${count} ${count === 1 ? noun : nouns}`;
 }
 
-/** Longest names compared when looking for a near one: the comparison is quadratic. */
-const MAX_COMPARED = 40;
-/** Names compared: enough for any tool, few enough to take no time. */
-const MAX_CANDIDATES = 200;
-
-/** The string among `names` that `name` was probably meant to be: about a third of its letters may differ. */
-export function nearest(name: string, names: readonly unknown[]): string | undefined {
-  if (name.length > MAX_COMPARED) return undefined;
-  let best: string | undefined;
-  let bestDistance = Math.floor(Math.max(name.length, 3) / 3) + 1;
-  for (const candidate of names.slice(0, MAX_CANDIDATES)) {
-    if (typeof candidate !== "string" || Math.abs(candidate.length - name.length) >= bestDistance) continue;
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance < bestDistance) {
-      best = candidate;
-      bestDistance = distance;
-    }
-  }
-  return best;
-}
-
-/** Letters to insert, drop, replace or swap with their neighbour to get from `a` to `b`. */
-function editDistance(a: string, b: string): number {
-  let before: number[] = [];
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? (before[j - 2] ?? 0) + 1 : Infinity;
-      next.push(Math.min(replaced, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    [before, row] = [row, next];
-  }
-  return row[b.length] ?? 0;
-}
-
 /** Steps of one validation. A step is a subschema applied or a member visited: 100,000 take a few milliseconds. */
 export const MAX_STEPS = 100_000;
 /** Levels of schema entered at once through references: two stack frames each stay far below the smallest stack. */

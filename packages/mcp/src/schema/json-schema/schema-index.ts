@@ -1,5 +1,5 @@
 // Finds every subschema of a schema, checks its keywords, and knows its address, dialect and anchors.
-import type { JsonSchema } from "../schema.js";
+import { type JsonSchema, nearest } from "../schema.js";
 import {
   type Check,
   MAX_JSON_DEPTH,
@@ -11,7 +11,6 @@ import {
   below,
   describe,
   isSchemaObject,
-  nearest,
 } from "./run.js";
 
 /** A schema with an address of its own: a document, or a subschema with `$id`. */

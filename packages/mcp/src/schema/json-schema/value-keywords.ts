@@ -1,4 +1,5 @@
 // Compiles the keywords that look at one value: its type, the values allowed, numbers and strings.
+import { nearest } from "../schema.js";
 import {
   type Check,
   type SchemaObject,
@@ -9,7 +10,6 @@ import {
   isObject,
   list,
   literal,
-  nearest,
   plural,
   quoteValue,
 } from "./run.js";
