@@ -172,12 +172,12 @@ const TOLD: ReadonlyMap<string, number> = new Map(
 const PLACES: ReadonlySet<string> = new Set(["path", "file"]);
 
 /** Members that hold what is run, whatever tool they belong to. */
-const DEEDS: ReadonlySet<string> = new Set(["cmd", "script", "code", "args", "argv", "shell", "statement"]);
+const RUN_MEMBERS: ReadonlySet<string> = new Set(["cmd", "script", "code", "args", "argv", "shell", "statement"]);
 
 /** How a member names what the call reaches for, at any depth; undefined where it does not. */
 function reachedBy(key: string): ReachedAs | undefined {
   if (PLACES.has(key)) return "place";
-  return TOLD.has(key) || DEEDS.has(key) ? "words" : undefined;
+  return TOLD.has(key) || RUN_MEMBERS.has(key) ? "words" : undefined;
 }
 
 interface Member {

@@ -27,6 +27,8 @@ it("is told by /healthz, the metrics, status, doctor, stderr and the log", { tim
   await expect.poll(() => fs.existsSync(join(folder, "cp.jsonl"))).toBe(true);
   expect(await page("/healthz")).toBe('{"status":"ok"}');
   expect((await status("status")).stdout).toMatch(/checkpoints +\S+cp\.jsonl/);
+  // A server can be asked a moment after it has begun to serve.
+  await expect.poll(async () => (await status("status")).stdout, { timeout: 30_000 }).toMatch(/process \d+/);
   fs.renameSync(folder, join(home, "moved"));
   expect(await page("/healthz")).toContain("no checkpoint of the audit log can be written");
   expect(await page("/metrics")).toContain("mcp_secure_local_checkpoints_up 0\n");

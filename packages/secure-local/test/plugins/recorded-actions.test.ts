@@ -15,7 +15,7 @@ import { type RecordedAction, PluginPowers } from "../../src/plugins/plugin-powe
 /** What reached the server, with how many records there were by then. */
 const reached: { readonly line: string; readonly records: number }[] = [];
 const deeds: RecordedAction[] = [];
-const storage = mkdtempSync(join(tmpdir(), "recorded-deeds-"));
+const storage = mkdtempSync(join(tmpdir(), "recorded-actions-"));
 const server = createServer((request, response) => {
   reached.push({ line: `${request.method} ${request.url}`, records: deeds.length });
   if (request.url === "/away") return void response.writeHead(307, { location: "/there?x=1" }).end();
