@@ -113,7 +113,8 @@ export { forgeries, headOf } from "../../packages/secure-local/test/audit/forged
 export { attackedFolder, SECRET } from "../../packages/secure-local/test/files/attacked-folder.js";
 export { driftOf } from "../../packages/inspection/src/items/drift.js";
 export { inspectOffering } from "../../packages/inspection/src/items/inspect.js";
-export { launchOf, changesOf } from "../../packages/secure-local/src/server/plugin-reviews.js";
+export { changesOf } from "../../packages/secure-local/src/server/plugin-lock.js";
+export { launchOf } from "../../packages/secure-local/src/server/plugin-reviews.js";
 export {
   itemDigest,
   lockFileOf,
