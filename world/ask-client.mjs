@@ -1,7 +1,7 @@
 // Lets other people's clients, bridges and agents use our server, over stdio and over HTTP, as clients.json says.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -9,6 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { COMMAND } from "./ask-server.mjs";
 import { installed, programOf, versionOf } from "./install.mjs";
+import { removeFolder } from "./remove-folder.mjs";
 import { runProgram } from "./run-program.mjs";
 
 const LIBRARY_CLIENT = fileURLToPath(new URL("clients/library-client.mjs", import.meta.url));
@@ -36,7 +37,7 @@ export async function askClients(clients, { each, versionWanted, notHad }) {
     return await each(clients, (client) => clientRow(client, ours, { versionWanted, notHad }));
   } finally {
     for (const { child } of servers) await ended(child);
-    rmSync(base, { recursive: true, force: true, maxRetries: 3 });
+    await removeFolder(base);
   }
 }
 

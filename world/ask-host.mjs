@@ -1,5 +1,5 @@
 // Puts every server that works under the library's host at once, as an agent does: all tools, under names of their own.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -37,7 +37,7 @@ export async function askHost(rows, startIn) {
     return { name: "host with all at once", version: `${rows.length} servers`, tools: tools.length, misses };
   } finally {
     await host.close();
-    rmSync(base, { recursive: true, force: true });
+    await removeFolder(base);
   }
 }
 

@@ -8,7 +8,7 @@
 // --only TEXT    rows whose name contains it
 // --without-doctor, which takes most of the time of a whole run
 // --write        keep this run in last.json though it is not a whole one: rows that were not asked stay as they are
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,6 +18,7 @@ import { askGateway } from "./ask-gateway.mjs";
 import { askHost } from "./ask-host.mjs";
 import { askServer, medians, misses } from "./ask-server.mjs";
 import { installed, NotInstalled, programOf, versionOf } from "./install.mjs";
+import { removeFolder } from "./remove-folder.mjs";
 
 const LAST = new URL("last.json", import.meta.url);
 /** Rows asked at the same time: starting a program keeps one core busy, and most of the rest is waiting. */
@@ -108,7 +109,7 @@ async function withStart(entry, ask) {
   try {
     return await ask(await startIn(entry, base));
   } finally {
-    rmSync(base, { recursive: true, force: true, maxRetries: 3 });
+    await removeFolder(base);
   }
 }
 
@@ -254,7 +255,7 @@ async function behindGateway() {
     console.log(`\n${asked - missed} of ${asked} servers answer the same through the gateway`);
     return missed > 0 || asked === 0 ? 1 : 0;
   } finally {
-    rmSync(base, { recursive: true, force: true, maxRetries: 3 });
+    await removeFolder(base);
   }
 }
 
