@@ -1,5 +1,6 @@
 // `npm run bench -- scale`: what sharing over Redis costs, and what it keeps. Counts are exact; times are ratios within this run.
 import { randomInt } from "node:crypto";
+import { parseArgs } from "node:util";
 import { keysOf } from "../packages/mcp/dist/cluster/member.js";
 import { RedisStores } from "../packages/mcp/dist/redis/redis-stores.js";
 import { CHURN_MINUTES, churn } from "./scale/churn.mjs";
@@ -36,12 +37,16 @@ import { beatCosts, between, predicted, seeded } from "./scale/simulation.mjs";
 
 /** Returns the exit code: 0, or 1 where something was lost, doubled or let through. */
 export async function main(argv) {
-  const calls = Number(argv[argv.indexOf("--calls") + 1] || 6_000);
-  const minutes = Number(argv[argv.indexOf("--minutes") + 1] || CHURN_MINUTES);
-  const kills = Number(argv[argv.indexOf("--kills") + 1] || 5);
-  const operations = Number(argv[argv.indexOf("--operations") + 1] || 20_000);
-  const seconds = Number(argv[argv.indexOf("--seconds") + 1] || 900);
-  const only = argv.includes("--only") ? argv[argv.indexOf("--only") + 1].split(",") : Object.keys(CASES);
+  const names = ["only", "calls", "minutes", "kills", "operations", "seconds"];
+  const options = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+  const { values } = parseArgs({ args: argv, options });
+  const number = (name, usual) => Number(values[name] ?? usual);
+  const calls = number("calls", 6_000);
+  const minutes = number("minutes", CHURN_MINUTES);
+  const kills = number("kills", 5);
+  const operations = number("operations", 20_000);
+  const seconds = number("seconds", 900);
+  const only = values.only?.split(",") ?? Object.keys(CASES);
   const unknown = only.find((name) => !(name in CASES));
   if (unknown !== undefined) {
     console.error(`there is no case ${unknown}; there are ${Object.keys(CASES).join(", ")}`);
