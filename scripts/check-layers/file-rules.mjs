@@ -3,19 +3,25 @@ import { basename } from "node:path";
 import { within } from "./house.mjs";
 
 const KEBAB = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z0-9]+)*$/;
+/** The source of a package, whether it has layers or, as the console's page, none. */
+const SOURCE = /^packages\/[^/]+\/src\//;
 const SENTENCE = /^[`"'A-Z0-9][^]*[.:](?:\s|$)/;
 
 /** Yields the faults of a source file of a package. */
 export function* sourceFaults(house, file, limits) {
   const over = file.lines > limits.sourceLines;
   if (over) yield fault(file, limits.sourceLines + 1, `${file.lines} lines, split it at ${limits.sourceLines}`);
+  yield* functionFaults(file, limits);
+  for (const { line } of file.anys) yield fault(file, line, "type any, write the type or use unknown");
+  if (!within(house.inside(file.path), house.table.reExports)) yield* reExportFaults(house, file);
+  if (house.table.revisions) yield* revisionFaults(house, file);
+}
+
+function* functionFaults(file, limits) {
   for (const { name, line, lines } of file.functions) {
     if (lines <= limits.functionLines) continue;
     yield fault(file, line, `function ${name} has ${lines} lines, split it at ${limits.functionLines}`);
   }
-  for (const { line } of file.anys) yield fault(file, line, "type any, write the type or use unknown");
-  if (!within(house.inside(file.path), house.table.reExports)) yield* reExportFaults(house, file);
-  if (house.table.revisions) yield* revisionFaults(house, file);
 }
 
 function* reExportFaults(house, file) {
@@ -34,10 +40,11 @@ function* revisionFaults(house, file) {
   }
 }
 
-/** Yields the faults of a test, script, example or benchmark. */
+/** Yields the faults of a test, script, example or benchmark, and of a package's source without layers. */
 export function* otherFaults(file, limits) {
   const over = file.lines > limits.otherLines;
   if (over) yield fault(file, limits.otherLines + 1, `${file.lines} lines, split it at ${limits.otherLines}`);
+  if (SOURCE.test(file.path)) yield* functionFaults(file, limits);
 }
 
 /** Yields the faults every file can have: it does not parse, its name, and (where asked) how it opens. */

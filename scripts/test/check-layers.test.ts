@@ -257,6 +257,18 @@ const faults: [what: string, path: string, text: string, says: RegExp][] = [
   ["a long test", "packages/mcp/test/long.test.ts", source(...times(600, "// More.")), /long\.test\.ts:601: 601 lines/],
   ["a long screen", "packages/console/src/long.tsx", source(...times(600, "// More.")), /long\.tsx:601: 601 lines/],
   [
+    "a long part of a screen",
+    "packages/console/src/long.tsx",
+    source("export const Long = (): JSX.Element => (", "  <p>", ...times(48, "    word"), "  </p>", ");"),
+    /long\.tsx:2: function Long has 52 lines/,
+  ],
+  [
+    "a long function of a screen",
+    "packages/console/src/long.ts",
+    source("export function long(): void {", ...times(49, "  long();"), "}"),
+    /long\.ts:2: function long has 51 lines/,
+  ],
+  [
     "a screen that does not parse",
     "packages/console/src/odd.tsx",
     source("export const Odd = () => <p>;"),

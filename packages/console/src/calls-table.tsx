@@ -32,32 +32,11 @@ interface CallsTableProps {
   readonly sort?: ((longestFirst: boolean) => void) | undefined;
 }
 
-export function CallsTable({
-  rows,
-  chosen,
-  choose,
-  onEnd,
-  most = Infinity,
-  hasMore = false,
-  longestFirst = false,
-  sort,
-}: CallsTableProps): JSX.Element {
-  const top = useSignal(0);
-  const height = useSignal(600);
-  const opened = useSignal<ReadonlySet<number>>(new Set());
-  const folds = useMemo(
-    () => (longestFirst ? rows.map((row) => [row]) : folded(rows).slice(0, most)),
-    [rows, longestFirst, most],
-  );
-  const lines = useMemo(() => linesOf(folds, opened.value), [folds, opened.value]);
+export function CallsTable({ rows, chosen, choose, onEnd, sort, ...shown }: CallsTableProps): JSX.Element {
+  const { most = Infinity, hasMore = false, longestFirst = false } = shown;
+  const { lines, unfold } = useLines(rows, longestFirst, most);
   const row = narrow.value ? FOLDED_ROW : ROW;
-  const first = Math.max(0, Math.floor(top.value / row) - MARGIN);
-  const last = Math.min(lines.length, Math.ceil((top.value + height.value) / row) + MARGIN);
-  const scrolled = ({ currentTarget }: { readonly currentTarget: HTMLElement }): void => {
-    top.value = currentTarget.scrollTop;
-    height.value = currentTarget.clientHeight;
-    if (currentTarget.scrollTop + currentTarget.clientHeight > lines.length * row - 200) onEnd?.();
-  };
+  const { first, last, scrolled } = useRowsInView(lines.length, row, onEnd);
   const move = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step === 0) return;
@@ -65,13 +44,6 @@ export function CallsTable({
     const at = lines.findLastIndex((line) => isAt(line, chosen));
     const next = lines[Math.min(lines.length - 1, Math.max(0, at + step))];
     if (next !== undefined) choose(next.row.n);
-  };
-  const unfold = ({ fold = [], isOpen }: Line): void => {
-    const numbers = fold.map(({ n }) => n);
-    // The oldest stays the oldest while newer ones come.
-    opened.value = isOpen
-      ? new Set([...opened.value].filter((n) => !numbers.includes(n)))
-      : new Set([...opened.value, ...numbers.slice(-1)]);
   };
   const end = rows.at(-1)?.n;
   return (
@@ -101,6 +73,48 @@ export function CallsTable({
       </div>
     </div>
   );
+}
+
+/** The lines of the list, and what opens or closes a run of equal calls. */
+function useLines(
+  rows: readonly CallRow[],
+  longestFirst: boolean,
+  most: number,
+): { readonly lines: readonly Line[]; readonly unfold: (line: Line) => void } {
+  const opened = useSignal<ReadonlySet<number>>(new Set());
+  const folds = useMemo(
+    () => (longestFirst ? rows.map((row) => [row]) : folded(rows).slice(0, most)),
+    [rows, longestFirst, most],
+  );
+  const lines = useMemo(() => linesOf(folds, opened.value), [folds, opened.value]);
+  const unfold = ({ fold = [], isOpen }: Line): void => {
+    const numbers = fold.map(({ n }) => n);
+    // The oldest stays the oldest while newer ones come.
+    opened.value = isOpen
+      ? new Set([...opened.value].filter((n) => !numbers.includes(n)))
+      : new Set([...opened.value, ...numbers.slice(-1)]);
+  };
+  return { lines, unfold };
+}
+
+interface RowsInView {
+  readonly first: number;
+  readonly last: number;
+  readonly scrolled: (event: { readonly currentTarget: HTMLElement }) => void;
+}
+
+/** Which of `count` rows, each of `row` pixels, are in view or near it; `onEnd` is told when the last ones are. */
+function useRowsInView(count: number, row: number, onEnd: (() => void) | undefined): RowsInView {
+  const top = useSignal(0);
+  const height = useSignal(600);
+  const first = Math.max(0, Math.floor(top.value / row) - MARGIN);
+  const last = Math.min(count, Math.ceil((top.value + height.value) / row) + MARGIN);
+  const scrolled = ({ currentTarget }: { readonly currentTarget: HTMLElement }): void => {
+    top.value = currentTarget.scrollTop;
+    height.value = currentTarget.clientHeight;
+    if (currentTarget.scrollTop + currentTarget.clientHeight > count * row - 200) onEnd?.();
+  };
+  return { first, last, scrolled };
 }
 
 /** Whether a line is, or hides, the call that is open beside the list. */

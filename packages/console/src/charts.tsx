@@ -183,8 +183,7 @@ export function Lanes({ title, of, buckets, none, choose }: LanesProps): JSX.Ele
   const columns = buckets.length;
   const width = WIDTH / Math.max(1, columns);
   const span = (buckets[1]?.at ?? 0) - (buckets[0]?.at ?? 0);
-  const sums = of.map(({ parts }) => parts.map(({ ok, failed, denied }) => ok + failed + denied));
-  const most = Math.max(1, ...sums.flat());
+  const most = Math.max(1, ...of.flatMap(({ parts }) => parts.map(callsIn)));
   // On a scale of powers, so that one call is seen beside a thousand.
   const strength = (count: number): number => Math.ceil((Math.log1p(count) / Math.log1p(most)) * STRENGTHS);
   const roving = useRoving(of.length * columns, of.length);
@@ -192,13 +191,7 @@ export function Lanes({ title, of, buckets, none, choose }: LanesProps): JSX.Ele
   return (
     <figure class="lanes">
       <figcaption>{title}</figcaption>
-      <ol aria-hidden="true">
-        {of.map(({ name }) => (
-          <li key={name}>
-            <Brief text={name === "" ? none : name} />
-          </li>
-        ))}
-      </ol>
+      <LaneNames of={of} none={none} />
       <svg
         viewBox={`0 0 ${WIDTH} ${of.length * LANE}`}
         style={{ height: `${of.length * LANE}px` }}
@@ -211,8 +204,6 @@ export function Lanes({ title, of, buckets, none, choose }: LanesProps): JSX.Ele
           parts.map((part, index) => {
             const at = buckets[index]?.at ?? 0;
             const label = `${visible(name === "" ? none : name)}, ${told(at)}: ${countsText(part)}`;
-            const kind = part.denied > 0 ? "denied" : part.failed > 0 ? "failed" : "ok";
-            const count = sums[lane]?.[index] ?? 0;
             return (
               <g
                 key={`${lane} ${index}`}
@@ -220,22 +211,65 @@ export function Lanes({ title, of, buckets, none, choose }: LanesProps): JSX.Ele
                 {...roving.item(lane * columns + index, label, () => choose(name, at, at + span))}
               >
                 <title>{label}</title>
-                <rect class="bar-back" x={index * width} y={lane * LANE} width={width} height={LANE} />
-                {count > 0 && (
-                  <rect
-                    class={`bar-${kind} strength-${strength(count)}`}
-                    x={index * width + 0.5}
-                    y={lane * LANE + 2}
-                    width={Math.max(1, width - 1)}
-                    height={LANE - 4}
-                  />
-                )}
+                <LanePart
+                  of={part}
+                  strength={strength(callsIn(part))}
+                  x={index * width}
+                  y={lane * LANE}
+                  width={width}
+                />
               </g>
             );
           }),
         )}
       </svg>
     </figure>
+  );
+}
+
+/** The names beside the lanes; whoever does not see them is told each with its parts. */
+function LaneNames({ of, none }: Pick<LanesProps, "of" | "none">): JSX.Element {
+  return (
+    <ol aria-hidden="true">
+      {of.map(({ name }) => (
+        <li key={name}>
+          <Brief text={name === "" ? none : name} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+type PartOfLane = Lane["parts"][number];
+
+function callsIn({ ok, failed, denied }: PartOfLane): number {
+  return ok + failed + denied;
+}
+
+interface LanePartProps {
+  readonly of: PartOfLane;
+  readonly strength: number;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+}
+
+/** The calls of a lane in one bucket; where there were none, only the place to press. */
+function LanePart({ of, strength, x, y, width }: LanePartProps): JSX.Element {
+  const kind = of.denied > 0 ? "denied" : of.failed > 0 ? "failed" : "ok";
+  return (
+    <>
+      <rect class="bar-back" x={x} y={y} width={width} height={LANE} />
+      {callsIn(of) > 0 && (
+        <rect
+          class={`bar-${kind} strength-${strength}`}
+          x={x + 0.5}
+          y={y + 2}
+          width={Math.max(1, width - 1)}
+          height={LANE - 4}
+        />
+      )}
+    </>
   );
 }
 

@@ -90,66 +90,86 @@ export function Counts({ title, field, of, since, until, none = "(none)" }: Coun
     <Wide label={title}>
       <table>
         <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col" class="number">
-              Calls
-            </th>
-            <th scope="col" class="number">
-              Denied
-            </th>
-            <th scope="col" class="number">
-              Failed
-            </th>
-            {hasTimes && (
-              <th scope="col" class="number">
-                99 of 100 took at most
-              </th>
-            )}
-            <th scope="col">Last</th>
-          </tr>
-        </thead>
+        <CountsHead hasTimes={hasTimes} />
         <tbody>
-          {of.map(({ name, calls, denied, failed, last, p99 }) => (
-            <tr key={name}>
-              <th scope="row">
-                <button
-                  type="button"
-                  class="link"
-                  onClick={() => go("calls", { [field]: name || undefined, since, until })}
-                >
-                  <Brief text={name === "" ? none : name} />
-                </button>
-              </th>
-              <td class="number">{calls}</td>
-              <td class="number">
-                <Numbered of={denied} calls={{ [field]: name || undefined, outcome: "denied", since, until }} isBad />
-              </td>
-              <td class="number">
-                <Numbered of={failed} calls={{ [field]: name || undefined, outcome: "failed", since, until }} isBad />
-              </td>
-              {hasTimes && (
-                <td class="number">
-                  {p99 !== undefined && (
-                    <button
-                      type="button"
-                      class="link"
-                      onClick={() => go("calls", { [field]: name || undefined, since, until, order: "longest" })}
-                    >
-                      {duration(p99)}
-                    </button>
-                  )}
-                </td>
-              )}
-              <td>
-                <Moment at={last} />
-              </td>
-            </tr>
+          {of.map((count) => (
+            <CountRow
+              key={count.name}
+              of={count}
+              calls={{ [field]: count.name || undefined, since, until }}
+              none={none}
+              hasTimes={hasTimes}
+            />
           ))}
         </tbody>
       </table>
     </Wide>
+  );
+}
+
+function CountsHead({ hasTimes }: { readonly hasTimes: boolean }): JSX.Element {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">Name</th>
+        <th scope="col" class="number">
+          Calls
+        </th>
+        <th scope="col" class="number">
+          Denied
+        </th>
+        <th scope="col" class="number">
+          Failed
+        </th>
+        {hasTimes && (
+          <th scope="col" class="number">
+            99 of 100 took at most
+          </th>
+        )}
+        <th scope="col">Last</th>
+      </tr>
+    </thead>
+  );
+}
+
+interface CountRowProps {
+  readonly of: Count;
+  /** The filter that finds the calls which were counted. */
+  readonly calls: Query;
+  readonly none: string;
+  /** Whether there is a column for how long they took. */
+  readonly hasTimes: boolean;
+}
+
+function CountRow({ of, calls, none, hasTimes }: CountRowProps): JSX.Element {
+  const { name, p99 } = of;
+  return (
+    <tr>
+      <th scope="row">
+        <button type="button" class="link" onClick={() => go("calls", calls)}>
+          <Brief text={name === "" ? none : name} />
+        </button>
+      </th>
+      <td class="number">{of.calls}</td>
+      <td class="number">
+        <Numbered of={of.denied} calls={{ ...calls, outcome: "denied" }} isBad />
+      </td>
+      <td class="number">
+        <Numbered of={of.failed} calls={{ ...calls, outcome: "failed" }} isBad />
+      </td>
+      {hasTimes && (
+        <td class="number">
+          {p99 !== undefined && (
+            <button type="button" class="link" onClick={() => go("calls", { ...calls, order: "longest" })}>
+              {duration(p99)}
+            </button>
+          )}
+        </td>
+      )}
+      <td>
+        <Moment at={of.last} />
+      </td>
+    </tr>
   );
 }
 

@@ -45,25 +45,10 @@ export function Proof(): JSX.Element {
   return (
     <section aria-labelledby="audit-chain">
       <h2 id="audit-chain" ref={heading} tabIndex={-1}>
-        {isChanged() ? (
-          <span class="bad">The log was changed</span>
-        ) : proof === undefined ? (
-          "Was the log changed?"
-        ) : (
-          <>
-            Nobody had changed the log when it was verified, at <Moment at={proof.at} />
-          </>
-        )}
+        <WasItChanged />
       </h2>
-      {changed.map(({ file, changed: why }) => (
-        <article key={file} class="broken">
-          <h3>
-            <Shown text={file} /> <State of="denied" word="changed" />
-          </h3>
-          <p class="bad" role="alert">
-            <Shown text={why ?? ""} />.
-          </p>
-        </article>
+      {changed.map((each) => (
+        <SeenChanged key={each.file} of={each} />
       ))}
       {broken.map((each) => (
         <Broken key={each.file} of={each} />
@@ -81,6 +66,32 @@ export function Proof(): JSX.Element {
       {isChanged() && <Action label="Verify every record" act={verify} />}
       <Unverified of={unknown} />
     </section>
+  );
+}
+
+/** Whether the log was changed, in a few words. */
+function WasItChanged(): JSX.Element {
+  if (isChanged()) return <span class="bad">The log was changed</span>;
+  const { at } = verified.value ?? {};
+  if (at === undefined) return <>Was the log changed?</>;
+  return (
+    <>
+      Nobody had changed the log when it was verified, at <Moment at={at} />
+    </>
+  );
+}
+
+/** A log that the console itself saw change. */
+function SeenChanged({ of: { file, changed = "" } }: { readonly of: LogState }): JSX.Element {
+  return (
+    <article class="broken">
+      <h3>
+        <Shown text={file} /> <State of="denied" word="changed" />
+      </h3>
+      <p class="bad" role="alert">
+        <Shown text={changed} />.
+      </p>
+    </article>
   );
 }
 

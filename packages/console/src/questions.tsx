@@ -133,13 +133,57 @@ interface QuestionProps {
 
 /** One question. The answer carries the digest of the text that is shown here. */
 function Question({ call, isOver, away }: QuestionProps): JSX.Element {
-  const { id, text, digest, remember, until } = call;
-  const detail = useSignal<CallDetail | null>(null);
+  const { id, text, digest, remember } = call;
   const card = useRef<HTMLElement>(null);
   const answers = useRef<HTMLDivElement>(null);
   const { steady, look } = useSteady(answers);
+  const detail = useCallOf(id);
   const answeredHere = useRef(false);
-  const became = settled.value.find((each) => each.id === id);
+  useKeptFocus(card, answeredHere, isOver);
+  const answer = (given: Answer) => async (): Promise<void> => {
+    look();
+    if (!steady.value) return;
+    answeredHere.current = true;
+    await post("/api/answer", { id, digest, answer: given });
+  };
+  const { row } = detail ?? {};
+  const named = row === undefined ? "" : `: ${visible(`${row.name} ${row.object}`)}`;
+  const buttons = [
+    ["Allow this one call", "good", "approve"],
+    ...(remember === undefined ? [] : [[`Allow it ${remember}`, "good", "remember"] as const]),
+    ["Refuse", "bad", "deny"],
+  ] as const;
+  return (
+    <article ref={card} class={isOver ? "question-over" : "question"} aria-labelledby={`question-${id}`}>
+      <QuestionHeader call={call} isOver={isOver} away={away} />
+      <QuestionText text={text} />
+      <AgreedBefore of={detail} />
+      <div class="answers" ref={answers}>
+        {/* The heading of a long question is out of sight here. */}
+        <span class="note">Question {id.slice(0, 4)}</span>
+        {buttons.map(([label, kind, given]) => (
+          <Action
+            key={given}
+            label={label}
+            name={label + named}
+            kind={kind}
+            held={isOver || !steady.value}
+            act={answer(given)}
+          />
+        ))}
+        {isOver && (
+          <span>
+            <BecameOf id={id} />
+          </span>
+        )}
+      </div>
+    </article>
+  );
+}
+
+/** The call that a question is about, with the one that was agreed to before; null until its record has been read. */
+function useCallOf(id: string): CallDetail | null {
+  const detail = useSignal<CallDetail | null>(null);
   // Whether such a call was agreed to before may be another thing after each answer.
   const answered = settled.value[0]?.id;
   useEffect(() => {
@@ -156,6 +200,11 @@ function Question({ call, isOver, away }: QuestionProps): JSX.Element {
     look();
     return () => clearTimeout(timer);
   }, [id, answered]);
+  return detail.value;
+}
+
+/** Gives the keyboard its next place where a card was answered on this page, or goes while it has the focus. */
+function useKeptFocus(card: RefObject<HTMLElement | null>, answeredHere: RefObject<boolean>, isOver: boolean): void {
   // Before the page is drawn: between two keys the focus is never nowhere.
   useLayoutEffect(() => {
     if (isOver && answeredHere.current) focusNear(card.current);
@@ -166,66 +215,46 @@ function Question({ call, isOver, away }: QuestionProps): JSX.Element {
     },
     [],
   );
-  const answer = (given: Answer) => async (): Promise<void> => {
-    look();
-    if (!steady.value) return;
-    answeredHere.current = true;
-    await post("/api/answer", { id, digest, answer: given });
-  };
-  const { row } = detail.value ?? {};
-  const difference = detail.value?.difference;
-  const named = row === undefined ? "" : `: ${visible(`${row.name} ${row.object}`)}`;
-  const buttons = [
-    ["Allow this one call", "good", "approve"],
-    ...(remember === undefined ? [] : [[`Allow it ${remember}`, "good", "remember"] as const]),
-    ["Refuse", "bad", "deny"],
-  ] as const;
+}
+
+function QuestionHeader({ call: { id, until }, isOver, away }: QuestionProps): JSX.Element {
   return (
-    <article ref={card} class={isOver ? "question-over" : "question"} aria-labelledby={`question-${id}`}>
-      <header>
-        <h3 id={`question-${id}`} tabIndex={-1}>
-          Question {id.slice(0, 4)} {!isOver && <State of="waiting" />}
-          {isOver && (became === undefined ? <State of="denied" word="is over" /> : <Became of={became} />)}
-        </h3>
-        {isOver && (
-          <span class="countdown">
-            <button type="button" class="link" onClick={away}>
-              Put away
-            </button>
-          </span>
-        )}
-        {!isOver && (
-          <span class="countdown" role="timer">
-            <Countdown until={until} />
-          </span>
-        )}
-      </header>
-      <QuestionText text={text} />
-      {difference !== undefined && <Difference of={difference} isPartly={detail.value?.isPartly === true} />}
-      {difference === undefined && (
-        // The line is there from the begin: the buttons below it do not move when the answer comes.
-        <p class="note">
-          {row === undefined
-            ? "Looking for a call of this tool that you have agreed to …"
-            : "You have agreed to no call of this tool before, as far as the log goes back."}
-        </p>
+    <header>
+      <h3 id={`question-${id}`} tabIndex={-1}>
+        Question {id.slice(0, 4)} {isOver ? <BecameOf id={id} /> : <State of="waiting" />}
+      </h3>
+      {isOver && (
+        <span class="countdown">
+          <button type="button" class="link" onClick={away}>
+            Put away
+          </button>
+        </span>
       )}
-      <div class="answers" ref={answers}>
-        {/* The heading of a long question is out of sight here. */}
-        <span class="note">Question {id.slice(0, 4)}</span>
-        {buttons.map(([label, kind, given]) => (
-          <Action
-            key={given}
-            label={label}
-            name={label + named}
-            kind={kind}
-            held={isOver || !steady.value}
-            act={answer(given)}
-          />
-        ))}
-        {isOver && <span>{became === undefined ? <State of="denied" word="is over" /> : <Became of={became} />}</span>}
-      </div>
-    </article>
+      {!isOver && (
+        <span class="countdown" role="timer">
+          <Countdown until={until} />
+        </span>
+      )}
+    </header>
+  );
+}
+
+/** What became of a question that is over, as far as it is known. */
+function BecameOf({ id }: { readonly id: string }): JSX.Element {
+  const became = settled.value.find((each) => each.id === id);
+  return became === undefined ? <State of="denied" word="is over" /> : <Became of={became} />;
+}
+
+/** How a call differs from the last one of its tool that was agreed to. */
+function AgreedBefore({ of }: { readonly of: CallDetail | null }): JSX.Element {
+  if (of?.difference !== undefined) return <Difference of={of.difference} isPartly={of.isPartly === true} />;
+  // The line is there from the begin: the buttons below it do not move when the answer comes.
+  return (
+    <p class="note">
+      {of === null
+        ? "Looking for a call of this tool that you have agreed to …"
+        : "You have agreed to no call of this tool before, as far as the log goes back."}
+    </p>
   );
 }
 

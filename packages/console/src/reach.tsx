@@ -49,25 +49,7 @@ export function Reach({ of, who }: ReachProps): JSX.Element {
   );
   return (
     <>
-      <dl class="reach-list">
-        {of.map(({ kind, reached, denied }) => (
-          <div key={kind}>
-            <dt>
-              <Brief text={kind} />
-            </dt>
-            {reached.map((name) => (
-              <dd key={name}>
-                <Brief text={name} />
-              </dd>
-            ))}
-            {denied.map((name) => (
-              <dd key={`denied ${name}`} class="bad">
-                denied: <Brief text={name} />
-              </dd>
-            ))}
-          </div>
-        ))}
-      </dl>
+      <ReachList of={of} />
       <svg class="reach" viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={visible(words.join("; "))}>
         <rect class="reach-self" x={4} y={height / 2 - 20} width={120} height={40} rx={6} />
         <text x={64} y={height / 2 + 4} text-anchor="middle">
@@ -92,6 +74,31 @@ export function Reach({ of, who }: ReachProps): JSX.Element {
         ))}
       </svg>
     </>
+  );
+}
+
+/** The same as the picture, for a narrow page. */
+function ReachList({ of }: Pick<ReachProps, "of">): JSX.Element {
+  return (
+    <dl class="reach-list">
+      {of.map(({ kind, reached, denied }) => (
+        <div key={kind}>
+          <dt>
+            <Brief text={kind} />
+          </dt>
+          {reached.map((name) => (
+            <dd key={name}>
+              <Brief text={name} />
+            </dd>
+          ))}
+          {denied.map((name) => (
+            <dd key={`denied ${name}`} class="bad">
+              denied: <Brief text={name} />
+            </dd>
+          ))}
+        </div>
+      ))}
+    </dl>
   );
 }
 

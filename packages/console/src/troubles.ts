@@ -53,16 +53,7 @@ function processTroubles(server: RunningServer): Trouble[] {
       },
     ];
   return [
-    ...(server.checkpointFault === undefined
-      ? []
-      : [
-          {
-            what: `No checkpoint of the audit log can be written: ${server.checkpointFault}.`,
-            advice: "Calls are run and recorded; what would show that the log was cut off is missing.",
-            go: "audit",
-            link: "See the log",
-          },
-        ]),
+    ...checkpointTroubles(server),
     ...plugins
       .filter((each) => each.refused !== undefined)
       .map(({ name }) => ({ what: `You refused what plugin ${name} offers now.`, ...REFUSED, ...at("plugin", name) })),
@@ -90,6 +81,18 @@ function processTroubles(server: RunningServer): Trouble[] {
         ...(isOfWords(each) ? DECIDE : SEE),
         ...at("server", each.name),
       })),
+  ];
+}
+
+function checkpointTroubles({ checkpointFault }: RunningServer): Trouble[] {
+  if (checkpointFault === undefined) return [];
+  return [
+    {
+      what: `No checkpoint of the audit log can be written: ${checkpointFault}.`,
+      advice: "Calls are run and recorded; what would show that the log was cut off is missing.",
+      go: "audit",
+      link: "See the log",
+    },
   ];
 }
 

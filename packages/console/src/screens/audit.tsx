@@ -23,22 +23,14 @@ const SPANS = [
 ] as const;
 const USUAL = SPANS[3];
 
+type Span = (typeof SPANS)[number];
+
 export function Audit(): JSX.Element {
-  const [span, , begin] = SPANS.find(([each]) => each === place.value.query.get("time")) ?? USUAL;
-  const totals = useSignal<Totals | undefined>(undefined);
-  const fault = useSignal<unknown>(undefined);
+  const chosen = SPANS.find(([each]) => each === place.value.query.get("time")) ?? USUAL;
+  const [span] = chosen;
+  const { sums, fault } = useTotals(chosen);
   const isBad = isChanged();
   const kind = place.value.query.get("kind");
-  useEffect(() => {
-    const until = span === "yesterday" ? dayBegin(now.peek()) : now.peek();
-    const from = begin(now.peek());
-    get<Totals>("/api/totals", { since: from, until, lanes: "yes" }).then(
-      (read) => (totals.value = read),
-      (error: unknown) => (fault.value = error),
-    );
-  }, [span]);
-  const words = useSignal("");
-  const sums = totals.value;
   const since = sums?.from;
   const until = span === "yesterday" ? sums?.to : undefined;
   return (
@@ -54,64 +46,102 @@ export function Audit(): JSX.Element {
             </button>
           ))}
         </div>
-        <form
-          class="filters"
-          onSubmit={(event) => {
-            event.preventDefault();
-            go("calls", { text: words.value, since, until: span === "yesterday" ? sums?.to : undefined });
-          }}
-        >
-          <label>
-            Search in this time
-            <input
-              type="search"
-              value={words.value}
-              placeholder="path, host, tool, rule, client…"
-              onInput={({ currentTarget }) => (words.value = currentTarget.value)}
-            />
-          </label>
-          <button type="submit">Search</button>
-        </form>
+        <Search since={since} until={until} />
         {sums !== undefined && <Export of={sums} />}
         {sums !== undefined && kind !== null && <Events key={`${span} ${kind}`} kind={kind} of={sums} />}
-        <Fault error={fault.value} />
+        <Fault error={fault} />
         {sums?.calls === 0 && (
           <Empty next="Choose a longer time, or ask your AI client to use a tool.">
             Nothing was recorded in this time.
           </Empty>
         )}
-        {sums !== undefined && sums.calls > 0 && (
-          <>
-            <CallFacts of={sums} />
-            <Bars
-              buckets={sums.buckets}
-              label="calls; choose a bar to see them"
-              choose={(from, until) => go("calls", { since: Math.floor(from), until: Math.ceil(until) })}
-            />
-            {(["client", "name"] as const).map((field) => (
-              <Lanes
-                key={field}
-                title={field === "client" ? "By client" : "By tool"}
-                of={sums.lanes?.[field] ?? []}
-                buckets={sums.buckets}
-                none="(none)"
-                choose={(name, from, until) =>
-                  go("calls", { [field]: name, since: Math.floor(from), until: Math.ceil(until) })
-                }
-              />
-            ))}
-            {Math.max(sums.byClient.length, sums.byName.length) > (sums.lanes?.name.length ?? 0) && (
-              <p class="note">Drawn are those that called, or were called, most. All are in the lists below.</p>
-            )}
-            <div class="counts">
-              <Counts title="Clients" key="client" field="client" of={sums.byClient} since={since} until={until} />
-              <Counts title="Tools" key="name" field="name" of={sums.byName} since={since} until={until} />
-              <Counts title="Rules" key="rule" field="rule" of={sums.byRule} since={since} until={until} />
-            </div>
-          </>
-        )}
+        {sums !== undefined && sums.calls > 0 && <CallsIn of={sums} until={until} />}
       </section>
       {!isBad && <Proof />}
+    </>
+  );
+}
+
+/** What was counted in a time, and what went wrong when it was asked for. */
+function useTotals([span, , begin]: Span): { readonly sums: Totals | undefined; readonly fault: unknown } {
+  const totals = useSignal<Totals | undefined>(undefined);
+  const fault = useSignal<unknown>(undefined);
+  useEffect(() => {
+    const until = span === "yesterday" ? dayBegin(now.peek()) : now.peek();
+    const from = begin(now.peek());
+    get<Totals>("/api/totals", { since: from, until, lanes: "yes" }).then(
+      (read) => (totals.value = read),
+      (error: unknown) => (fault.value = error),
+    );
+  }, [span]);
+  return { sums: totals.value, fault: fault.value };
+}
+
+interface SearchProps {
+  readonly since: number | undefined;
+  /** Undefined: what comes from now on is found as well. */
+  readonly until: number | undefined;
+}
+
+function Search({ since, until }: SearchProps): JSX.Element {
+  const words = useSignal("");
+  return (
+    <form
+      class="filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        go("calls", { text: words.value, since, until });
+      }}
+    >
+      <label>
+        Search in this time
+        <input
+          type="search"
+          value={words.value}
+          placeholder="path, host, tool, rule, client…"
+          onInput={({ currentTarget }) => (words.value = currentTarget.value)}
+        />
+      </label>
+      <button type="submit">Search</button>
+    </form>
+  );
+}
+
+interface CallsInProps {
+  readonly of: Totals;
+  /** Undefined: what comes from now on is counted as well. */
+  readonly until: number | undefined;
+}
+
+/** The calls of a time: in numbers, as pictures, and by who called, what was called and what decided. */
+function CallsIn({ of: sums, until }: CallsInProps): JSX.Element {
+  const { from: since } = sums;
+  return (
+    <>
+      <CallFacts of={sums} />
+      <Bars
+        buckets={sums.buckets}
+        label="calls; choose a bar to see them"
+        choose={(from, to) => go("calls", { since: Math.floor(from), until: Math.ceil(to) })}
+      />
+      {(["client", "name"] as const).map((field) => (
+        <Lanes
+          key={field}
+          title={field === "client" ? "By client" : "By tool"}
+          of={sums.lanes?.[field] ?? []}
+          buckets={sums.buckets}
+          none="(none)"
+          choose={(name, from, to) => go("calls", { [field]: name, since: Math.floor(from), until: Math.ceil(to) })}
+        />
+      ))}
+      {Math.max(sums.byClient.length, sums.byName.length) > (sums.lanes?.name.length ?? 0) && (
+        <p class="note">Drawn are those that called, or were called, most. All are in the lists below.</p>
+      )}
+      <div class="counts">
+        <Counts title="Clients" key="client" field="client" of={sums.byClient} since={since} until={until} />
+        <Counts title="Tools" key="name" field="name" of={sums.byName} since={since} until={until} />
+        <Counts title="Rules" key="rule" field="rule" of={sums.byRule} since={since} until={until} />
+      </div>
     </>
   );
 }

@@ -1,5 +1,5 @@
 // What calls are looked for: the fields of the filter, and what was looked through.
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import type { LookedThrough, SoughtWords } from "../api.js";
@@ -70,8 +70,7 @@ export function Filters({ query, filtered, save }: FiltersProps): JSX.Element {
   const between = useSignal(false);
   /** How often all filters were taken away: what was chosen and is in no filter yet goes with them. */
   const cleared = useSignal(0);
-  const { last, since, until, text, outcome, slower, order } = query;
-  const isBetween = between.value || since !== undefined || until !== undefined;
+  const { text, outcome, slower, order } = query;
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
       <Field label="Words">
@@ -87,27 +86,8 @@ export function Filters({ query, filtered, save }: FiltersProps): JSX.Element {
         of={OUTCOMES.map((each) => [each, OUTCOME_WORDS[each] ?? each])}
         choose={(value) => change({ outcome: value })}
       />
-      <Choice
-        label="Time"
-        value={isBetween ? BETWEEN : (last ?? "")}
-        of={LAST}
-        choose={(value) => {
-          between.value = value === BETWEEN;
-          if (value !== BETWEEN) change({ last: value, since: undefined, until: undefined });
-        }}
-      />
-      {isBetween && <Between query={query} />}
-      <Choice
-        label="Took"
-        value={slower ?? ""}
-        of={[
-          ["", "any time"],
-          ...[...new Set([...SLOWER, ...(slower === undefined ? [] : [slower])])].map(
-            (ms) => [ms, `${duration(Number(ms))} or longer`] as const,
-          ),
-        ]}
-        choose={(value) => change({ slower: value })}
-      />
+      <Time query={query} between={between} change={change} />
+      <Choice label="Took" value={slower ?? ""} of={timesTaken(slower)} choose={(value) => change({ slower: value })} />
       <Folder key={cleared.value} query={query} change={change} />
       <Choice
         label="Order"
@@ -132,6 +112,39 @@ export function Filters({ query, filtered, save }: FiltersProps): JSX.Element {
       )}
       <Action label="Export these" act={save} />
     </form>
+  );
+}
+
+/** How long a call may have taken at least: the usual times, and one that an address of this screen has. */
+function timesTaken(slower: string | undefined): readonly (readonly [value: string, words: string])[] {
+  const times = new Set([...SLOWER, ...(slower === undefined ? [] : [slower])]);
+  return [["", "any time"], ...[...times].map((ms) => [ms, `${duration(Number(ms))} or longer`] as const)];
+}
+
+interface TimeProps {
+  readonly query: Query;
+  /** Whether both ends of the time are to be given. */
+  readonly between: Signal<boolean>;
+  readonly change: (changed: Query) => void;
+}
+
+/** Calls by when they were made. */
+function Time({ query, between, change }: TimeProps): JSX.Element {
+  const { last, since, until } = query;
+  const isBetween = between.value || since !== undefined || until !== undefined;
+  return (
+    <>
+      <Choice
+        label="Time"
+        value={isBetween ? BETWEEN : (last ?? "")}
+        of={LAST}
+        choose={(value) => {
+          between.value = value === BETWEEN;
+          if (value !== BETWEEN) change({ last: value, since: undefined, until: undefined });
+        }}
+      />
+      {isBetween && <Between query={query} />}
+    </>
   );
 }
 

@@ -188,15 +188,7 @@ function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
           ["Audit log", file],
         ]}
       />
-      {changed !== undefined && (
-        <p class="bad" role="alert">
-          The log of this call was changed (<Shown text={changed} />
-          ): what stands here may not be what happened.{" "}
-          <button type="button" class="link" onClick={() => go("audit")}>
-            See where
-          </button>
-        </p>
-      )}
+      {changed !== undefined && <Doubtful how={changed} />}
       {row.outcome === "lost" && (
         <p class="note">Its server ended before it said how the call ended. Whether it took effect is not known.</p>
       )}
@@ -212,6 +204,19 @@ function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
         <Shown key={index} text={indented(record)} block />
       ))}
     </>
+  );
+}
+
+/** The log of a call is another than it was written. */
+function Doubtful({ how }: { readonly how: string }): JSX.Element {
+  return (
+    <p class="bad" role="alert">
+      The log of this call was changed (<Shown text={how} />
+      ): what stands here may not be what happened.{" "}
+      <button type="button" class="link" onClick={() => go("audit")}>
+        See where
+      </button>
+    </p>
   );
 }
 

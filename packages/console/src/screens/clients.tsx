@@ -71,56 +71,71 @@ function Connected(): JSX.Element {
   return (
     <section aria-labelledby="clients-connected">
       <h2 id="clients-connected">Connected</h2>
-      {heard.length === 0 && (
-        <Empty
-          next={
-            running.length === 0 ? (
-              <>
-                Connect a client: <Command>mcp-secure-local serve</Command> prints what to paste.
-              </>
-            ) : (
-              "Ask your AI client to use a tool: it appears here with its first request."
-            )
-          }
-        >
-          {running.length === 0 ? "No server of yours runs at the moment." : "Nobody has called what runs now."}
-        </Empty>
-      )}
-      {heard.map(({ pid, transport, policy, client }, index) => (
-        <article key={index} class="process">
-          <h3>
-            <Brief text={client.name === "" ? NAMELESS : client.name} />
-          </h3>
-          <Facts
-            of={[
-              ["Revision", client.revision],
-              ["Transport", transport],
-              ["Token", client.principal === "" ? tokenless(transport) : client.principal],
-              ["Scopes", client.scopes?.length === 0 ? "none" : client.scopes?.join(" ")],
-              ["Token ends", client.expiresAt === undefined ? "" : <Moment key="ends" at={client.expiresAt} />],
-              ["Profile", <ProfileOf key="profile" of={client} file={policy.file} />],
-              ["Process", pid],
-              ["Since", <Moment key="since" at={client.since} />],
-              ["Last request", <Moment key="last" at={client.last} />],
-              ["Requests since then", client.requests],
-            ]}
-          />
-          <Limits of={client.limits} />
-          <p class="answers">
-            <button type="button" class="link" onClick={() => go("calls", { client: callerOf(client) })}>
-              Its calls
-            </button>
-            <button
-              type="button"
-              class="link"
-              onClick={() => go("calls", { client: callerOf(client), text: "rate limit:" })}
-            >
-              Those over a limit, at any time
-            </button>
-          </p>
-        </article>
+      {heard.length === 0 && <NobodyYet isServing={running.length > 0} />}
+      {heard.map((each, index) => (
+        <ConnectedClient key={index} of={each} />
       ))}
     </section>
+  );
+}
+
+function NobodyYet({ isServing }: { readonly isServing: boolean }): JSX.Element {
+  if (isServing)
+    return (
+      <Empty next="Ask your AI client to use a tool: it appears here with its first request.">
+        Nobody has called what runs now.
+      </Empty>
+    );
+  return (
+    <Empty
+      next={
+        <>
+          Connect a client: <Command>mcp-secure-local serve</Command> prints what to paste.
+        </>
+      }
+    >
+      No server of yours runs at the moment.
+    </Empty>
+  );
+}
+
+/** A client, and of the server that it has called what concerns it. */
+type Heard = Pick<RunningServer, "pid" | "transport" | "policy"> & { readonly client: RunningClient };
+
+function ConnectedClient({ of: { pid, transport, policy, client } }: { readonly of: Heard }): JSX.Element {
+  return (
+    <article class="process">
+      <h3>
+        <Brief text={client.name === "" ? NAMELESS : client.name} />
+      </h3>
+      <Facts
+        of={[
+          ["Revision", client.revision],
+          ["Transport", transport],
+          ["Token", client.principal === "" ? tokenless(transport) : client.principal],
+          ["Scopes", client.scopes?.length === 0 ? "none" : client.scopes?.join(" ")],
+          ["Token ends", client.expiresAt === undefined ? "" : <Moment key="ends" at={client.expiresAt} />],
+          ["Profile", <ProfileOf key="profile" of={client} file={policy.file} />],
+          ["Process", pid],
+          ["Since", <Moment key="since" at={client.since} />],
+          ["Last request", <Moment key="last" at={client.last} />],
+          ["Requests since then", client.requests],
+        ]}
+      />
+      <Limits of={client.limits} />
+      <p class="answers">
+        <button type="button" class="link" onClick={() => go("calls", { client: callerOf(client) })}>
+          Its calls
+        </button>
+        <button
+          type="button"
+          class="link"
+          onClick={() => go("calls", { client: callerOf(client), text: "rate limit:" })}
+        >
+          Those over a limit, at any time
+        </button>
+      </p>
+    </article>
   );
 }
 
@@ -133,7 +148,6 @@ function tokenless(transport: "stdio" | "http"): string {
   return transport === "stdio" ? "none: it started the server itself" : "none";
 }
 
-/** What is almost used up is coloured. */
 function Limits({ of }: { readonly of: RunningClient["limits"] }): JSX.Element {
   if (of.length === 0) return <p class="calm">In the last minute it made no call that a limit counts.</p>;
   return (
@@ -154,26 +168,8 @@ function Limits({ of }: { readonly of: RunningClient["limits"] }): JSX.Element {
           </tr>
         </thead>
         <tbody>
-          {of.map(({ name, used, limit, rule = "", firstMs, allMs }) => (
-            <tr key={name} class={used * 10 >= limit * 9 ? "bad" : ""}>
-              <th scope="row">
-                <Brief text={name} />
-              </th>
-              <td class="number">
-                {used} of {limit}
-              </td>
-              <td class="number">{Math.max(0, limit - used)}</td>
-              <td>
-                {used < limit
-                  ? "now"
-                  : firstMs === undefined
-                    ? ""
-                    : `once in ${seconds(firstMs)}, ${limit} times in ${seconds(allMs ?? firstMs)}`}
-              </td>
-              <td>
-                <Brief text={rule} />
-              </td>
-            </tr>
+          {of.map((limit) => (
+            <LimitRow key={limit.name} of={limit} />
           ))}
         </tbody>
       </table>
@@ -184,6 +180,32 @@ function Limits({ of }: { readonly of: RunningClient["limits"] }): JSX.Element {
         </button>
       </p>
     </Wide>
+  );
+}
+
+/** What is almost used up is coloured. */
+function LimitRow({ of }: { readonly of: RunningClient["limits"][number] }): JSX.Element {
+  const { name, used, limit, rule = "", firstMs, allMs } = of;
+  return (
+    <tr class={used * 10 >= limit * 9 ? "bad" : ""}>
+      <th scope="row">
+        <Brief text={name} />
+      </th>
+      <td class="number">
+        {used} of {limit}
+      </td>
+      <td class="number">{Math.max(0, limit - used)}</td>
+      <td>
+        {used < limit
+          ? "now"
+          : firstMs === undefined
+            ? ""
+            : `once in ${seconds(firstMs)}, ${limit} times in ${seconds(allMs ?? firstMs)}`}
+      </td>
+      <td>
+        <Brief text={rule} />
+      </td>
+    </tr>
   );
 }
 

@@ -62,6 +62,43 @@ function put(one: ShownDefinitions): void {
 }
 
 export function Definitions(): JSX.Element {
+  const { isLooking, fault, look } = useComparison();
+  const { at, all } = offered.value ?? {};
+  return (
+    <section aria-labelledby="definitions-title">
+      <h2 id="definitions-title">Definitions</h2>
+      <p>
+        What a plugin or a server offers is read by the model like an order. What has changed since it was approved is
+        withheld until it is approved again. What is refused stays withheld, and so does what nobody has decided yet.
+      </p>
+      <Action
+        label={at === undefined ? "Start them and compare" : "Start them and compare again"}
+        disabled={deciding.value !== undefined}
+        act={look}
+      />
+      <Fault error={fault} />
+      {isLooking ? (
+        <Comparing>Every plugin and server is started and asked what it offers. This may take a minute.</Comparing>
+      ) : (
+        at !== undefined && (
+          <p class="note">
+            Compared at <Moment at={at} />. What changed since then is not known before it is compared again.
+          </p>
+        )
+      )}
+      {all === undefined ? <NotCompared isLooking={isLooking} /> : <Compared all={all} />}
+    </section>
+  );
+}
+
+interface Comparison {
+  readonly isLooking: boolean;
+  readonly fault: unknown;
+  readonly look: () => Promise<void>;
+}
+
+/** Reads what the console keeps, and compares by itself where somebody comes to decide and nothing is kept. */
+function useComparison(): Comparison {
   const isLooking = useSignal(false);
   /** Whether it is known that the console keeps nothing that was compared before. */
   const isRead = useSignal(false);
@@ -92,47 +129,34 @@ export function Definitions(): JSX.Element {
     isStarted.current = true;
     look().catch((error: unknown) => (fault.value = error));
   });
-  const { at, all } = offered.value ?? {};
-  const policies = new Set(all?.map(({ policy }) => policy));
+  return { isLooking: isLooking.value, fault: fault.value, look };
+}
+
+function NotCompared({ isLooking }: Pick<Comparison, "isLooking">): JSX.Element {
   return (
-    <section aria-labelledby="definitions-title">
-      <h2 id="definitions-title">Definitions</h2>
-      <p>
-        What a plugin or a server offers is read by the model like an order. What has changed since it was approved is
-        withheld until it is approved again. What is refused stays withheld, and so does what nobody has decided yet.
-      </p>
-      <Action
-        label={at === undefined ? "Start them and compare" : "Start them and compare again"}
-        disabled={deciding.value !== undefined}
-        act={look}
-      />
-      <Fault error={fault.value} />
-      {isLooking.value ? (
-        <Comparing>Every plugin and server is started and asked what it offers. This may take a minute.</Comparing>
-      ) : (
-        at !== undefined && (
-          <p class="note">
-            Compared at <Moment at={at} />. What changed since then is not known before it is compared again.
-          </p>
-        )
+    <>
+      {!isLooking && (
+        <p class="note">
+          Nothing has been compared on this page yet: what changed since it was approved is not known before. Running
+          servers say only what they withhold.
+        </p>
       )}
-      {all === undefined && (
-        <>
-          {!isLooking.value && (
-            <p class="note">
-              Nothing has been compared on this page yet: what changed since it was approved is not known before.
-              Running servers say only what they withhold.
-            </p>
-          )}
-          <WithheldNow />
-        </>
-      )}
-      {all?.length === 0 && (
-        <Empty next="plugins.load and servers in the policy name them; mcp-secure-local servers add NAME -- COMMAND adds one.">
-          The policies in use load no plugin and name no server.
-        </Empty>
-      )}
-      {all?.map((each) => (
+      <WithheldNow />
+    </>
+  );
+}
+
+function Compared({ all }: Pick<ComparedDefinitions, "all">): JSX.Element {
+  const policies = new Set(all.map(({ policy }) => policy));
+  if (all.length === 0)
+    return (
+      <Empty next="plugins.load and servers in the policy name them; mcp-secure-local servers add NAME -- COMMAND adds one.">
+        The policies in use load no plugin and name no server.
+      </Empty>
+    );
+  return (
+    <>
+      {all.map((each) => (
         <article key={`${each.policy} ${each.kind} ${each.name}`} class="offering" ref={landed(each)}>
           {"fault" in each ? <NotLookedAt of={each} /> : <Offering of={each} />}
           {policies.size > 1 && (
@@ -142,7 +166,7 @@ export function Definitions(): JSX.Element {
           )}
         </article>
       ))}
-    </section>
+    </>
   );
 }
 

@@ -13,11 +13,57 @@ import { get, post } from "../request.js";
 import { go, place } from "../router.js";
 
 export function Policy(): JSX.Element {
-  const policy = useSignal<PolicyState | undefined>(undefined);
+  const profile = profileAsked();
+  const { policy, reach, fault, load } = usePolicy(profile);
+  const { file, text, fault: wrong } = policy ?? {};
+  return (
+    <>
+      <section aria-labelledby="policy-title">
+        <h2 id="policy-title">Policy</h2>
+        <p>
+          {policy === undefined
+            ? ""
+            : (file ?? "The built-in policy. Write your own with mcp-secure-local policy init.")}
+        </p>
+        <p>{policy !== undefined && <InForce of={policy} />}</p>
+        <Fault error={fault} />
+        {wrong !== undefined && (
+          <div class="fault" role="alert">
+            <p>This policy has faults. Running servers keep the one before.</p>
+            <Shown text={wrong} block />
+          </div>
+        )}
+        {text !== undefined && policy !== undefined && <Lines of={policy} />}
+      </section>
+      <section aria-labelledby="policy-explain">
+        <h2 id="policy-explain">Ask it</h2>
+        <ForWhom profiles={policy?.profiles ?? []} />
+        <Explain key={profile} />
+      </section>
+      <WhatItReaches reach={reach} hasFaults={wrong !== undefined} />
+      {policy !== undefined && file !== undefined && (
+        <section aria-labelledby="policy-change">
+          <h2 id="policy-change">Change it</h2>
+          <Change policy={policy} load={load} />
+        </section>
+      )}
+    </>
+  );
+}
+
+interface PolicyRead {
+  readonly policy: PolicyState | undefined;
   /** Undefined until it is known, and for a policy with faults. */
+  readonly reach: readonly ReachedKind[] | undefined;
+  readonly fault: unknown;
+  readonly load: () => Promise<void>;
+}
+
+/** The policy and what it reaches for a profile, read anew when somebody may have changed it. */
+function usePolicy(profile: string): PolicyRead {
+  const policy = useSignal<PolicyState | undefined>(undefined);
   const reach = useSignal<readonly ReachedKind[] | undefined>(undefined);
   const fault = useSignal<unknown>(undefined);
-  const profile = profileAsked();
   const load = async (): Promise<void> => {
     try {
       policy.value = await get<PolicyState>("/api/policy");
@@ -41,57 +87,31 @@ export function Policy(): JSX.Element {
     addEventListener("focus", look);
     return () => removeEventListener("focus", look);
   }, [profile]);
-  const { file, text, fault: wrong } = policy.value ?? {};
+  return { policy: policy.value, reach: reach.value, fault: fault.value, load };
+}
+
+interface WhatItReachesProps {
+  readonly reach: readonly ReachedKind[] | undefined;
+  readonly hasFaults: boolean;
+}
+
+function WhatItReaches({ reach, hasFaults }: WhatItReachesProps): JSX.Element {
   return (
-    <>
-      <section aria-labelledby="policy-title">
-        <h2 id="policy-title">Policy</h2>
-        <p>
-          {policy.value === undefined
-            ? ""
-            : (file ?? "The built-in policy. Write your own with mcp-secure-local policy init.")}
-        </p>
-        <p>{policy.value !== undefined && <InForce of={policy.value} />}</p>
-        <Fault error={fault.value} />
-        {wrong !== undefined && (
-          <div class="fault" role="alert">
-            <p>This policy has faults. Running servers keep the one before.</p>
-            <Shown text={wrong} block />
-          </div>
-        )}
-        {text !== undefined && policy.value !== undefined && <Lines of={policy.value} />}
-      </section>
-      <section aria-labelledby="policy-explain">
-        <h2 id="policy-explain">Ask it</h2>
-        <ForWhom profiles={policy.value?.profiles ?? []} />
-        <Explain key={profile} />
-      </section>
-      <section aria-labelledby="policy-reach">
-        <h2 id="policy-reach">What it reaches</h2>
-        <p>
-          For <Shown text={asksFor()} />.
-        </p>
-        {reach.value === undefined && (
-          <p class="note">
-            {wrong === undefined ? "Reading the policy …" : "A policy with faults reaches nothing new."}
-          </p>
-        )}
-        {reach.value?.length === 0 && (
-          <Empty next="Name files, addresses or commands in the policy.">
-            It lets nothing outside this program be reached.
-          </Empty>
-        )}
-        {reach.value !== undefined && reach.value.length > 0 && (
-          <Reach of={reach.value} who={profile === "" ? "AI client" : profile} />
-        )}
-      </section>
-      {policy.value !== undefined && file !== undefined && (
-        <section aria-labelledby="policy-change">
-          <h2 id="policy-change">Change it</h2>
-          <Change policy={policy.value} load={load} />
-        </section>
+    <section aria-labelledby="policy-reach">
+      <h2 id="policy-reach">What it reaches</h2>
+      <p>
+        For <Shown text={asksFor()} />.
+      </p>
+      {reach === undefined && (
+        <p class="note">{hasFaults ? "A policy with faults reaches nothing new." : "Reading the policy …"}</p>
       )}
-    </>
+      {reach?.length === 0 && (
+        <Empty next="Name files, addresses or commands in the policy.">
+          It lets nothing outside this program be reached.
+        </Empty>
+      )}
+      {reach !== undefined && reach.length > 0 && <Reach of={reach} who={profileAsked() || "AI client"} />}
+    </section>
   );
 }
 
@@ -159,17 +179,11 @@ const ABOUT = [
 ] as const;
 
 function Explain(): JSX.Element {
-  const kind = useSignal<string>("read");
-  const name = useSignal("");
-  const args = useSignal("");
   const answer = useSignal<Explanation | undefined>(undefined);
   const fault = useSignal<unknown>(undefined);
-  const [, , example, label] = ABOUT.find(([each]) => each === kind.value) ?? ABOUT[0];
-  const ask = async (): Promise<void> => {
+  const ask = async (question: string): Promise<void> => {
     [answer.value, fault.value] = [undefined, undefined];
-    const given = kind.value === "tool" ? ` ${args.value}` : "";
     try {
-      const question = `${kind.value} ${name.value}${given}`;
       answer.value = await post<Explanation>("/api/explain", { question, profile: profileAsked() });
     } catch (error) {
       fault.value = error;
@@ -177,75 +191,99 @@ function Explain(): JSX.Element {
   };
   return (
     <>
-      <form
-        class="filters"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void ask();
-        }}
-      >
-        <label>
-          May it
-          <select
-            value={kind.value}
-            onChange={({ currentTarget }) => {
-              [kind.value, answer.value] = [currentTarget.value, undefined];
-            }}
-          >
-            {ABOUT.map(([each, words]) => (
-              <option key={each} value={each}>
-                {words}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          {label}
-          <input
-            type="text"
-            required
-            placeholder={example}
-            value={name.value}
-            onInput={({ currentTarget }) => {
-              [name.value, answer.value] = [currentTarget.value, undefined];
-            }}
-          />
-        </label>
-        {kind.value === "tool" && (
-          <label>
-            Its arguments, as JSON
-            <input
-              type="text"
-              placeholder='{"query":"x"}'
-              value={args.value}
-              onInput={({ currentTarget }) => {
-                [args.value, answer.value] = [currentTarget.value, undefined];
-              }}
-            />
-          </label>
-        )}
-        <button type="submit">What decides?</button>
-      </form>
+      <Asking ask={ask} changed={() => (answer.value = undefined)} />
       <Fault error={fault.value} />
-      {answer.value !== undefined && (
-        <div role="status">
-          <p>
-            For <Shown text={asksFor()} />:{" "}
-            <State of={answer.value.verdict === "denied" ? "denied" : "ok"} word={answer.value.verdict} />{" "}
-            {answer.value.approval}
-          </p>
-          <ul>
-            {answer.value.steps.map(({ about, allowed, reason, rule, line }, index) => (
-              <li key={index}>
-                <State of={allowed ? "ok" : "denied"} word={allowed ? "allowed" : "denied"} />{" "}
-                <Shown text={`${about}: ${reason} Rule: ${rule}`} />
-                {line !== undefined && ` (line ${line})`}
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
+      {answer.value !== undefined && <Explained of={answer.value} />}
     </>
+  );
+}
+
+interface AskingProps {
+  readonly ask: (question: string) => Promise<void>;
+  /** Told when the question is another one by now. */
+  readonly changed: () => void;
+}
+
+/** The question, in the words that `policy explain` has for it. */
+function Asking({ ask, changed }: AskingProps): JSX.Element {
+  const kind = useSignal<string>("read");
+  const name = useSignal("");
+  const args = useSignal("");
+  const [, , example, label] = ABOUT.find(([each]) => each === kind.value) ?? ABOUT[0];
+  const set = (field: Signal<string>) => (value: string) => {
+    field.value = value;
+    changed();
+  };
+  return (
+    <form
+      class="filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void ask(`${kind.value} ${name.value}${kind.value === "tool" ? ` ${args.value}` : ""}`);
+      }}
+    >
+      <label>
+        May it
+        <select value={kind.value} onChange={({ currentTarget }) => set(kind)(currentTarget.value)}>
+          {ABOUT.map(([each, words]) => (
+            <option key={each} value={each}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        {label}
+        <input
+          type="text"
+          required
+          placeholder={example}
+          value={name.value}
+          onInput={({ currentTarget }) => set(name)(currentTarget.value)}
+        />
+      </label>
+      {kind.value === "tool" && <Arguments value={args.value} change={set(args)} />}
+      <button type="submit">What decides?</button>
+    </form>
+  );
+}
+
+interface ArgumentsProps {
+  readonly value: string;
+  readonly change: (value: string) => void;
+}
+
+function Arguments({ value, change }: ArgumentsProps): JSX.Element {
+  return (
+    <label>
+      Its arguments, as JSON
+      <input
+        type="text"
+        placeholder='{"query":"x"}'
+        value={value}
+        onInput={({ currentTarget }) => change(currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+function Explained({ of }: { readonly of: Explanation }): JSX.Element {
+  return (
+    <div role="status">
+      <p>
+        For <Shown text={asksFor()} />: <State of={of.verdict === "denied" ? "denied" : "ok"} word={of.verdict} />{" "}
+        {of.approval}
+      </p>
+      <ul>
+        {of.steps.map(({ about, allowed, reason, rule, line }, index) => (
+          <li key={index}>
+            <State of={allowed ? "ok" : "denied"} word={allowed ? "allowed" : "denied"} />{" "}
+            <Shown text={`${about}: ${reason} Rule: ${rule}`} />
+            {line !== undefined && ` (line ${line})`}
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

@@ -1,5 +1,5 @@
 // Servers and plugins: how each process is, why, and what to do.
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX, RefObject } from "preact";
 import type { PolicyServer, RunningPlugin, RunningServer, ServerTest, UsedResources } from "../api.js";
@@ -71,20 +71,7 @@ interface ProcessProps {
 }
 
 function Process({ server, used }: ProcessProps): JSX.Element {
-  const {
-    pid,
-    state,
-    version,
-    since,
-    policy,
-    auditFile,
-    memoryBytes,
-    cpuSeconds,
-    tools,
-    plugins,
-    servers: mounted = [],
-    log,
-  } = server;
+  const { pid, state, policy, plugins, servers: mounted = [], log } = server;
   const heading = useLanding(pid);
   return (
     <article class={`process process-${state}`}>
@@ -97,18 +84,7 @@ function Process({ server, used }: ProcessProps): JSX.Element {
           lost where they had not ended.
         </p>
       )}
-      <Facts
-        of={[
-          ["Process", pid],
-          ["Since", <Moment key="since" at={since} />],
-          ["Version", version],
-          ["Policy", policy.file ?? "the built-in one"],
-          ["Audit log", auditFile],
-          ["Memory", state === "gone" ? "" : megabytes(memoryBytes)],
-          ["Processor time", `${cpuSeconds.toFixed(1)} s`],
-          ["Tools", tools.length === 0 ? "none: the policy allows none" : tools.join(", ")],
-        ]}
-      />
+      <ProcessFacts of={server} />
       <button type="button" class="link" onClick={() => go("calls", { log })}>
         Its calls
       </button>
@@ -120,6 +96,24 @@ function Process({ server, used }: ProcessProps): JSX.Element {
         <Mounted key={each.name} server={each} pid={pid} policy={state === "running" ? policy.file : undefined} />
       ))}
     </article>
+  );
+}
+
+function ProcessFacts({ of }: { readonly of: RunningServer }): JSX.Element {
+  const { pid, state, version, since, policy, auditFile, memoryBytes, cpuSeconds, tools } = of;
+  return (
+    <Facts
+      of={[
+        ["Process", pid],
+        ["Since", <Moment key="since" at={since} />],
+        ["Version", version],
+        ["Policy", policy.file ?? "the built-in one"],
+        ["Audit log", auditFile],
+        ["Memory", state === "gone" ? "" : megabytes(memoryBytes)],
+        ["Processor time", `${cpuSeconds.toFixed(1)} s`],
+        ["Tools", tools.length === 0 ? "none: the policy allows none" : tools.join(", ")],
+      ]}
+    />
   );
 }
 
@@ -165,15 +159,114 @@ interface MountedProps {
   readonly policy: string | undefined;
 }
 
-/** Another server, behind the policy of this process. What cannot help is not offered. */
-function Mounted({
-  server: { name, state, tools, cause, brief, remedy, since, hasLogin = false, refused },
-  pid,
-  policy,
-}: MountedProps): JSX.Element {
+/** Another server, behind the policy of this process. */
+function Mounted({ server, pid, policy }: MountedProps): JSX.Element {
+  const { name, state, cause, brief } = server;
   const heading = useLanding(pid, "server", name);
   const page = useSignal<string | undefined>(undefined);
   const test = useSignal<ServerTest | "running" | undefined>(undefined);
+  const isTried = typeof test.value === "object";
+  return (
+    <article class="plugin">
+      <h4 ref={heading} tabIndex={-1}>
+        Server <Shown text={name} /> <State of={isIdle(server) ? "idle" : state} />
+      </h4>
+      {brief !== undefined && (
+        <p class="why">
+          It failed: <Shown text={brief} />.
+        </p>
+      )}
+      {cause !== "" && !isStopped(server) && <Shown text={cause} block />}
+      <Rests server={server} isTried={isTried} />
+      <WhatHelps server={server} />
+      <ToolsOf server={server} />
+      {policy !== undefined && <Steering server={server} pid={pid} policy={policy} test={test} page={page} />}
+      {page.value !== undefined && (
+        <p class="note" role="status">
+          Your browser shows the page where you log in. If it does not, open <Shown text={page.value} />
+        </p>
+      )}
+      {test.value === "running" && (
+        <p class="note" role="status">
+          It is started once more and asked what clients ask. This may take a minute. <progress aria-label="Testing" />
+        </p>
+      )}
+      {test.value !== undefined && test.value !== "running" && <Examined of={test.value} />}
+      {policy !== undefined && <Output policy={policy} server={name} />}
+    </article>
+  );
+}
+
+/** Whether a person has stopped it. */
+function isStopped({ state, cause }: PolicyServer): boolean {
+  return state === "stopped" && cause !== "";
+}
+
+/** Whether its next call starts it. */
+function isIdle({ state, cause }: PolicyServer): boolean {
+  return state === "idle" || (state === "stopped" && cause === "");
+}
+
+interface OfMounted {
+  readonly server: PolicyServer;
+}
+
+/** Since when nothing of it runs, why, and what starts it. */
+function Rests({ server, isTried }: OfMounted & { readonly isTried: boolean }): JSX.Element | null {
+  const idle = isIdle(server);
+  if (server.since === undefined) return null;
+  return (
+    <p class="note">
+      {idle ? "Idle since " : "Stopped since "}
+      <Moment at={server.since} />
+      {idle
+        ? `: nothing of it runs${isTried ? "; it was tried just now, see below" : ", and it was not tried since"}. One that nobody calls for 15 minutes is ended; its next call starts it.`
+        : ", by a person: with the button here, or by mcp-secure-local servers stop. Its calls are refused until it is started."}
+    </p>
+  );
+}
+
+function WhatHelps({ server: { refused, remedy } }: OfMounted): JSX.Element | null {
+  if (refused !== undefined)
+    return (
+      <p class="note">
+        You have refused some of what it offers now, or all of it. That is withheld in every process, also where this
+        server has not begun since and is listed as it was approved. Definitions shows it.
+      </p>
+    );
+  if (remedy === "") return null;
+  return (
+    <p class="note">
+      <Shown text={remedyHere(remedy)} />
+    </p>
+  );
+}
+
+function ToolsOf({ server }: OfMounted): JSX.Element {
+  const { name, tools } = server;
+  return (
+    <p class="note">
+      {isStopped(server) ? "None of its tools" : tools === 1 ? "One tool" : `${tools} tools`}
+      {isIdle(server) && " as approved: what it offers is seen when it starts, by itself, with its next call"}.{" "}
+      <button type="button" class="link" onClick={() => go("calls", { text: name })}>
+        Its calls
+      </button>
+    </p>
+  );
+}
+
+interface SteeringProps extends OfMounted {
+  readonly pid: number;
+  readonly policy: string;
+  /** What its test found, or that it is under way. */
+  readonly test: Signal<ServerTest | "running" | undefined>;
+  /** Where a person logs in to it. */
+  readonly page: Signal<string | undefined>;
+}
+
+/** What a person can do with it. What cannot help is not offered. */
+function Steering({ server, pid, policy, test, page }: SteeringProps): JSX.Element {
+  const { name, state, remedy, hasLogin = false } = server;
   const examine = async (): Promise<void> => {
     test.value = "running";
     try {
@@ -192,79 +285,22 @@ function Mounted({
     page.value = (await post<{ page?: string }>("/api/login", { policy, server: name })).page;
   };
   const runs = !["disabled", "withheld", "needs login"].includes(state);
-  const stopped = state === "stopped" && cause !== "";
-  const isTried = typeof test.value === "object";
-  const idle = state === "idle" || (state === "stopped" && cause === "");
+  const [stopped, idle] = [isStopped(server), isIdle(server)];
   return (
-    <article class="plugin">
-      <h4 ref={heading} tabIndex={-1}>
-        Server <Shown text={name} /> <State of={idle ? "idle" : state} />
-      </h4>
-      {brief !== undefined && (
-        <p class="why">
-          It failed: <Shown text={brief} />.
-        </p>
+    <div class="answers">
+      {runs && <Action label={stopped || idle ? `Start ${name}` : `Start ${name} anew`} act={act("/api/restart")} />}
+      {runs && !stopped && (
+        <Action label={idle ? `Keep ${name} from starting` : `Stop ${name}`} act={act("/api/stop")} />
       )}
-      {cause !== "" && !stopped && <Shown text={cause} block />}
-      {since !== undefined && (
-        <p class="note">
-          {idle ? "Idle since " : "Stopped since "}
-          <Moment at={since} />
-          {idle
-            ? `: nothing of it runs${isTried ? "; it was tried just now, see below" : ", and it was not tried since"}. One that nobody calls for 15 minutes is ended; its next call starts it.`
-            : ", by a person: with the button here, or by mcp-secure-local servers stop. Its calls are refused until it is started."}
-        </p>
-      )}
-      {refused !== undefined ? (
-        <p class="note">
-          You have refused some of what it offers now, or all of it. That is withheld in every process, also where this
-          server has not begun since and is listed as it was approved. Definitions shows it.
-        </p>
-      ) : (
-        remedy !== "" && (
-          <p class="note">
-            <Shown text={remedyHere(remedy)} />
-          </p>
-        )
-      )}
-      <p class="note">
-        {stopped ? "None of its tools" : tools === 1 ? "One tool" : `${tools} tools`}
-        {idle && " as approved: what it offers is seen when it starts, by itself, with its next call"}.{" "}
-        <button type="button" class="link" onClick={() => go("calls", { text: name })}>
-          Its calls
+      {runs && <Action label={`Test ${name}`} act={examine} />}
+      {state === "needs login" && <Action label={`Log in to ${name}`} kind="good" act={logIn} />}
+      {hasLogin && state === "ready" && <Action label={`Log out of ${name}`} act={act("/api/logout")} />}
+      {remedy !== "" && state === "withheld" && (
+        <button type="button" class="link" onClick={() => go("definitions", { kind: "server", name })}>
+          Read and decide
         </button>
-      </p>
-      {policy !== undefined && (
-        <div class="answers">
-          {runs && (
-            <Action label={stopped || idle ? `Start ${name}` : `Start ${name} anew`} act={act("/api/restart")} />
-          )}
-          {runs && !stopped && (
-            <Action label={idle ? `Keep ${name} from starting` : `Stop ${name}`} act={act("/api/stop")} />
-          )}
-          {runs && <Action label={`Test ${name}`} act={examine} />}
-          {state === "needs login" && <Action label={`Log in to ${name}`} kind="good" act={logIn} />}
-          {hasLogin && state === "ready" && <Action label={`Log out of ${name}`} act={act("/api/logout")} />}
-          {remedy !== "" && state === "withheld" && (
-            <button type="button" class="link" onClick={() => go("definitions", { kind: "server", name })}>
-              Read and decide
-            </button>
-          )}
-        </div>
       )}
-      {page.value !== undefined && (
-        <p class="note" role="status">
-          Your browser shows the page where you log in. If it does not, open <Shown text={page.value} />
-        </p>
-      )}
-      {test.value === "running" && (
-        <p class="note" role="status">
-          It is started once more and asked what clients ask. This may take a minute. <progress aria-label="Testing" />
-        </p>
-      )}
-      {test.value !== undefined && test.value !== "running" && <Examined of={test.value} />}
-      {policy !== undefined && <Output policy={policy} server={name} />}
-    </article>
+    </div>
   );
 }
 
