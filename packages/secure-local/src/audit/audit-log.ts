@@ -378,3 +378,41 @@ function notOurs(path: string, why: string): AuditError {
   const what = `cannot continue this audit log (${why}). Check it with \`mcp-secure-local audit verify\`, then move it away`;
   return new AuditError("not_ours", path, `${what} or name another file in audit.log_file.`);
 }
+
+// Puts off what a start does beside serving until the client has its first answer: a record and its sync take 3 ms.
+
+/** Stands before the audit log: whatever is recorded, the start is recorded before it. */
+export class DeferredStart implements AuditSink {
+  readonly #audit: AuditSink;
+  #start: (() => void) | undefined;
+
+  constructor(audit: AuditSink) {
+    this.#audit = audit;
+  }
+
+  /** Calls `start` once what has arrived already is answered, or right before the next record, whichever is sooner. */
+  after(start: () => void): void {
+    this.#start = start;
+    // The first turn of the event loop reads what the client has sent and the end of it writes the answers.
+    setImmediate(() => setImmediate(() => this.#begin()));
+  }
+
+  record(event: AuditEvent): Promise<void> {
+    this.#begin();
+    return this.#audit.record(event);
+  }
+
+  close(): Promise<void> {
+    return this.#audit.close();
+  }
+
+  get failure(): Error | undefined {
+    return this.#audit.failure;
+  }
+
+  #begin(): void {
+    const start = this.#start;
+    this.#start = undefined;
+    start?.();
+  }
+}

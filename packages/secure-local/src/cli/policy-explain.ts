@@ -18,8 +18,7 @@ import type { Policy } from "../policy/policy.js";
 import { judgedPrompt, judgedUri } from "../server/asked-reads.js";
 import { readArguments } from "./call-arguments.js";
 import { type CommandLine, UsageError } from "./command-line.js";
-import { grantOf } from "./policy-map.js";
-import { type Doing, toolLeftOut } from "./profile-reach.js";
+import { type Doing, grantOf, toolLeftOut } from "./policy-map.js";
 import { type PolicyContext, policyContext, policyFile } from "./settings.js";
 import { ExitCode, print, printJson, styled } from "./terminal.js";
 

@@ -5,7 +5,6 @@ import { loadPolicy } from "../policy/load-policy.js";
 import { decide } from "../policy/decide.js";
 import type { FilesystemPolicy, NetworkPolicy, Policy, ServerGrant } from "../policy/policy.js";
 import { type CommandLine, UsageError } from "./command-line.js";
-import { type Doing, narrowed, toolLeftOut } from "./profile-reach.js";
 import { policyFile, reviewedTools } from "./settings.js";
 import { ExitCode, print, printJson, styled } from "./terminal.js";
 import { requireFolderOf, writeNewFile } from "./write-new-file.js";
@@ -247,4 +246,40 @@ ${lines.join("")}${boxes.map(({ text }) => text).join("\n")}${nothing}
 function escaped(text: string): string {
   const short = text.length > MAX_ENTRY ? `${text.slice(0, MAX_ENTRY - 1)}…` : text;
   return cleanLine(short).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+// What a profile leaves of all that: what no tool of it can reach is out of its reach.
+
+/** The built-in tools by which clients do something with each kind of thing. */
+const TOOLS: Readonly<Record<Doing, readonly string[]>> = {
+  write: ["write_file", "edit_file"],
+  read: ["read_file", "search_text"],
+  list: ["list_directory", "search_files"],
+  fetch: ["web_fetch", "web_search"],
+  run: ["run_command"],
+  query: ["query_database", "import_csv"],
+};
+
+/** What a client does with a thing. */
+export type Doing = "write" | "read" | "list" | "fetch" | "run" | "query";
+
+/** The first of the tools that do it, where the profile leaves none of those that the policy allows; undefined otherwise. */
+export function toolLeftOut(policy: Policy, doing: Doing): string | undefined {
+  if (policy.profile === undefined || policy.whole === undefined) return undefined;
+  const isAllowed = (of: Policy, name: string): boolean => decide(of, { kind: "tool", name }).allowed;
+  const { whole } = policy;
+  if (TOOLS[doing].some((name) => isAllowed(policy, name))) return undefined;
+  return TOOLS[doing].find((name) => isAllowed(whole, name));
+}
+
+/** Of some patterns those that other ones let through, each as narrow as the narrower of the two. */
+function narrowed(patterns: readonly string[], to: readonly string[]): string[] {
+  const both = patterns.flatMap((one) =>
+    to.flatMap((other) => (isWithin(other, one) ? [other] : isWithin(one, other) ? [one] : [])),
+  );
+  return [...new Set(both)];
+}
+
+function isWithin(pattern: string, wide: string): boolean {
+  return pattern === wide || (wide.endsWith("*") && pattern.startsWith(wide.slice(0, -1)));
 }

@@ -22,6 +22,7 @@ import { redactValue } from "../audit/event-text.js";
 import type { Decision } from "../policy/decide.js";
 import { inOneLine, type Rule } from "../policy/faults.js";
 import type { RememberedConsent } from "./approvals/remembered.js";
+import { callerMeta } from "./caller-meta.js";
 import { cleanValue } from "./cleaning/clean-result.js";
 import { type CompiledPolicy, passedOn, seconds, SET_LEVEL, type Subject } from "./compiled-policy.js";
 import { SlidingWindow } from "./rate-limits.js";
@@ -271,59 +272,14 @@ function argumentsOf({ method, params }: Call, server: string | undefined): unkn
   return server === undefined ? given : exactly(given);
 }
 
-// What of a caller's `_meta` goes to a mounted server: trace context in the forms that W3C gives it, and nothing else.
-
-type Metadata = Readonly<Record<string, unknown>>;
-
-/** What goes on, and the names of what is dropped. */
-interface CallerMeta {
-  readonly passed: Readonly<Record<string, string>>;
-  readonly dropped: readonly string[];
-}
-
-/** `version-trace-parent-flags`, which is all of it in the one version there is. */
-const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
-/** W3C asks programs to keep at least so many characters of a tracestate; nobody who traces needs more, and it is a way out. */
-const MAX_STATE = 512;
-/** Members that W3C lets a tracestate have. */
-const MAX_MEMBERS = 32;
-const STATE_MEMBER = /^[a-z0-9][a-z0-9_*/@-]{0,240}=[\x21-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/;
-const BAGGAGE_MEMBER =
-  /^[\w!#$%&'*+.^`|~-]{1,256}=[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]{0,512}(?:;[\w!#$%&'*+.^`|~-]{1,64}(?:=[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]{0,256})?)*$/;
-
-const FORMS: ReadonlyMap<string, (text: string) => boolean> = new Map([
-  ["traceparent", (text) => TRACEPARENT.test(text)],
-  ["tracestate", (text) => isList(text, STATE_MEMBER)],
-  ["baggage", (text) => isList(text, BAGGAGE_MEMBER)],
-]);
-
-/** What the protocol itself uses between a client and us: it belongs to one hop, and is no message to a server. */
-const OUR_HOP =
-  /^(?:progressToken|io\.modelcontextprotocol\/(?:protocolVersion|clientInfo|clientCapabilities|logLevel|related-task))$/;
-
 /** Names that a record has of what was dropped, and characters of one: the caller chooses both. */
 const MAX_NAMES = 16;
 const MAX_NAME = 100;
 
-/** Judges each member by its name and form. */
-export function callerMeta(meta: Metadata | undefined): CallerMeta {
-  const passed: Record<string, string> = {};
-  const dropped: string[] = [];
-  for (const [key, value] of Object.entries(meta ?? {})) {
-    if (OUR_HOP.test(key)) continue;
-    if (typeof value === "string" && FORMS.get(key)?.(value) === true) passed[key] = value;
-    else dropped.push(key);
-  }
-  // A state continues a parent; without one nobody can use it.
-  if (passed["traceparent"] === undefined && passed["tracestate"] !== undefined) {
-    delete passed["tracestate"];
-    dropped.push("tracestate");
-  }
-  return { passed, dropped };
-}
-
-/** What a record says of it; undefined where there is nothing to say. */
-function recordedMeta(meta: Metadata | undefined): Readonly<Record<string, unknown>> | undefined {
+/** What a record says of a caller's `_meta`; undefined where there is nothing to say. */
+function recordedMeta(
+  meta: Readonly<Record<string, unknown>> | undefined,
+): Readonly<Record<string, unknown>> | undefined {
   if (meta === undefined) return undefined;
   const { passed, dropped } = callerMeta(meta);
   const names = dropped.slice(0, MAX_NAMES).map((name) => (name.length > MAX_NAME ? name.slice(0, MAX_NAME) : name));
@@ -334,12 +290,6 @@ function recordedMeta(meta: Metadata | undefined): Readonly<Record<string, unkno
     ...(dropped.length === 0 ? {} : { meta_dropped: names }),
     ...(more === 0 ? {} : { meta_dropped_more: more }),
   };
-}
-
-function isList(text: string, member: RegExp): boolean {
-  if (text.length > MAX_STATE) return false;
-  const members = text.split(",");
-  return members.length <= MAX_MEMBERS && members.every((each) => member.test(each.replace(/^[ \t]+|[ \t]+$/g, "")));
 }
 
 // Numbers those who ask, so that equal request ids of two clients can be told apart in the record.

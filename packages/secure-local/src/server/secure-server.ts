@@ -38,9 +38,8 @@ import {
   LazyPlugins,
   type LazyPluginsOptions,
   lazyRun,
-  missingOfPlugin,
-  PluginGate,
 } from "./lazy-parts.js";
+import { missingOfPlugin, PluginGate } from "./plugin-gate.js";
 import { executors } from "./executors.js";
 import { MountedServers, type OpenServer } from "./mounted-servers.js";
 import { type ServerHealth, ServerRests } from "./server-health.js";

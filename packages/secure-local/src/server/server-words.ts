@@ -5,7 +5,7 @@ import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import { foldLetters } from "@secure-local/inspection/names";
 import type { Work } from "../audit/encoded-secrets.js";
 import { atOnce, inTurns } from "../audit/secret-shapes.js";
-import { callerMeta } from "../guard/audit-recorder.js";
+import { callerMeta } from "../guard/caller-meta.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { filesHint, networkHint } from "./sandbox-hints.js";
 import { isPage, type LinkRules, safeLinks } from "./server-links.js";

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { MemoryAudit } from "../../src/audit/event-text.js";
-import { DeferredStart } from "../../src/server/lazy-parts.js";
+import { DeferredStart } from "../../src/audit/audit-log.js";
 
 const kinds = (audit: MemoryAudit): string[] => audit.records().map(({ kind }) => String(kind));
 

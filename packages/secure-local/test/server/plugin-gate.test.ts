@@ -5,7 +5,7 @@ import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { noAudit } from "../../src/audit/event-text.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { PluginGate } from "../../src/server/lazy-parts.js";
+import { PluginGate } from "../../src/server/plugin-gate.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 
