@@ -7,7 +7,7 @@ import { onTestFinished } from "vitest";
 import { shareOver, type ShareOptions } from "../../src/cluster/member.js";
 import { memoryStores } from "../../src/cluster/stores.js";
 import { type HttpServing, serveHttp, type ServeHttpOptions } from "../../src/serve/http.js";
-import type { Share } from "../../src/http/server/exchange.js";
+import type { HttpExchange, Share } from "../../src/http/server/exchange.js";
 import type { Server } from "../../src/server/server.js";
 import { testServer } from "../http/http-fixture.js";
 
@@ -125,4 +125,28 @@ function end(server: HttpServer, agent: Agent): Promise<void> {
     server.close(() => resolve());
     server.closeAllConnections();
   });
+}
+
+/** A request as the endpoint has it, and what it was answered with. */
+export function fakeRequest(): HttpExchange & { readonly replies: unknown[] } {
+  const replies: unknown[] = [];
+  const exchange = {
+    ...{
+      method: "POST",
+      path: "/mcp",
+      query: "",
+      over: false,
+      principal: "ada",
+      identity: undefined,
+      extra: undefined,
+    },
+    ...{ address: undefined, connection: undefined, allHeaders: {}, onGone: undefined, onOver: undefined, replies },
+    header: () => undefined,
+    readBody: () => undefined,
+    reply: (status: number, _headers: unknown, body: unknown) => void replies.push([status, body]),
+    open: () => {
+      throw new Error("not here");
+    },
+  };
+  return exchange;
 }

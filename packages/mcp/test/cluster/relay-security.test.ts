@@ -5,8 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Detours } from "../../src/cluster/detours.js";
 import { NodeRelay } from "../../src/cluster/relay.js";
 import { type Bus, memoryStores } from "../../src/cluster/stores.js";
-import type { HttpExchange } from "../../src/http/server/exchange.js";
-import { KEY } from "./cluster-fixture.js";
+import { fakeRequest as request, KEY } from "./cluster-fixture.js";
 
 interface Started {
   readonly relay: NodeRelay;
@@ -50,30 +49,6 @@ async function start(
   const address = await relay.open();
   onTestFinished(() => relay.close());
   return { relay, address, served, strangers };
-}
-
-/** A request as the endpoint has it, and what it was answered with. */
-function request(): HttpExchange & { readonly replies: unknown[] } {
-  const replies: unknown[] = [];
-  const exchange = {
-    ...{
-      method: "POST",
-      path: "/mcp",
-      query: "",
-      over: false,
-      principal: "ada",
-      identity: undefined,
-      extra: undefined,
-    },
-    ...{ address: undefined, connection: undefined, allHeaders: {}, onGone: undefined, onOver: undefined, replies },
-    header: () => undefined,
-    readBody: () => undefined,
-    reply: (status: number, _headers: unknown, body: unknown) => void replies.push([status, body]),
-    open: () => {
-      throw new Error("not here");
-    },
-  };
-  return exchange;
 }
 
 /** Stands between two processes: `change` makes other bytes of what the caller sends; all of it is kept. */
