@@ -76,6 +76,8 @@ const TOUCH_MS = 10 * 60_000;
 const TOUCH_PIECE = 500;
 /** Sessions whose new process is remembered: one more lookup for those beyond it. */
 const MOST_MOVED = 10_000;
+/** Sessions of which is remembered that they have ended. */
+const MOST_ENDED = 10_000;
 /** Milliseconds between two tries to reach a process that is there and does not answer. */
 const RETRY_MS = 100;
 /** Milliseconds after which a process that is there and cannot be reached is given up: its lease, and a little. */
@@ -256,6 +258,8 @@ class Member implements ClusterMember {
   #stopListening: () => void = () => undefined;
   readonly #sessions = new Map<string, Mine>();
   readonly #moved = new Map<string, string>();
+  /** Sessions that have ended, the last of them: whoever can write to the store may put a record back, which must not revive one. */
+  readonly #ended = new Set<string>();
   readonly #limits: FairLimits;
   readonly #streams: StreamKeep;
 
@@ -339,8 +343,12 @@ class Member implements ClusterMember {
 
   dropSession(id: string): void {
     if (!this.#sessions.delete(id)) return;
+    this.#end(id);
+    const ended = { kind: "session", session: id, ended: true } as const;
+    // This process may have served it for another one before, and would go on to.
+    this.#local?.hear(ended);
     void this.#stores.sessions.delete(id, this.node).catch(() => undefined);
-    this.tell({ kind: "session", session: id, ended: true });
+    this.tell(ended);
   }
 
   keepEvents(stream: string, piece: StreamPiece, bounds: StreamBounds): Promise<boolean> | undefined {
@@ -352,7 +360,7 @@ class Member implements ClusterMember {
   }
 
   async factsOf(id: string): ReturnType<ClusterMember["factsOf"]> {
-    const session = await this.#stores.sessions.get(id);
+    const session = await this.#session(id);
     if (session === undefined || session.owner === this.node || !this.#nodes.has(session.owner)) return undefined;
     return JSON.parse(session.text) as { principal?: string; facts: SessionFacts };
   }
@@ -397,6 +405,7 @@ class Member implements ClusterMember {
   #hear(from: string, text: string): void {
     if (from === this.node) return;
     const news = JSON.parse(text) as News | Knock;
+    if (news.kind === "session" && news.ended) this.#end(news.session);
     if (news.kind !== "knock") this.#local?.hear(news);
     // Who cannot be answered asks again.
     else if (news.at === this.node) this.#relay.knocked(news.by).catch(() => undefined);
@@ -541,8 +550,17 @@ class Member implements ClusterMember {
     );
   }
 
+  async #session(id: string): Promise<SharedSession | undefined> {
+    return this.#ended.has(id) ? undefined : this.#stores.sessions.get(id);
+  }
+
+  #end(id: string): void {
+    this.#ended.add(id);
+    if (this.#ended.size > MOST_ENDED) this.#ended.delete(this.#ended.keys().next().value as string);
+  }
+
   async #ownerOf(id: string): Promise<string | undefined> {
-    const session = await this.#stores.sessions.get(id);
+    const session = await this.#session(id);
     if (session === undefined) return undefined;
     this.#remember(id, session.owner);
     return session.owner;
@@ -551,7 +569,7 @@ class Member implements ClusterMember {
   /** Goes on with a session whose process has ended, unless another process does already. */
   async #takeOver(id: string, gone: string): Promise<Step> {
     const { sessions } = this.#stores;
-    const session = await sessions.get(id);
+    const session = await this.#session(id);
     if (session === undefined) return "here";
     if (session.owner === gone) {
       const claimed = await sessions.claim(id, this.node, session.fence, SESSION_MS);

@@ -137,3 +137,23 @@ async function waiting(url: string, headers: Record<string, string>, id: number)
   onTestFinished(() => stream.close());
   await stream.until(({ text }) => text.includes("notifications/progress"));
 }
+
+it(
+  "ends where it was taken over, also for what that process had served of it before",
+  { timeout: 60_000 },
+  async () => {
+    const { server } = named();
+    const cluster = await startCluster({ server, count: 2 });
+    cluster.to(0);
+    const asking = await session(cluster.url);
+    cluster.to(1);
+    const where = async (): Promise<unknown> => (await asking.post(call("where"))).status;
+    await expect.poll(where, { timeout: 30_000 }).toBe(200);
+    await cluster.members[0]?.close();
+    // What changes the session is for its own process, which this one is by now.
+    const subscribe = { jsonrpc: "2.0", id: 1, method: "resources/subscribe", params: { uri: "test://a" } };
+    await expect.poll(async () => (await asking.post(subscribe)).status, { timeout: 30_000 }).toBe(200);
+    expect((await fetch(cluster.url, { method: "DELETE", headers: asking.headers })).status).toBe(204);
+    expect(await where()).toBe(404);
+  },
+);
