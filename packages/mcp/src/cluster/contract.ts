@@ -241,6 +241,10 @@ const STREAMS: readonly ContractCase[] = [
       await one.streams.append("u", piece(2, ["z"]), BOUNDS);
       same(await readOf(two, "u", 0), "nothing", "what is read before a gap");
       same(await readOf(two, "u", 2), "a:3z", "what is read after a gap");
+      await one.streams.append("w", piece(0, ["x"]), BOUNDS);
+      await one.streams.append("w", piece(2, [], true), BOUNDS);
+      same(await readOf(two, "w", 0), "nothing", "what is read before a gap behind which the stream ends");
+      same(await readOf(two, "w", 2), "a:.", "what is read of the end behind a gap");
       await one.streams.append("v", piece(0, ["x"]), { ...BOUNDS, lifeMs: 1 });
       await new Promise((resolve) => setTimeout(resolve, 20));
       same(await readOf(two, "v", 0), "nothing", "what is read after its time");

@@ -1,5 +1,5 @@
 // What processes of one server share, as stores: their interfaces, and those that live in one process's memory.
-import type { KeptStream, StreamBounds, StreamPiece } from "../http/server/exchange.js";
+import type { KeptStream, StoredEvent, StreamBounds, StreamPiece } from "../http/server/exchange.js";
 import { ErrorCode, LocalError } from "../jsonrpc/errors.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
 import { nodeOf } from "../server/subscription.js";
@@ -435,14 +435,18 @@ function lengthOf(pieces: readonly StreamPiece[]): number {
   return pieces.flatMap(({ events }) => events).reduce((sum, { text }) => sum + text.length, 0);
 }
 
-/** What the pieces of a stream hold after a position; undefined for none, or where there is a gap. */
+/** What the pieces of a stream hold after a position; undefined for none, or where anything between them is not kept. */
 export function joined(pieces: readonly StreamPiece[], after: number): KeptStream | undefined {
   const newest = pieces.at(-1);
   if (newest === undefined) return undefined;
-  const events = pieces.flatMap((piece) => piece.events).filter(({ sequence }) => sequence > after);
-  if (events.some(({ sequence }, at) => sequence !== after + 1 + at)) return undefined;
-  // What ended before these pieces were kept may have said more.
-  if (events.length === 0 && newest.after > after) return undefined;
+  const events: StoredEvent[] = [];
+  let last = after;
+  for (const piece of pieces) {
+    // The end of a stream has no event of its own: that it follows is seen by its position alone.
+    if (piece.after > last) return undefined;
+    for (const event of piece.events) if (event.sequence > last) events.push(event);
+    last = Math.max(last, lastOf(piece));
+  }
   return { about: newest.about, events, ended: newest.ended };
 }
 
