@@ -483,3 +483,8 @@ export class Vault {
     return Date.now() + this.clockMs;
   }
 }
+
+/** What tells one sealed text from all others, however it is written: no two have the same nonce. */
+export function idOfSealed(sealed: string): string {
+  return Buffer.from(sealed, "base64url").toString("base64url", 0, NONCE_BYTES);
+}

@@ -76,10 +76,12 @@ end
 return found
 `;
 
-/** KEYS: index, record. */
+/** KEYS: index, record. Returns what it deleted. */
 export const DELETE_RECORD = `
+local text = redis.call("GET", KEYS[2])
 redis.call("ZREM", KEYS[1], KEYS[2])
-return redis.call("DEL", KEYS[2])
+redis.call("DEL", KEYS[2])
+return text
 `;
 
 /** KEYS: directory, leases, fleets. ARGV: node. */
@@ -90,7 +92,7 @@ return redis.call("HDEL", KEYS[1], ARGV[1])
 `;
 
 /** How sessions and tasks are kept; what was kept in another way is not read. */
-export const RECORD_VERSION = "2";
+export const RECORD_VERSION = "3";
 
 /** KEYS: session. ARGV: owner, fence, text, ttl. Returns 1 when it was kept. */
 export const PUT_SESSION: string = `

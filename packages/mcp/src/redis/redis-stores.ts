@@ -26,7 +26,7 @@ import {
   STEADY_MS,
   type StreamStore,
 } from "../cluster/stores.js";
-import { checkRedis, type Door, openDoor, type RedisReport, type RedisTarget, Vault } from "./door.js";
+import { checkRedis, type Door, openDoor, type RedisReport, type RedisTarget, idOfSealed, Vault } from "./door.js";
 import { digest, MAIL, type Place, RedisBus, RedisStreams } from "./redis-streams.js";
 import {
   BEAT,
@@ -52,9 +52,13 @@ const TRIALS = 3;
 
 interface KeptSession {
   readonly version: number;
-  readonly owner: string;
   readonly sealed: string;
   readonly session: SharedSession | undefined;
+}
+
+/** Scripts have to read whose a session is, so that stands beside what is sealed: another owner or fence, and it does not open. */
+function placeOf(key: string, owner: string, fence: number): string {
+  return `${key} ${owner} ${fence}`;
 }
 
 class RedisSessions implements SessionStore {
@@ -67,7 +71,7 @@ class RedisSessions implements SessionStore {
   async put(id: string, { owner, fence, text }: SharedSession, ttlMs: number): Promise<boolean> {
     const { door, vault } = this.#place();
     const key = this.#key(id);
-    const args = [owner, String(fence), vault.seal(key, text, ttlMs), String(ttlMs)];
+    const args = [owner, String(fence), vault.seal(placeOf(key, owner, fence), text, ttlMs), String(ttlMs)];
     return (await door.script(PUT_SESSION, [key], args)) === 1;
   }
 
@@ -87,7 +91,8 @@ class RedisSessions implements SessionStore {
     for (let trial = 0; trial < TRIALS; trial++) {
       const { sealed = "", session } = (await this.#read(id)) ?? {};
       if (session?.fence !== fence) return undefined;
-      const args = [sealed, owner, String(fence), vault.seal(key, session.text, ttlMs), String(ttlMs)];
+      const taken = vault.seal(placeOf(key, owner, fence + 1), session.text, ttlMs);
+      const args = [sealed, owner, String(fence), taken, String(ttlMs)];
       if ((await door.script(CLAIM_SESSION, [key], args)) === 1) return { owner, fence: fence + 1, text: session.text };
     }
     return undefined;
@@ -103,11 +108,12 @@ class RedisSessions implements SessionStore {
     const key = this.#key(id);
     const { door, vault } = this.#place();
     const kept = await this.#read(id);
-    if (kept === undefined || kept.owner !== owner) return kept !== undefined;
+    // Whose a record is that nobody can read, nobody knows.
+    if (kept?.session === undefined) return false;
     const { sealed, session } = kept;
-    if (session === undefined) return false;
+    if (session.owner !== owner) return true;
     // What was put meanwhile has its whole time already.
-    const args = [owner, sealed, vault.seal(key, session.text, ttlMs), String(ttlMs)];
+    const args = [owner, sealed, vault.seal(placeOf(key, owner, session.fence), session.text, ttlMs), String(ttlMs)];
     return (await door.script(TOUCH_SESSION, [key], args)) === 1;
   }
 
@@ -118,9 +124,9 @@ class RedisSessions implements SessionStore {
     const fields = ["v", "owner", "fence", "text"];
     const [version, owner, fence, sealed] = (await door.run("HMGET", [key, ...fields])) as (string | null)[];
     if (typeof owner !== "string" || typeof sealed !== "string") return undefined;
-    const text = vault.open(key, sealed);
+    const text = vault.open(placeOf(key, owner, Number(fence)), sealed);
     const session = text === undefined ? undefined : { owner, fence: Number(fence), text };
-    return { version: Number(version), owner, sealed, session };
+    return { version: Number(version), sealed, session };
   }
 
   async delete(id: string, owner: string): Promise<void> {
@@ -281,9 +287,40 @@ function placeIn({ keys }: TakeBatch, key: string, args: readonly string[]): str
   return String(place);
 }
 
+/** Records of which is remembered that they were there, and those that were deleted since. */
+const MOST_SEEN = 10_000;
+
+/**
+ * What this process knows of records: one that was there and then was not has been deleted, such as a consent that was taken back,
+ * and whoever puts it back is not believed.
+ */
+class SeenRecords {
+  readonly #last = new Map<string, string>();
+  readonly #gone = new Set<string>();
+
+  /** Whether a text that is there now may be read. */
+  there(key: string, sealed: string): boolean {
+    const id = idOfSealed(sealed);
+    if (this.#gone.has(id)) return false;
+    this.#last.delete(key);
+    this.#last.set(key, id);
+    if (this.#last.size > MOST_SEEN) this.#last.delete(this.#last.keys().next().value as string);
+    return true;
+  }
+
+  gone(key: string): void {
+    const id = this.#last.get(key);
+    if (id === undefined) return;
+    this.#last.delete(key);
+    this.#gone.add(id);
+    if (this.#gone.size > MOST_SEEN) this.#gone.delete(this.#gone.keys().next().value as string);
+  }
+}
+
 /** Each record is a key of its own; an index of its group, in the same slot, says until when each lives. */
 class RedisRecords implements RecordStore {
   readonly #place: () => Place;
+  readonly #seen = new SeenRecords();
 
   constructor(place: () => Place) {
     this.#place = place;
@@ -295,11 +332,13 @@ class RedisRecords implements RecordStore {
     const [index, key] = this.#keys(group, name);
     const sealed = vault.seal(key, JSON.stringify([name, text]), lifeMs);
     await door.script(PUT_RECORD, [index, key], [sealed, String(Math.ceil(lifeMs)), String(RECORDS)]);
+    this.#seen.there(key, sealed);
   }
 
   async get(group: string, name: string): Promise<string | undefined> {
     const [, key] = this.#keys(group, name);
     const sealed = (await this.#place().door.run("GET", [key])) as string | null;
+    if (sealed === null) this.#seen.gone(key);
     return sealed === null ? undefined : this.#open(key, sealed)?.[1];
   }
 
@@ -314,12 +353,16 @@ class RedisRecords implements RecordStore {
   }
 
   async delete(group: string, name: string): Promise<void> {
-    await this.#place().door.script(DELETE_RECORD, [...this.#keys(group, name)], []);
+    const [index, key] = this.#keys(group, name);
+    const deleted = (await this.#place().door.script(DELETE_RECORD, [index, key], [])) as string | null;
+    if (deleted !== null) this.#seen.there(key, deleted);
+    this.#seen.gone(key);
   }
 
   #open(key: string, sealed: string): readonly [string, string] | undefined {
     const text = this.#place().vault.open(key, sealed);
-    return text === undefined ? undefined : (JSON.parse(text) as [string, string]);
+    if (text === undefined || !this.#seen.there(key, sealed)) return undefined;
+    return JSON.parse(text) as [string, string];
   }
 
   #keys(group: string, name: string): readonly [index: string, key: string] {

@@ -1,5 +1,5 @@
 // What is kept in streams of Redis: news for all processes, letters to one of them, and what was sent on streams of clients.
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import type { KeptStream, StreamBounds, StreamPiece } from "../http/server/exchange.js";
 import { type Bus, type BusListener, joined, lastOf, LETTERS, type StreamStore } from "../cluster/stores.js";
 import type { Door, Vault } from "./door.js";
@@ -46,6 +46,10 @@ export const MAIL: BusKind = { name: "mail", length: LETTERS, lifeMs: BUS_TEXT_M
 export class RedisBus implements Bus {
   readonly #place: () => Place;
   readonly #kind: BusKind;
+  /** Tells our texts from those of a process of this name that was here before. */
+  readonly #run: string = randomBytes(9).toString("base64url");
+  /** The numbers of our texts, by what they are counted in. */
+  readonly #numbers = new Map<string, number>();
 
   constructor(place: () => Place, kind: BusKind = NEWS) {
     this.#place = place;
@@ -55,8 +59,12 @@ export class RedisBus implements Bus {
   async publish(from: string, text: string, topic = ""): Promise<void> {
     const { door, vault } = this.#place();
     const key = this.#key(topic);
-    const sealed = vault.seal(key, text, BUS_TEXT_MS);
-    const { length, lifeMs } = this.#kind;
+    const { length, lifeMs, takesAway } = this.#kind;
+    // Letters go to ever other processes: they are counted together.
+    const counted = takesAway ? "" : key;
+    const number = (this.#numbers.get(counted) ?? 0) + 1;
+    this.#numbers.set(counted, number);
+    const sealed = vault.seal(`${key} ${from}`, `${this.#run} ${number} ${text}`, BUS_TEXT_MS);
     // Sent together: the second only gives it its time again.
     const added = door.run("XADD", [key, "MAXLEN", "~", String(length), "*", "f", from, "d", sealed]);
     await Promise.all([added, door.run("PEXPIRE", [key, String(lifeMs)])]);
@@ -67,7 +75,7 @@ export class RedisBus implements Bus {
     const reader = await door.another();
     const key = this.#key(topic);
     const last = (await door.run("XREVRANGE", [key, "+", "-", "COUNT", "1"])) as [string, string[]][];
-    const loop = { ended: false, key };
+    const loop = { ended: false, key, heard: new Heard() };
     void this.#read(reader, last[0]?.[0] ?? "0-0", listener, loop);
     return () => {
       loop.ended = true;
@@ -92,10 +100,8 @@ export class RedisBus implements Bus {
         const found = await reader.run("XREAD", [...wait, "STREAMS", key, last], BUS_WAIT_MS);
         for (const [id, fields] of entriesOf(found)) {
           last = id;
-          const text = this.#place().vault.open(key, fields[3] ?? "");
           if (loop.ended) break;
-          if (text === undefined) listener.missed();
-          else listener.hear(fields[1] ?? "", text);
+          this.#tell(listener, loop, fields);
         }
         if (takesAway && found !== null) await reader.run("XTRIM", [key, "MINID", last]);
       } catch {
@@ -103,6 +109,17 @@ export class RedisBus implements Bus {
         if (!loop.ended) await new Promise((resolve) => setTimeout(resolve, BUS_RETRY_MS));
       }
     }
+  }
+
+  /** Tells of a text that nobody changed, once, whoever wrote it here and how often. */
+  #tell(listener: BusListener, { key, heard }: BusLoop, fields: readonly string[]): void {
+    const [, from = "", , sealed = ""] = fields;
+    const opened = this.#place().vault.open(`${key} ${from}`, sealed);
+    const [run = "", number = ""] = opened?.split(" ", 2) ?? [];
+    if (opened === undefined) return listener.missed();
+    const { isNew, isGap } = heard.take(`${from} ${run}`, Number(number));
+    if (isGap && !this.#kind.takesAway) listener.missed();
+    if (isNew) listener.hear(from, opened.slice(run.length + number.length + 2));
   }
 
   #key(topic: string): string {
@@ -113,6 +130,35 @@ export class RedisBus implements Bus {
 interface BusLoop {
   readonly ended: boolean;
   readonly key: string;
+  readonly heard: Heard;
+}
+
+/** Processes whose numbers are remembered, and numbers that are: beyond them the oldest go. */
+const MOST_HEARD = 1_000;
+
+/** The numbers of texts that were heard: each counts once, and what is left out is noticed. */
+class Heard {
+  readonly #last = new Map<string, number>();
+  /** Those that were left out: they may be on their way yet. */
+  readonly #missing = new Set<string>();
+
+  /** `isGap`: some before it were left out, and nobody has been told so yet. */
+  take(sender: string, number: number): { readonly isNew: boolean; readonly isGap: boolean } {
+    const last = this.#last.get(sender);
+    if (last !== undefined && number <= last)
+      return { isNew: this.#missing.delete(`${sender} ${number}`), isGap: false };
+    this.#last.delete(sender);
+    this.#last.set(sender, number);
+    if (this.#last.size > MOST_HEARD) this.#last.delete(this.#last.keys().next().value as string);
+    // What a process said before we listened is not missed.
+    if (last === undefined || number === last + 1) return { isNew: true, isGap: false };
+    for (let n = Math.max(last + 1, number - MOST_HEARD); n < number; n++) this.#missing.add(`${sender} ${n}`);
+    for (const oldest of this.#missing) {
+      if (this.#missing.size <= MOST_HEARD) break;
+      this.#missing.delete(oldest);
+    }
+    return { isNew: true, isGap: true };
+  }
 }
 
 /** The entries in the answer of XREAD for one stream: a list of pairs in RESP2, a map in RESP3, which clients show in ways of their own. */
