@@ -406,7 +406,7 @@ export class RelayedExchange implements HttpExchange, HttpStream {
 
   write(text: string): boolean {
     if (this.#over) return true;
-    this.#back.send(Frame.Chunk, text);
+    this.#inPieces(text);
     if (this.#paused) this.#held += text.length;
     return !this.#paused;
   }
@@ -446,6 +446,12 @@ export class RelayedExchange implements HttpExchange, HttpStream {
   /** A long one goes on as it is written, so that nothing else on the connection waits for all of it. */
   #replyInPieces(status: number, headers: HeaderList, text: string): void {
     this.open(status, headers);
+    this.#inPieces(text);
+    this.end();
+  }
+
+  /** None is longer than a frame may be, whatever a tool says: the other side would end all that this connection carries. */
+  #inPieces(text: string): void {
     for (let at = 0; at < text.length;) {
       // Half of a character would not survive being encoded alone.
       const cut = at + WHOLE;
@@ -453,7 +459,6 @@ export class RelayedExchange implements HttpExchange, HttpStream {
       this.#back.send(Frame.Chunk, text.slice(at, end));
       at = end;
     }
-    this.end();
   }
 
   #end(): void {

@@ -1,7 +1,7 @@
 // What a connection between processes may cost before anything of it is believed: how long a frame and how long a greeting may be.
 import { Duplex } from "node:stream";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { Frame, greet, type Link, welcome } from "../../src/cluster/relay-link.js";
+import { Frame, greet, type Link, RelayedExchange, welcome } from "../../src/cluster/relay-link.js";
 import { KEY } from "./cluster-fixture.js";
 
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -88,6 +88,30 @@ describe("a frame", () => {
     await turn();
     expect(heard).toEqual(["text"]);
   });
+});
+
+it.each(["an event", "a reply"])("%s that is long goes in frames that are not, and is whole again", (what) => {
+  const sent: (readonly [type: number, text: string])[] = [];
+  const back = {
+    send: (type: number, text = "") => void sent.push([type, text]),
+    unsent: () => 0,
+    over: () => undefined,
+  };
+  const exchange = new RelayedExchange({ method: "POST", path: "/mcp", query: "", headers: {} }, "", back);
+  const text = `x${"🙂".repeat(3 * 1024 * 1024)}`;
+  if (what === "a reply") exchange.reply(200, [], text);
+  else exchange.open(200, []).write(text);
+  const chunks = sent.filter(([type]) => type === Frame.Chunk).map(([, chunk]) => chunk);
+  expect(Math.max(...chunks.map((chunk) => Buffer.byteLength(chunk)))).toBeLessThan(MOST_BYTES / 4);
+  expect(chunks.map((chunk) => Buffer.from(chunk).toString("utf8")).join("") === text).toBe(true);
+});
+
+it("a process that is called for another one answers nothing, whatever the one that calls would make of it", async () => {
+  const [one, two] = wires();
+  const called = welcome(two, { node: "owner", keys: [KEY] });
+  const calling = greet(one, { node: "front", keys: [KEY] }, "other");
+  await expect(called).rejects.toThrow("looks for another one");
+  await expect(calling).rejects.toThrow("closed the connection");
 });
 
 describe("whoever has not shown the key", () => {
