@@ -394,7 +394,7 @@ function between(url: string, changing: { change: Change }): IoRedisLike {
       for (const each of changing.change(args, sent)) await client.call("XADD", ...each);
       return "0-1";
     },
-    duplicate: () => client.duplicate() as unknown as IoRedisLike,
+    duplicate: () => client.duplicate(),
     disconnect: () => undefined,
     on: () => undefined,
   };
