@@ -77,15 +77,20 @@ export class Detour extends Duplex {
     this.#expected++;
     this.heard = performance.now();
     if (kind === "end") return void this.destroy();
-    if (kind === "has") {
-      this.#bytesTaken = Math.max(this.#bytesTaken, Number(content));
-      this.#room?.();
-    }
-    if (kind !== "data") return;
+    if (kind === "has") return this.#taken(Number(content));
+    // Whatever has the place of bytes and holds none leaves a call without its answer.
+    if (kind !== "data") return void (number > 0 && this.destroy(new Error("A letter makes no sense")));
     const bytes = Buffer.from(content, "base64");
     this.#bytesRead += bytes.length;
     this.push(bytes);
     if (this.#bytesRead - this.#told > WINDOW_BYTES / 4) this.heartbeat();
+  }
+
+  #taken(bytes: number): void {
+    if (!(bytes >= this.#bytesTaken && bytes <= this.#bytesSent))
+      return void this.destroy(new Error("A letter makes no sense"));
+    this.#bytesTaken = bytes;
+    this.#room?.();
   }
 
   override _read(): void {

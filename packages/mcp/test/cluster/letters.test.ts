@@ -125,6 +125,23 @@ describe("a letter", () => {
   });
 
   it.each([
+    ["open", ""],
+    ["has", ""],
+    ["has", base64("bytes")],
+    ["has", "-1"],
+    ["has", "6"],
+    ["other", base64("bytes")],
+  ])("with %s %s in the place of bytes ends the way", async (kind, content) => {
+    const { give, way } = await opened();
+    way.write("12345");
+    await settled();
+    await give("has", 1, "5");
+    expect(way.destroyed).toBe(false);
+    await give(kind, 2, content);
+    expect(way.destroyed).toBe(true);
+  });
+
+  it.each([
     ["data", 1],
     ["end", 1],
     ["none", 0],
@@ -193,12 +210,6 @@ describe("what is written to a way", () => {
     expect(length()).toBeGreaterThanOrEqual(2 * WINDOW_BYTES);
     await give("has", 2, String(length()));
     expect(Buffer.concat(contents()).equals(bytes)).toBe(true);
-    await give("has", 3, String(length()));
-    // What was read once stays read.
-    await give("has", 4, "0");
-    way.write(Buffer.alloc(WINDOW_BYTES));
-    await settled();
-    expect(length()).toBe(4 * WINDOW_BYTES);
   });
 
   it("is given up when the way ends while the other process does not read", async () => {
