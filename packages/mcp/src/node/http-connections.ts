@@ -1,5 +1,5 @@
 // The connections of a requester on sockets: kept for the next request, bounded, and timed by one timer.
-import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from "node:tls";
 import { shownUrl } from "../http/client/http-caller.js";
 import { LocalError } from "../jsonrpc/errors.js";
@@ -136,6 +136,8 @@ export interface SocketOptions {
   /** Connections to one server at once. */
   readonly connections?: number | undefined;
   readonly ca?: TlsOptions["ca"] | undefined;
+  /** What names stand for, asked for each new connection. */
+  readonly lookup?: LookupFunction | undefined;
 }
 
 /** How a connection ended on which a request was under way. */
@@ -261,8 +263,8 @@ export class SocketPool {
   }
 
   #open(origin: Origin, user: ConnectionUser): void {
-    const { connectMs = CONNECT_MS, ca } = this.#options;
-    const connection = new SocketConnection(this, origin, ca);
+    const { connectMs = CONNECT_MS } = this.#options;
+    const connection = new SocketConnection(this, origin, this.#options);
     origin.open++;
     connection.due = performance.now() + connectMs;
     this.#connecting.add(connection);
@@ -333,11 +335,11 @@ export class SocketConnection implements ResponseSink {
   #keptMs = 0;
   #error: Error | undefined;
 
-  constructor(pool: SocketPool, origin: Origin, ca: TlsOptions["ca"]) {
+  constructor(pool: SocketPool, origin: Origin, { ca, lookup }: SocketOptions) {
     this.#pool = pool;
     this.origin = origin;
     const { secure } = origin.target;
-    const socket = secure ? tlsSocket(origin, ca) : tcpSocket(origin.target, this.#onread);
+    const socket = secure ? tlsSocket(origin, ca, lookup) : tcpSocket(origin.target, this.#onread, lookup);
     this.socket = socket;
     if (secure) socket.on("data", this.#take);
     socket.once(secure ? "secureConnect" : "connect", this.#connected);
@@ -481,13 +483,15 @@ function hungUp(): Error {
 function tcpSocket(
   { host, port, socketPath }: HttpTarget,
   callback: (length: number, memory: Uint8Array) => boolean,
+  lookup: LookupFunction | undefined,
 ): Socket {
   const onread = { buffer: (shared ??= Buffer.allocUnsafeSlow(READ_BYTES)), callback };
   if (socketPath !== undefined) return connectTcp({ path: socketPath, onread });
-  return connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_MS, onread });
+  const alive = { noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_MS };
+  return connectTcp({ host, port, ...alive, onread, ...(lookup && { lookup }) });
 }
 
-function tlsSocket(origin: Origin, ca: TlsOptions["ca"]): Socket {
+function tlsSocket(origin: Origin, ca: TlsOptions["ca"], lookup: LookupFunction | undefined): Socket {
   const { host, port } = origin.target;
   const socket = connectTls({
     host,
@@ -495,6 +499,7 @@ function tlsSocket(origin: Origin, ca: TlsOptions["ca"]): Socket {
     // An address has no name to be asked for.
     servername: isIP(host) === 0 ? host : "",
     ...(ca === undefined ? {} : { ca }),
+    ...(lookup && { lookup }),
     ...(origin.session === undefined ? {} : { session: origin.session }),
   });
   socket.setNoDelay(true).setKeepAlive(true, PROBE_MS);

@@ -7,7 +7,7 @@ import {
   type RequestOptions,
 } from "node:http";
 import { Agent as HttpsAgent, type AgentOptions as HttpsAgentOptions, request as httpsRequest } from "node:https";
-import type { Socket } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { isUtf8 } from "node:buffer";
 import { LocalError } from "../jsonrpc/errors.js";
@@ -240,6 +240,11 @@ export interface NodeRequesterOptions {
   readonly ca?: HttpsAgentOptions["ca"] | undefined;
   /** `http://user:password@host:port`; `https:` likewise. Not used for Unix sockets. */
   readonly proxy?: string | URL | undefined;
+  /**
+   * What host names stand for, as `net.connect` asks it: for each new connection, never for an address. A connection that is
+   * kept is not asked for again. Its error, where it is a LocalError, is that of the request. Default: the system's resolver.
+   */
+  readonly lookup?: LookupFunction | undefined;
 }
 
 /** The members of `NodeRequesterOptions`. */
@@ -248,6 +253,7 @@ export const NODE_REQUESTER_MEMBERS: Readonly<Record<keyof NodeRequesterOptions,
   connections: 0,
   ca: 0,
   proxy: 0,
+  lookup: 0,
 };
 
 const connected = new WeakSet<object>();
@@ -281,7 +287,7 @@ class ConnectionPool {
   #tunnels: HttpAgent | undefined;
   #closed = false;
 
-  constructor({ connectMs = CONNECT_MS, connections = CONNECTIONS, ca, proxy }: NodeRequesterOptions) {
+  constructor({ connectMs = CONNECT_MS, connections = CONNECTIONS, ca, proxy, lookup }: NodeRequesterOptions) {
     this.#connectMs = connectMs;
     this.#proxy = proxy === undefined ? undefined : proxyOf(proxy);
     const options = {
@@ -292,8 +298,9 @@ class ConnectionPool {
       scheduling: "lifo" as const,
       timeout: IDLE_MS,
     };
-    this.#options = ca === undefined ? options : { ...options, ca };
-    this.#plain = this.#kept(watched(new HttpAgent(options), "connect", connectMs));
+    const reached = lookup === undefined ? options : { ...options, lookup };
+    this.#options = ca === undefined ? reached : { ...reached, ca };
+    this.#plain = this.#kept(watched(new HttpAgent(reached), "connect", connectMs));
   }
 
   route(target: HttpTarget): Route {

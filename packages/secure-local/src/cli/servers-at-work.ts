@@ -1,7 +1,6 @@
 // The servers of the policy as they run: examined, ended and started again, and their logs; and the server that a command line names.
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { fetchRequester } from "@secure-local/mcp/client/node";
 import { routeBy, type Target, type Way, targetText } from "@secure-local/mcp-tools/target";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
@@ -81,8 +80,8 @@ export async function testServer(line: CommandLine): Promise<number> {
 
 function wayOf(upstream: Upstream): Way {
   if (upstream.kind === "command") return upstream;
-  const { url, http } = upstream;
-  return { kind: "url", url, ...http, requester: () => fetchRequester(http.fetch) };
+  const { url, http, requester } = upstream;
+  return { kind: "url", url, ...http, requester };
 }
 
 /** Secrets by their names. */

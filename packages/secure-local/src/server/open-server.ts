@@ -2,10 +2,10 @@
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";
-import { isIP } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
 import { guardedFetch } from "@secure-local/mcp/auth/client/node";
-import type { ClientOptions, HttpAuthorizer } from "@secure-local/mcp/client";
-import { type ChildCommand, type Client, connect, LocalError } from "@secure-local/mcp/client/node";
+import type { ClientOptions, HttpAuthorizer, HttpReply, HttpRequest, HttpRequester } from "@secure-local/mcp/client";
+import { type ChildCommand, type Client, connect, LocalError, nodeRequester } from "@secure-local/mcp/client/node";
 import type { AuditEvent } from "../audit/audit-event.js";
 import { type DecideEgress, type EgressDecision, parseTarget } from "../capabilities/egress-target.js";
 import { redactLaunch } from "../audit/event-text.js";
@@ -69,9 +69,10 @@ export type Upstream =
   | {
       readonly kind: "url";
       readonly url: string;
+      /** Another one each time: whoever takes it closes it. */
+      readonly requester: () => HttpRequester;
       readonly http: {
         readonly headers: Readonly<Record<string, string>>;
-        readonly fetch: Fetch;
         readonly authorizer?: HttpAuthorizer;
       };
     };
@@ -84,7 +85,10 @@ export async function openServer(
 ): Promise<Client> {
   const upstream = await upstreamOf(grant, given);
   const wanted = { ...options, reconnect: false as const, verdicts: false as const, connectTimeoutMs: CONNECT_MS };
-  if (upstream.kind === "url") return connect(upstream.url, { ...wanted, http: upstream.http });
+  if (upstream.kind === "url") {
+    const { url, http, requester } = upstream;
+    return connect(url, { ...wanted, http: { ...http, requester: requester() } });
+  }
   try {
     return await connect(upstream.command, wanted);
   } catch (error) {
@@ -122,7 +126,7 @@ export async function upstreamOf(
   if (launch.kind === "url") {
     const { url } = launch;
     const headers = filled(policy, grant, grant.headers);
-    const fetch = serverFetch(url, current);
+    const requester = (): HttpRequester => new ServerRequester(url, current);
     // A login may be renewed before anything is sent to the server itself.
     await judgedAddresses(url, current());
     const authorizer =
@@ -132,7 +136,7 @@ export async function upstreamOf(
             // By names of their own: a token that is renewed often pushes no other one out of what is known.
             learnSecret(`login of ${name}${kind === "token" ? "" : `, ${kind}`}`, value),
           );
-    return { kind: "url", url, http: { headers, fetch, ...(authorizer && { authorizer }) } };
+    return { kind: "url", url, requester, http: { headers, ...(authorizer && { authorizer }) } };
   }
   const { file } = policy;
   if (file === undefined)
@@ -152,32 +156,75 @@ export async function upstreamOf(
 }
 
 /**
- * A fetch for a server's URL, and for nothing that the section `network` denies: judged by name before it is looked up, and by each address
- * before it is dialled. It follows no redirects.
+ * Sends requests to the origin of a server's URL and to no other, and to nothing that the section `network` denies: judged by name
+ * before it is looked up, and by each address before it is dialled. Connections are kept, for the policy alone by which they were
+ * judged: with another one they end, or end with the request that is under way on them.
  */
-export function serverFetch(url: string, current: () => Policy): Fetch {
-  return async (target, init) => {
-    const addresses = await judgedAddresses(target, current());
-    return guardedFetch({ trusted: [url], lookup: () => Promise.resolve(addresses) })(target, init);
-  };
+class ServerRequester implements HttpRequester {
+  readonly #url: string;
+  readonly #origin: string;
+  readonly #current: () => Policy;
+  #judged: { readonly policy: Policy; readonly requester: HttpRequester } | undefined;
+  /** The one that was sent before, which the next one almost always is again. */
+  #known = "";
+
+  constructor(url: string, current: () => Policy) {
+    this.#url = url;
+    this.#origin = new URL(url).origin;
+    this.#current = current;
+  }
+
+  async request(request: HttpRequest): Promise<HttpReply> {
+    if (request.url !== this.#known && new URL(request.url).origin !== this.#origin) throw this.#elsewhere(request.url);
+    this.#known = request.url;
+    return await this.#requester(this.#current()).request(request);
+  }
+
+  close(): void {
+    this.#judged?.requester.close();
+  }
+
+  #requester(policy: Policy): HttpRequester {
+    if (this.#judged?.policy === policy) return this.#judged.requester;
+    this.close();
+    this.#judged = undefined;
+    judgeEndpoint(this.#url, policy);
+    const named: LookupFunction = (_host, { all }, answer) => {
+      judgedAddresses(this.#url, policy).then(
+        (found) => (all === true ? answer(null, [...found]) : answer(null, found[0]?.address ?? "", found[0]?.family)),
+        (error: NodeJS.ErrnoException) => answer(error, ""),
+      );
+    };
+    const requester = nodeRequester({ lookup: named });
+    this.#judged = { policy, requester };
+    return requester;
+  }
+
+  #elsewhere(url: string): LocalError {
+    const text = `Denied. The server at ${this.#origin} leads to ${new URL(url).origin}, which its entry does not name.`;
+    return new LocalError("REFUSED", text, { brief: text });
+  }
 }
 
 /** What the host of a URL stands for. Rejects with REFUSED where the section `network` denies it. */
-export async function judgedAddresses(url: string | URL, { network }: Policy): Promise<readonly LookupAddress[]> {
-  const { hostname: host, port: given, protocol } = new URL(url);
-  const port = given === "" ? (protocol === "https:" ? 443 : 80) : Number(given);
-  const judge = (address?: string): void => {
-    const denied = deniedEndpoint(network, { host, port, ...(address === undefined ? {} : { address }) });
-    if (denied === undefined) return;
-    const place = denied.rule.line === undefined ? "" : ` (line ${denied.rule.line} of the policy)`;
-    const text = `Denied. ${denied.reason} Rule: ${denied.rule.text}${place}.`;
-    throw new LocalError("REFUSED", text, { brief: text });
-  };
-  judge();
+async function judgedAddresses(url: string | URL, policy: Policy): Promise<readonly LookupAddress[]> {
+  judgeEndpoint(url, policy);
+  const { hostname: host } = new URL(url);
   if (isIP(host.replace(/^\[|\]$/g, "")) !== 0) return [];
   const found = await lookup(host, { all: true });
-  for (const { address } of found) judge(address);
+  for (const { address } of found) judgeEndpoint(url, policy, address);
   return found;
+}
+
+/** @throws REFUSED where the section `network` denies the host of a URL, or an address that it stands for. */
+function judgeEndpoint(url: string | URL, { network }: Policy, address?: string): void {
+  const { hostname: host, port: given, protocol } = new URL(url);
+  const port = given === "" ? (protocol === "https:" ? 443 : 80) : Number(given);
+  const denied = deniedEndpoint(network, { host, port, ...(address === undefined ? {} : { address }) });
+  if (denied === undefined) return;
+  const place = denied.rule.line === undefined ? "" : ` (line ${denied.rule.line} of the policy)`;
+  const text = `Denied. ${denied.reason} Rule: ${denied.rule.text}${place}.`;
+  throw new LocalError("REFUSED", text, { brief: text });
 }
 
 /**
