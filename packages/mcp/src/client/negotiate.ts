@@ -15,9 +15,10 @@ import {
   outcomeText,
   type ServerFacts,
   supportedVersions,
-} from "./established.js";
+  Conversation,
+  type ConversationEvents,
+} from "./conversation.js";
 import type { Dialer } from "./options.js";
-import { Conversation, type ConversationEvents } from "./conversation.js";
 import type { Verdict, VerdictStore, Versions } from "./versions.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import { McpErrorCode } from "../protocol/meta.js";

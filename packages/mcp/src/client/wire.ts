@@ -9,9 +9,14 @@ import { type LogRing, restartDelay } from "./server-watch.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { Answers, CallOptions, Dialer, ReconnectOptions, SentRequest, Settings } from "./options.js";
-import type { Conversation, ConversationEvents, Sending } from "./conversation.js";
+import {
+  type Conversation,
+  type ConversationEvents,
+  type Sending,
+  type Established,
+  supportedVersions,
+} from "./conversation.js";
 import { Establishing, handshake } from "./negotiate.js";
-import { type Established, supportedVersions } from "./established.js";
 import type { ElicitResult } from "../protocol/features/elicitation.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { HeaderArgument } from "../era/codec.js";

@@ -4,6 +4,7 @@ import { type NodeRequest, type NodeResponse, NodeExchange } from "../node/node-
 import type { Server as CoreServer } from "../server/server.js";
 import { type HttpEndpoint, httpEndpoint } from "../http/server/http-endpoint.js";
 import type { Serving } from "../server/conversation.js";
+import { PARTS_AT_HAND } from "../serve/http.js";
 import type { AuthInfo } from "./extra.js";
 import { identityOf, type McpHttpHandler } from "./mcp-handler.js";
 import type { OwnTransport } from "./transport.js";
@@ -51,7 +52,7 @@ export class StreamableHTTPServerTransport implements OwnTransport {
       ...(allowedHosts === undefined ? {} : { allowedHosts }),
       ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
     };
-    this.#endpoint = httpEndpoint(server, options, { hosts: undefined, origins: [] });
+    this.#endpoint = httpEndpoint(server, options, { hosts: undefined, origins: [], parts: PARTS_AT_HAND });
     const closed = new Promise<void>((resolve) => {
       this.#ended = resolve;
     });

@@ -4,7 +4,7 @@ import { McpErrorCode } from "../protocol/meta.js";
 import { ErrorCode } from "../jsonrpc/errors.js";
 import type { Identity } from "../jsonrpc/transport.js";
 import { type HttpEndpoint, httpEndpoint, type HttpOptions } from "../http/server/http-endpoint.js";
-import { FetchExchange } from "../http/server/to-fetch.js";
+import { FetchExchange, LOADED_PARTS } from "../http/server/to-fetch.js";
 import { aesSeal } from "../server/parking.js";
 import type { Server as CoreServer } from "../server/server.js";
 import type { AuthInfo } from "./extra.js";
@@ -209,7 +209,8 @@ class Endpoints {
     const own = watched.end();
     if (own) this.#varies = true;
     const core = server.coreServer({ seal: this.#seal });
-    const made = { core, own, endpoint: httpEndpoint(core, this.#httpOptions(), { hosts: undefined, origins: [] }) };
+    const defaults = { hosts: undefined, origins: [], parts: LOADED_PARTS };
+    const made = { core, own, endpoint: httpEndpoint(core, this.#httpOptions(), defaults) };
     this.#open.add(made);
     return made;
   }

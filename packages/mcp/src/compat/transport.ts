@@ -3,11 +3,11 @@ import type { Call } from "../endpoint/call.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { isJsonObject, isRequestId, type JsonObject, notificationText, type RequestId } from "../jsonrpc/message.js";
 import type { Carrier, Identity, MessageSink, Outgoing, OutgoingKind, Transport } from "../jsonrpc/transport.js";
-import { serve } from "../server/lean-server.js";
+import { serve } from "../serve/serve.js";
 import { requireCapability } from "../server/ask.js";
 import { Context } from "../server/context.js";
 import type { Serving } from "../server/conversation.js";
-import { isOwnMethod } from "../server/live-session.js";
+import { isOwnMethod } from "../server/session.js";
 import type { Server as CoreServer } from "../server/server.js";
 import { Session } from "../server/session.js";
 

@@ -3,6 +3,7 @@ import { brand, ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import { type Carrier, type Identity, identityOf, lackingFor } from "../jsonrpc/transport.js";
 import {
   type Awaitable,
+  type InService,
   failureText,
   isJsonObject,
   isThenable,
@@ -13,7 +14,7 @@ import {
   successPieces,
   successText,
 } from "../jsonrpc/message.js";
-import type { Connection, InService } from "../jsonrpc/connection.js";
+import type { Connection } from "../jsonrpc/connection.js";
 import type { InputResponseRequestParams } from "../protocol/features/elicitation.js";
 import type { MethodRecord } from "../protocol/method.js";
 import type { Codec } from "../era/codec.js";
@@ -49,6 +50,9 @@ export interface OngoingProgress {
   finish(): void;
 }
 
+/** What the other side can be asked over; it stands for the connection where these are told apart. */
+export type Line = Call["connection"];
+
 /** A request being served. Middleware and handlers read it; only the dispatcher ends it. */
 export class Call implements InService {
   readonly id: RequestId;
@@ -57,7 +61,7 @@ export class Call implements InService {
   readonly caller: Caller;
   readonly carrier: Carrier;
   /** The connection it came over, on which the other side can be asked. */
-  readonly connection: Connection<Call>;
+  readonly connection: Pick<Connection, "newId" | "ask">;
   /** The method's record in the caller's revision; a plain one for a method the specification does not know. */
   record: MethodRecord = CUSTOM_METHOD;
   cancellation: Cancellation | undefined;
@@ -77,7 +81,7 @@ export class Call implements InService {
     message: { readonly id: RequestId; readonly method: string; readonly params?: JsonObject },
     caller: Caller,
     carrier: Carrier,
-    connection: Connection<Call>,
+    connection: Pick<Connection, "newId" | "ask">,
   ) {
     this.id = message.id;
     this.method = message.method;
@@ -223,6 +227,32 @@ export type Answer = JsonObject | ReadyResult;
 
 /** A value now or later: whatever has a `then` is awaited. */
 export type MaybePromise<T> = T | Promise<T>;
+
+// What only some requests need: made for the first of them, its code at hand or loaded for it.
+
+/** One such part. Whatever needs it again finds it at once. */
+export class Later<Part> {
+  readonly #make: () => Awaitable<Part>;
+  #part: Part | undefined;
+
+  constructor(make: () => Awaitable<Part>) {
+    this.#make = make;
+  }
+
+  /** The part, if anything has needed it. */
+  get there(): Part | undefined {
+    return this.#part;
+  }
+
+  /** Calls `use` with the part: at once, but where its code has to be loaded first. */
+  use<R>(use: (part: Part) => R): R | Promise<Awaited<R>> {
+    if (this.#part !== undefined) return use(this.#part);
+    const made = this.#make();
+    if (!isThenable(made)) return use((this.#part = made));
+    // Each loads it for itself: there are runtimes in which no request may wait for a promise of another.
+    return Promise.resolve(made).then((part) => use((this.#part ??= part))) as Promise<Awaited<R>>;
+  }
+}
 
 // The caller of a request: who asks, in which revision, with which capabilities and log level.
 

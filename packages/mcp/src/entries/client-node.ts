@@ -1,6 +1,6 @@
 // The public surface of the client on Node: beside what `/client` gives, it starts commands and keeps connections.
 export { Client } from "../client/client.js";
-export { ConnectError } from "../client/established.js";
+export { ConnectError } from "../client/conversation.js";
 export { KNOWN_REVISIONS } from "../client/versions.js";
 export { LocalError, RpcError } from "../jsonrpc/errors.js";
 export type { CloseTimeouts, Environment } from "../node/child-tree.js";

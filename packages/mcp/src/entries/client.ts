@@ -3,7 +3,7 @@ export type { Answers, CallOptions, Progress, Round } from "./types.js";
 export type { Change } from "../client/options.js";
 export { Client } from "../client/client.js";
 export type { CompleteOptions, Completion } from "../client/lists.js";
-export { type Attempt, ConnectError } from "../client/established.js";
+export { type Attempt, ConnectError } from "../client/conversation.js";
 export type { ClientMiddleware, ClientOptions, Dialer, ReconnectOptions, SentRequest } from "../client/options.js";
 export type { TypedResult } from "../client/caches.js";
 export type { Listing } from "../client/lists.js";

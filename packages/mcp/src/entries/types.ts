@@ -1,6 +1,6 @@
 // Every type that a signature of another subpath names, so that a program can name what the library gives it.
 export type { Client } from "../client/client.js";
-export type { Attempt } from "../client/established.js";
+export type { Attempt } from "../client/conversation.js";
 export type { CompleteOptions, Completion, Listing } from "../client/lists.js";
 export type { LogMessage, PingOptions } from "../client/server-watch.js";
 export type {
@@ -230,7 +230,7 @@ export type { CustomHandler, LeanServer, ServerOptions } from "../server/lean-se
 export type { Server } from "../server/server.js";
 export type { ServeOptions, Serving } from "../server/conversation.js";
 export type { EndedSession } from "../server/session.js";
-export type { LiveSession, OnSession } from "../server/live-session.js";
+export type { LiveSession, OnSession } from "../server/session.js";
 export type { SchemaAnswer, SchemaForm } from "../server/ask.js";
 export type { TaskStoreLimits } from "../server/tasks/task-manager.js";
 export type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";

@@ -1,5 +1,5 @@
-// The four shapes of a JSON-RPC 2.0 message, as they stand on the wire, and a stranger's text made fit for an error or
-// a log.
+// The four shapes of a JSON-RPC 2.0 message, as they stand on the wire, a stranger's text made fit for an error or a log,
+// and the table of the requests in service.
 /** A string or an integer within ±(2^53 − 1); never null. */
 export type RequestId = string | number;
 
@@ -173,4 +173,124 @@ function escape(character: string): string {
   const code = character.codePointAt(0) as number;
   if (code < 256) return `\\x${code.toString(16).padStart(2, "0")}`;
   return code < 0x1_0000 ? `\\u${code.toString(16).padStart(4, "0")}` : `\\u{${code.toString(16)}}`;
+}
+
+// The requests in service, in seats that are taken again, so that nothing holds on to one that has ended.
+
+/** A request in service, as its table sees it. */
+export interface InService {
+  readonly id: RequestId;
+  /** Where it sits in the table: the table's own note. */
+  seat: number | undefined;
+}
+
+/** After the last free seat. */
+const NONE = -1;
+/** Up to so many seats a request is sought in all of them: that is quicker than keeping an index, which V8 makes anew all the time. */
+const FEW_SEATS = 64;
+
+/**
+ * Requests in service of one connection; a request is in one table at most. Ids keep their type: `1` and `"1"` are different.
+ *
+ * A `Set` would do, but for V8: it gives one that is filled and emptied all the time a new table every few requests and links
+ * each table to the next. A table that has grown old keeps its requests and all tables after it until the next full
+ * collection, so that each is copied into old memory instead of going at once: a fifth of the cost of a busy server.
+ */
+export class IncomingTable<T extends InService> {
+  /** A free seat holds the number of the next free one. One to begin with: most connections never need a second. */
+  readonly #seats: (T | number)[] = [NONE];
+  /** The seat of each id, once somebody seeks among many: an index of the requests themselves would keep them for too long. */
+  #index: Map<RequestId, number> | undefined;
+  readonly #limit: number;
+  #free = 0;
+  #size = 0;
+  #idle: (() => void)[] | undefined;
+  /** Forgets a request that has ended. Says whether it was there. */
+  readonly release = (request: T): boolean => this.#release(request);
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** False when there are as many as there may be. */
+  add(request: T): boolean {
+    if (this.#size >= this.#limit) return false;
+    const seat = this.#free === NONE ? this.#seats.length : this.#free;
+    const next = this.#seats[seat];
+    this.#free = typeof next === "number" ? next : NONE;
+    this.#seats[seat] = request;
+    this.#size += 1;
+    request.seat = seat;
+    this.#index?.set(request.id, seat);
+    return true;
+  }
+
+  find(id: RequestId): T | undefined {
+    if (this.#size === 0) return undefined;
+    if (this.#seats.length <= FEW_SEATS) return this.#seek(id);
+    this.#index ??= new Map(this.all().map(({ id: each, seat }) => [each, seat as number]));
+    const seat = this.#index.get(id);
+    const found = seat === undefined ? undefined : this.#seats[seat];
+    return typeof found === "number" ? undefined : found;
+  }
+
+  /** The requests that are in service now, in no order. */
+  all(): T[] {
+    return this.#seats.filter((request) => typeof request !== "number");
+  }
+
+  /** Resolves when none is in service. */
+  whenIdle(): Promise<void> {
+    if (this.#size === 0) return Promise.resolve();
+    return new Promise((resolve) => (this.#idle ??= []).push(resolve));
+  }
+
+  #seek(id: RequestId): T | undefined {
+    for (const request of this.#seats) if (typeof request !== "number" && request.id === id) return request;
+    return undefined;
+  }
+
+  #release(request: T): boolean {
+    const { seat } = request;
+    if (seat === undefined) return false;
+    this.#index?.delete(request.id);
+    this.#seats[seat] = this.#free;
+    this.#free = seat;
+    this.#size -= 1;
+    request.seat = undefined;
+    if (this.#size === 0 && this.#idle !== undefined) {
+      const waiting = this.#idle;
+      this.#idle = undefined;
+      for (const resolve of waiting) resolve();
+    }
+    return true;
+  }
+}
+
+// The time that running calls get at the end: what a busy machine does not let this process run does not count.
+
+/** In so many steps the time passes. However late a timer is called, it counts as the one step it was meant to be. */
+const STEPS = 10;
+
+/**
+ * Resolves after about `milliseconds` in which this process could run, or once `done` is resolved, whichever is sooner.
+ * One timer would run out while the process waits for a processor, with the answers ready to be given.
+ */
+export async function withinGrace(done: Promise<void>, milliseconds: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => {
+    let left = STEPS;
+    const step = (): void => {
+      if (left === 0) return resolve();
+      left--;
+      timer = setTimeout(step, milliseconds / STEPS);
+    };
+    step();
+  });
+  await Promise.race([done, late]);
+  clearTimeout(timer);
 }

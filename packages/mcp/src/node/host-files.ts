@@ -5,7 +5,7 @@ import { basename, dirname, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { LocalError } from "../jsonrpc/errors.js";
-import { makeFolder } from "./make-folder.js";
+import { makeFolder } from "./token-file.js";
 import type { Root } from "../protocol/features/elicitation.js";
 
 /** Approvals kept in a file, for the next run. */

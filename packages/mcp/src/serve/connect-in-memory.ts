@@ -11,7 +11,7 @@ import type { Revision } from "../protocol/revisions/revision.js";
 import type { LeanServer } from "../server/lean-server.js";
 import type { Serving } from "../server/conversation.js";
 import { memoryTransports } from "../transport/memory.js";
-import { serve } from "../server/lean-server.js";
+import { serve } from "./serve.js";
 
 /** How the raw peer behaves. */
 export interface MemoryPeerOptions {

@@ -3,7 +3,9 @@
 import type { ServerOptions as TlsOptions } from "node:https";
 import type { ClusterMember, Share } from "../http/server/exchange.js";
 import { makeGuests } from "../http/server/guest-sessions.js";
+import { HandshakeRequests } from "../http/server/handshake-requests.js";
 import {
+  type EndpointParts,
   HTTP_MEMBERS,
   type HttpEndpoint,
   httpEndpoint,
@@ -12,6 +14,7 @@ import {
 } from "../http/server/http-endpoint.js";
 import { DEFAULT_HTTP_LIMITS } from "../http/server/http-limits.js";
 import { type Authenticate, type Entrance, loopbackHosts } from "../http/server/http-site.js";
+import { SseEndpoint } from "../http/server/sse-endpoint.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { withLimits } from "../jsonrpc/limits.js";
 import type { Identity } from "../jsonrpc/transport.js";
@@ -45,6 +48,12 @@ export interface ServeHttpOptions extends HttpOptions {
   /** False: SIGTERM and SIGINT are left to the program. Default true: they end serving. */
   readonly signals?: boolean;
 }
+
+/** At hand: a process on Node starts once, and reads all of its code by one file. */
+export const PARTS_AT_HAND: EndpointParts = {
+  handshake: (options) => new HandshakeRequests(options),
+  sse: (options) => new SseEndpoint(options),
+};
 
 const SERVE_HTTP_MEMBERS: MembersOf<ServeHttpOptions> = {
   ...HTTP_MEMBERS,
@@ -104,7 +113,7 @@ export async function serveHttp(server: LeanServer, options: ServeHttpOptions = 
   let member: ClusterMember | undefined;
   try {
     member = (await options.share?.join()) as ClusterMember | undefined;
-    endpoint = httpEndpoint(server, options, { hosts, origins, guests: makeGuests }, member);
+    endpoint = httpEndpoint(server, options, { hosts, origins, parts: PARTS_AT_HAND, guests: makeGuests }, member);
     await member?.open(endpoint.local);
   } catch (error) {
     await member?.leave();
@@ -205,7 +214,7 @@ export function toNodeHandler(server: LeanServer, options: NodeHandlerOptions = 
     throw new LocalError("BAD_OPTIONS", "Give identity, authenticate or authorization: only one can say who is asking");
   }
   const known = identity === undefined ? {} : { authenticate: askingFramework(identity) };
-  const endpoint = httpEndpoint(server, { ...rest, ...known }, { hosts: undefined, origins: [] });
+  const endpoint = httpEndpoint(server, { ...rest, ...known }, { hosts: undefined, origins: [], parts: PARTS_AT_HAND });
   let closing: Promise<void> | undefined;
   const handler = (request: NodeRequest, response: NodeResponse, third?: unknown): Promise<void> => {
     const target = targetOf(request, pathPrefix, (path) => endpoint.site.serves(path));

@@ -6,7 +6,7 @@ import { guardStdout, onShutdown } from "../node/standard-streams.js";
 import { type StdioOptions, stdioTransport } from "../node/stdio-server.js";
 import { coreOf, type LeanServer } from "../server/lean-server.js";
 import type { ServeOptions, Serving } from "../server/conversation.js";
-import { serve } from "../server/lean-server.js";
+import { serve } from "./serve.js";
 
 /** Options of `serveStdio`: streams, limits, signals, and the time running requests get at the end. */
 export interface ServeStdioOptions extends ServeOptions, StdioOptions {

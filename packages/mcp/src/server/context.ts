@@ -26,7 +26,7 @@ import {
 } from "./ask.js";
 import { failure, type ToolResult } from "./content.js";
 import type { ServerLimits } from "./limits.js";
-import { type LiveSession, type LiveSessions, notifyOwn } from "./live-session.js";
+import { type LiveSession, type LiveSessions, notifyOwn } from "./session.js";
 import type { Parking, Seal } from "./parking.js";
 import { CallLogs, levelOf, Session } from "./session.js";
 

@@ -14,7 +14,7 @@ import type { Implementation, ServerCapabilities } from "../protocol/capabilitie
 import { type CapabilityOptions, capabilitiesAlone, capabilitiesToward, declaredCapabilities } from "./capabilities.js";
 import type { AskServices } from "./context.js";
 import type { ServerLimits } from "./limits.js";
-import { LiveSessions } from "./live-session.js";
+import { LiveSessions } from "./session.js";
 import { type LogMessage, Session } from "./session.js";
 import { ClusterSeal, Parking, type Seal } from "./parking.js";
 import {

@@ -17,9 +17,9 @@ import type { Tells } from "./subscription.js";
 import { type ResourceDefinition, resourceEntry } from "./resources.js";
 import { type Reporter, reporterOf } from "./reporter.js";
 import { ServerCore } from "./core.js";
-import { type Served, serveCore, type ServeOptions, type Serving } from "./conversation.js";
+import type { ServeOptions, Serving } from "./conversation.js";
 import type { Seal } from "./parking.js";
-import { type LiveSession, type OnSession, requireOwnMethod } from "./live-session.js";
+import { type LiveSession, type OnSession, requireOwnMethod } from "./session.js";
 import type { EndedSession } from "./session.js";
 import type { TaskStore } from "./tasks/task-store.js";
 import { type AnyInput, type SchemaReader, type ToolDefinition, badTool, toolEntry } from "./tools.js";
@@ -95,7 +95,7 @@ export class LeanServer {
       throw new LocalError("BAD_SERVER", "Give a server of this package first: new Server({ name, version })");
     };
     const value = function (this: LeanServer, transport: Transport, options: ServeOptions = {}): Serving {
-      return serveCore(this.#core, transport, options);
+      return serveLater(this.#core, transport, options);
     };
     Object.defineProperty(LeanServer.prototype, SERVE, { value });
   }
@@ -242,6 +242,12 @@ export class LeanServer {
   }
 }
 
+/** For clients in the same program: most servers have none, and serve requests that belong to no conversation. */
+function serveLater(core: ServerCore, transport: Transport, options: ServeOptions): Serving {
+  const serving = import("./conversation.js").then(({ serveCore }) => serveCore(core, transport, options));
+  return { close: () => serving.then((made) => made.close()), closed: serving.then(({ closed }) => closed) };
+}
+
 /** Registers a tool, its schemas read by `schemas` where they are not Standard Schemas. */
 export function addTool<D extends ToolDefinition<AnyInput | undefined, AnyInput | undefined>>(
   core: ServerCore,
@@ -350,12 +356,4 @@ function isSensitive(name: string): boolean {
     .toLowerCase()
     .split(/[^a-z]+/);
   return words.some((word) => SENSITIVE.has(word) || SENSITIVE.has(word.replace(/s$/, "")));
-}
-
-/**
- * Serves one connection over a transport of one's own. The transport delivers each message as text, where it can with the reply its
- * answer goes to, and calls `closed` when the other side will send no more; it may carry any number of messages at once, in order.
- */
-export function serve(server: LeanServer, transport: Transport, options: ServeOptions = {}): Serving {
-  return (server as unknown as Served)[SERVE](transport, options);
 }

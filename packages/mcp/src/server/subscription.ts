@@ -1,7 +1,6 @@
 // One receiver of change notifications, and the other processes of a server that hear of changes too.
-import type { Call } from "../endpoint/call.js";
+import type { Line } from "../endpoint/call.js";
 import type { Codec } from "../era/codec.js";
-import type { Connection } from "../jsonrpc/connection.js";
 import { type JsonObject, notificationText, type RequestId } from "../jsonrpc/message.js";
 import type { Carrier } from "../jsonrpc/transport.js";
 import type { InputRequest } from "../protocol/features/elicitation.js";
@@ -21,7 +20,7 @@ const NO_TASKS: readonly string[] = [];
 
 /** A session, or one `subscriptions/listen` request. */
 export class Subscription {
-  readonly connection: Connection<Call>;
+  readonly connection: Line;
   readonly codec: Codec;
   readonly carrier: Carrier;
   readonly lists: ReadonlySet<ListKind>;
@@ -37,7 +36,7 @@ export class Subscription {
   #busy = false;
 
   constructor(options: {
-    readonly connection: Connection<Call>;
+    readonly connection: Line;
     readonly codec: Codec;
     readonly carrier: Carrier;
     readonly lists: ReadonlySet<ListKind>;
@@ -161,7 +160,7 @@ export type Tells = (uri: string, when: "updated" | "rejudged") => boolean;
 export class Subscribers {
   readonly #all = new Set<Subscription>();
   readonly #watched = new Map<string, { count: number; readonly stop: Watched }>();
-  readonly #listens = new WeakMap<Connection<Call>, number>();
+  readonly #listens = new WeakMap<Line, number>();
   readonly #tasks = new Map<string, Set<Subscription>>();
   readonly #watch: Watcher;
   readonly #tells: Tells;
@@ -175,7 +174,7 @@ export class Subscribers {
   }
 
   /** A session hears of every list, and of the resources it subscribes to. */
-  addSession(session: { readonly codec: Codec }, connection: Connection<Call>, carrier: Carrier): Subscription {
+  addSession(session: { readonly codec: Codec }, connection: Line, carrier: Carrier): Subscription {
     const subscription = new Subscription({ connection, codec: session.codec, carrier, lists: ALL_LISTS });
     this.#all.add(subscription);
     return subscription;
@@ -205,7 +204,7 @@ export class Subscribers {
   }
 
   /** Listen requests a connection has open. */
-  listensOf(connection: Connection<Call>): number {
+  listensOf(connection: Line): number {
     return this.#listens.get(connection) ?? 0;
   }
 
@@ -261,7 +260,7 @@ export class Subscribers {
   }
 
   /** Ends a connection's listen requests gracefully. */
-  endAll(connection: Connection<Call>): void {
+  endAll(connection: Line): void {
     for (const subscription of this.#all) if (subscription.connection === connection) subscription.end?.();
   }
 

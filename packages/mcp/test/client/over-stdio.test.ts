@@ -1,7 +1,7 @@
 // The client and real processes: silent ones, ones that end at the question, crash, print noise; none is left behind.
 import { createHook } from "node:async_hooks";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { ConnectError } from "../../src/client/established.js";
+import { ConnectError } from "../../src/client/conversation.js";
 import { connect } from "../../src/serve/connect-node.js";
 
 /** A server of 2025-06-18 in a few lines. `quirk` is run for each message before it is served; true: not served. */

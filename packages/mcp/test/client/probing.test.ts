@@ -1,7 +1,7 @@
 // Finding out the era: every outcome of the question, over processes and over HTTP, and what is remembered of it.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Client } from "../../src/client/client.js";
-import { ConnectError } from "../../src/client/established.js";
+import { ConnectError } from "../../src/client/conversation.js";
 import { MemoryVerdicts } from "../../src/client/versions.js";
 import { DISCOVERED, initialized, type Script, ScriptedServer, type Talk } from "./scripted-server.js";
 

@@ -4,7 +4,7 @@ import { Client } from "../../src/client/client.js";
 import type { ClientOptions } from "../../src/client/options.js";
 import type { Transport, MessageSink, Outgoing } from "../../src/jsonrpc/transport.js";
 import type { Server } from "../../src/server/server.js";
-import { serve } from "../../src/server/lean-server.js";
+import { serve } from "../../src/serve/serve.js";
 import { memoryTransports } from "../../src/transport/memory.js";
 import { specValidator } from "../support/spec-schema.js";
 import { Volatile } from "../transcripts/volatile.js";

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { connect as connectSocket, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { serve } from "../../src/server/lean-server.js";
+import { serve } from "../../src/serve/serve.js";
 import { memoryTransports } from "../../src/transport/memory.js";
 import { socketTransport } from "../../../../examples/over-tcp/transport.mjs";
 import { contractServer } from "./contract-server.mjs";

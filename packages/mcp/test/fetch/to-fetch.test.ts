@@ -55,6 +55,27 @@ describe("toFetch", () => {
     expect((await handler(request(call("echo", { text: "x" }), session))).status).toBe(404);
   });
 
+  it("keeps what an older client sends at first in order, while the code for it is loaded", async () => {
+    const handler = handlerFor();
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    const initialize = request({ jsonrpc: "2.0", id: 0, method: "initialize", params });
+    const replies = await Promise.all([
+      handler(initialize),
+      handler(request(call("echo", { text: "x" }), { "mcp-session-id": "unknown" })),
+      handler(new Request(URL_, { method: "DELETE" })),
+      handler(asked(modern("tools/call", { name: "echo", arguments: { text: "hi" } }))),
+    ]);
+    expect(replies.map(({ status }) => status)).toEqual([200, 404, 400, 200]);
+  });
+
+  it("turns away what waits for that code when it closes", async () => {
+    const handler = handlerFor();
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    const waiting = handler(request({ jsonrpc: "2.0", id: 0, method: "initialize", params }));
+    await handler.close();
+    expect((await waiting).status).toBe(503);
+  });
+
   it("streams, and resumes a stream that was cut", async () => {
     const server = testServer();
     const waiting = gate();

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { httpEndpoint } from "../../src/http/server/http-endpoint.js";
 import type { BodyReceiver, HttpExchange } from "../../src/http/server/exchange.js";
+import { PARTS_AT_HAND } from "../../src/serve/http.js";
 import { Server } from "../../src/server/server.js";
 
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
@@ -26,7 +27,11 @@ function exchangeOf(replies: number[]): HttpExchange {
 }
 
 it("gives all requests of an endpoint the same function to ask what they lack", async () => {
-  const endpoint = httpEndpoint(new Server({ name: "s", version: "1" }), {}, { hosts: undefined, origins: [] });
+  const endpoint = httpEndpoint(
+    new Server({ name: "s", version: "1" }),
+    {},
+    { hosts: undefined, origins: [], parts: PARTS_AT_HAND },
+  );
   const replies: number[] = [];
   const [first, second] = [exchangeOf(replies), exchangeOf(replies)];
   endpoint.site.handle(first);

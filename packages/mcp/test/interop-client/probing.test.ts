@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { ConnectError } from "../../src/client/established.js";
+import type { ConnectError } from "../../src/client/conversation.js";
 import { connect, type NodeConnectOptions, type NodeConnectTarget } from "../../src/serve/connect-node.js";
 import { refusingPort } from "../support/refusing-port.js";
 import { sampled } from "../support/soak.js";

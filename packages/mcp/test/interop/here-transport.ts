@@ -1,6 +1,6 @@
 // Joins an official client to a server in the same process: what a process of its own would only show once more.
 import type { Server } from "../../src/server/server.js";
-import { serve } from "../../src/server/lean-server.js";
+import { serve } from "../../src/serve/serve.js";
 import type { Transport } from "../../src/jsonrpc/transport.js";
 import { memoryTransports } from "../../src/transport/memory.js";
 

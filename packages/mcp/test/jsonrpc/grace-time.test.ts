@@ -1,6 +1,6 @@
 // The grace time at the end: what is done ends it, it runs out, and time in which the process stood still does not count.
 import { afterEach, expect, it, vi } from "vitest";
-import { withinGrace } from "../../src/jsonrpc/connection.js";
+import { withinGrace } from "../../src/jsonrpc/message.js";
 
 const NEVER = new Promise<void>(() => undefined);
 

@@ -1,6 +1,6 @@
 // The requests in service of one connection: counted, found by their ids, few of them and many, and forgotten at their end.
 import { describe, expect, it } from "vitest";
-import { IncomingTable, type InService } from "../../src/jsonrpc/connection.js";
+import { IncomingTable, type InService } from "../../src/jsonrpc/message.js";
 
 const request = (id: number | string): InService => ({ id, seat: undefined });
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { connectInMemory } from "../../src/serve/connect-in-memory.js";
 import type { Context } from "../../src/server/context.js";
-import type { LiveSession } from "../../src/server/live-session.js";
+import type { LiveSession } from "../../src/server/session.js";
 import { Server } from "../../src/server/server.js";
 import { badAnswers, expectAllHandled } from "../support/unhandled.js";
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { connect } from "../../src/serve/connect.js";
 import { connectInMemory } from "../../src/serve/connect-in-memory.js";
-import type { LiveSession } from "../../src/server/live-session.js";
+import type { LiveSession } from "../../src/server/session.js";
 import { Server } from "../../src/server/server.js";
 
 const HANDSHAKE = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];

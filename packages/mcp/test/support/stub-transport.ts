@@ -1,7 +1,7 @@
 // A transport held by the test: who asks is said, the reader may fall behind, and every message is judged.
 import { expect, onTestFinished } from "vitest";
 import type { Carrier, MessageSink, Transport } from "../../src/jsonrpc/transport.js";
-import { serve } from "../../src/server/lean-server.js";
+import { serve } from "../../src/serve/serve.js";
 import type { ServeOptions, Serving } from "../../src/server/conversation.js";
 import type { Server } from "../../src/server/server.js";
 import { WireJudge } from "./wire-judge.js";

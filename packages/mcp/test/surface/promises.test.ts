@@ -11,7 +11,7 @@ import { fetchRequester } from "../../src/http/client/fetch-requester.js";
 import { streamableHttpTransport } from "../../src/http/client/streamable-http-transport.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
 import { restartDelay } from "../../src/client/server-watch.js";
-import { serve } from "../../src/server/lean-server.js";
+import { serve } from "../../src/serve/serve.js";
 import type { MessageSink, Transport } from "../../src/jsonrpc/transport.js";
 import { MemoryTaskStore } from "../../src/server/tasks/task-manager.js";
 import type { TaskRecord } from "../../src/server/tasks/task-store.js";

@@ -1,7 +1,7 @@
 // Plays a golden conversation against a fixture server and returns the steps as they really went.
 import { vi } from "vitest";
 import { memoryTransports } from "../../src/transport/memory.js";
-import { serve } from "../../src/server/lean-server.js";
+import { serve } from "../../src/serve/serve.js";
 import { WireJudge } from "../support/wire-judge.js";
 import { FIXTURES } from "./fixtures.js";
 import type { Step, Transcript } from "./transcript.js";

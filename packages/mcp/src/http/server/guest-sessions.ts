@@ -176,14 +176,6 @@ export class GuestSessions {
   }
 }
 
-/** The process that asked what a message answers, where its id says so. */
-export function answeredNode(value: unknown): string | undefined {
-  if (!isJsonObject(value) || value["method"] !== undefined) return undefined;
-  const { id } = value;
-  const dot = typeof id === "string" ? id.indexOf(".") : -1;
-  return dot > 0 ? (id as string).slice(0, dot) : undefined;
-}
-
 /** Makes what serves the sessions of other processes. */
 export type MakeGuests = (core: ServerCore, cluster: HttpCluster, settings: SessionSettings) => GuestSessions;
 

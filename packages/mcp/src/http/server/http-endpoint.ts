@@ -2,9 +2,10 @@
 import type { Authenticator, AuthOutcome, Refusal } from "../../auth/authenticator.js";
 import { authRequest, gateRefusal, type RequestHead } from "../../auth/resource-metadata.js";
 import { type ScopeRules, scopeRules } from "../../auth/scopes.js";
+import { Later } from "../../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import { withLimits } from "../../jsonrpc/limits.js";
-import { isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message.js";
+import { type Awaitable, isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message.js";
 import type { Identity } from "../../jsonrpc/transport.js";
 import { REVISIONS } from "../../protocol/revisions/all.js";
 import type { ServerCore } from "../../server/core.js";
@@ -33,14 +34,16 @@ import {
   type Permits,
   RateGate,
   type RateOptions,
+  serveLater,
   Turns,
 } from "./http-site.js";
 import type { HttpRefusal, ReplyMode } from "./reply.js";
 import type { Whose } from "./http-session.js";
-import { type EventStore, MemoryEventStore } from "./resumable-stream.js";
+import type { EventStore } from "./resumable-stream.js";
 import { SessionlessRequests } from "./sessionless-requests.js";
-import { SseEndpoint, type SseOptions } from "./sse-endpoint.js";
+import type { SseEndpoint, SseOptions } from "./sse-endpoint.js";
 import type { MakeGuests } from "./guest-sessions.js";
+import type { HandshakeOptions, HandshakeRequests } from "./handshake-requests.js";
 import { StreamableHttp } from "./streamable-http.js";
 
 /** How a server is served over HTTP, on whatever runtime. */
@@ -131,9 +134,16 @@ export interface HttpEndpoint {
   close(): Promise<void>;
 }
 
+/** Makes the parts of an endpoint that only some requests need. Their code is at hand, or loaded for the first of these. */
+export interface EndpointParts {
+  handshake(options: HandshakeOptions): Awaitable<HandshakeRequests>;
+  sse(options: SseOptions): Awaitable<SseEndpoint>;
+}
+
 interface EndpointDefaults {
   readonly hosts: readonly string[] | undefined;
   readonly origins: readonly string[];
+  readonly parts: EndpointParts;
   /** Makes what serves the sessions of other processes, where there are others. */
   readonly guests?: MakeGuests;
 }
@@ -151,21 +161,22 @@ export function httpEndpoint(
   const core = coreOf(server);
   if (cluster !== undefined) core.join(cluster);
   const limits = withLimits(DEFAULT_HTTP_LIMITS, options.limits);
-  const sessionLimits = withLimits(
-    DEFAULT_SESSION_LIMITS,
-    typeof options.sessions === "object" ? options.sessions : undefined,
-  );
+  const given = typeof options.sessions === "object" ? options.sessions : undefined;
+  const sessionLimits = withLimits(DEFAULT_SESSION_LIMITS, given);
   const { allowedHosts: hosts = defaults.hosts, allowedOrigins = [], originOption, hostAdvice } = options;
   const door = new FrontDoor({ hosts, origins: [...defaults.origins, ...allowedOrigins], originOption, hostAdvice });
   const keeper = new StreamKeeper(limits);
   const { authenticate, permits } = hooks(options, core);
-  const { answers = "auto", eventStore: store = new MemoryEventStore(sessionLimits) } = options;
+  const { answers = "auto", eventStore: store } = options;
   const sessions = options.sessions === false ? undefined : { limits: sessionLimits, store, keeper, answers };
   const sessionless = new SessionlessRequests({ core, limits, keeper, answers });
-  const common = { core, door, permits, pinger: pingerOf(options, core), cluster };
-  const streamable = new StreamableHttp({ ...common, sessionless, sessions, guests: defaults.guests });
-  const others = furtherServers(options, { door, sessions, cluster, sessionless: { limits, keeper, answers } });
-  const sse = sseOf(options, { ...common, keeper, limits: sessionLimits });
+  const pinger = pingerOf(options, core);
+  const { parts, guests } = defaults;
+  const common = { core, door, permits, cluster };
+  const handshake = laterHandshake(parts, { core, sessionless, pinger, cluster, guests, sessions });
+  const streamable = new StreamableHttp({ ...common, sessionless, handshake, sessions: sessions !== undefined });
+  const others = furtherServers(options, { door, sessions, cluster, parts, sessionless: { limits, keeper, answers } });
+  const sse = sseOf(options, parts, { ...common, pinger, keeper, limits: sessionLimits });
   const site = new HttpSite({
     door,
     routes: routes(options, streamable, { sse, others }),
@@ -178,50 +189,60 @@ export function httpEndpoint(
   const close = async (): Promise<void> => {
     site.passes.closing = true;
     const { drainMs } = limits;
-    await Promise.all([streamable.close(drainMs), sse?.close(drainMs), sessionless.close(drainMs)]);
+    await Promise.all([handshake.there?.close(drainMs), sse?.part.there?.close(drainMs), sessionless.close(drainMs)]);
     await Promise.all(others.map((other) => other.close(drainMs)));
     await core.tasks?.close();
     await keeper.flush(FLUSH_MS);
   };
-  const open = [streamable, ...others.map((other) => other.streamable), sse];
+  const open = [handshake, ...others.map((other) => other.handshake), sse?.part];
   const alone = [sessionless, ...others.map((other) => other.sessionless)];
-  const load = (): HttpLoad => loadOf(keeper, open);
   const endOf = (whose: Whose): Promise<void> => {
     // What is not in any table yet holds a pass.
     site.passes.revoke(whose);
     return endAll(whose, alone, open);
   };
-  return { site, limits, local: localEnd(core, site, streamable), load, endOf, close };
+  return { site, limits, local: localEnd(core, site, handshake), load: () => loadOf(keeper, open), endOf, close };
 }
 
-function loadOf(keeper: StreamKeeper, holders: readonly ({ readonly sessions: number } | undefined)[]): HttpLoad {
-  return { sessions: holders.reduce((sum, holder) => sum + (holder?.sessions ?? 0), 0), streams: keeper.size };
+/** Makes what serves the handshake era; a failure is reported, and the next request tries again. */
+function laterHandshake(parts: EndpointParts, options: HandshakeOptions): Later<HandshakeRequests> {
+  return new Later(() => reported(parts.handshake(options), options.core));
 }
 
-interface Ended<T> {
-  endOf(whose: Whose): T;
+function reported<Part>(made: Awaitable<Part>, { report }: ServerCore): Awaitable<Part> {
+  if (!isThenable(made)) return made;
+  return Promise.resolve(made).catch((error: unknown) => {
+    report("error", "A part of the server could not be loaded", { error });
+    throw error;
+  });
 }
 
-async function endAll(
-  whose: Whose,
-  first: readonly Ended<void>[],
-  then: readonly (Ended<Promise<void>> | undefined)[],
-): Promise<void> {
+/** What has sessions, once anything has needed it. */
+type Holder = Later<{ readonly sessions: number; endOf(whose: Whose): Promise<void> }> | undefined;
+
+function loadOf(keeper: StreamKeeper, holders: readonly Holder[]): HttpLoad {
+  return { sessions: holders.reduce((sum, holder) => sum + (holder?.there?.sessions ?? 0), 0), streams: keeper.size };
+}
+
+async function endAll(whose: Whose, first: readonly SessionlessRequests[], then: readonly Holder[]): Promise<void> {
   for (const each of first) each.endOf(whose);
-  await Promise.all(then.map(async (each) => await each?.endOf(whose)));
+  await Promise.all(then.map(async (each) => await each?.there?.endOf(whose)));
 }
 
 /** A server beside the one of the endpoint. */
 interface FurtherServer {
   readonly path: string;
   readonly streamable: StreamableHttp;
+  readonly handshake: Later<HandshakeRequests>;
   readonly sessionless: SessionlessRequests;
   close(drainMs: number): Promise<void>;
 }
 
 function furtherServers(
   options: HttpOptions,
-  given: Pick<ConstructorParameters<typeof StreamableHttp>[0], "door" | "sessions" | "cluster"> & {
+  given: Pick<HandshakeOptions, "sessions" | "cluster"> & {
+    readonly door: FrontDoor;
+    readonly parts: EndpointParts;
     readonly sessionless: Omit<ConstructorParameters<typeof SessionlessRequests>[0], "core">;
   },
 ): readonly FurtherServer[] {
@@ -234,23 +255,27 @@ function furtherServers(
     const sessionless = new SessionlessRequests({ ...given.sessionless, core });
     const { permits } = hooks(options, core);
     const pinger = pingerOf(options, core);
-    const streamable = new StreamableHttp({ core, door, permits, pinger, cluster, sessionless, sessions });
+    const handshake = laterHandshake(given.parts, { core, sessionless, pinger, sessions });
+    const streamable = new StreamableHttp({
+      ...{ core, door, permits, sessionless, handshake },
+      sessions: sessions !== undefined,
+    });
     const close = async (drainMs: number): Promise<void> => {
-      await Promise.all([streamable.close(drainMs), sessionless.close(drainMs)]);
+      await Promise.all([handshake.there?.close(drainMs), sessionless.close(drainMs)]);
       await core.tasks?.close();
     };
-    return { path, streamable, sessionless, close };
+    return { path, streamable, handshake, sessionless, close };
   });
 }
 
-function localEnd(core: ServerCore, site: HttpSite, streamable: StreamableHttp): LocalEnd {
+function localEnd(core: ServerCore, site: HttpSite, handshake: Later<HandshakeRequests>): LocalEnd {
   return {
     serve: (exchange) => site.relayed(exchange),
-    adopt: (id, principal, facts) => streamable.adopt(id, principal, facts),
-    holds: (id) => streamable.holds(id),
-    release: (id) => streamable.release(id),
+    adopt: (id, principal, facts) => void handshake.use((requests) => requests.adopt(id, principal, facts)),
+    holds: (id) => handshake.there?.holds(id) === true,
+    release: (id) => handshake.there?.release(id),
     hear(news) {
-      streamable.hear(news);
+      handshake.there?.guests?.hear(news);
       if (!("session" in news)) core.hear(news);
     },
     // A process that made the task may be back under its name as one without tasks.
@@ -292,21 +317,40 @@ function pingerOf({ pings = false }: HttpOptions, { report }: ServerCore): KeepA
   return new KeepAlive(limits, (message) => report("warning", message));
 }
 
-function sseOf({ sse }: HttpOptions, common: Omit<SseOptions, "path" | "messages">): SseEndpoint | undefined {
+/** HTTP+SSE, where it is wanted: its two paths, and what serves them. */
+interface LaterSse {
+  readonly routes: readonly [string, HttpRoute][];
+  readonly part: Later<SseEndpoint>;
+}
+
+function sseOf(
+  { sse }: HttpOptions,
+  parts: EndpointParts,
+  common: Omit<SseOptions, "path" | "messages">,
+): LaterSse | undefined {
   if (sse === undefined || sse === false) return undefined;
   const { path = "/sse", messages = "/messages" } = sse === true ? {} : sse;
-  return new SseEndpoint({ ...common, path, messages });
+  const part = new Later(() => reported(parts.sse({ ...common, path, messages }), common.core));
+  const stream: HttpRoute = { serve: (exchange) => serveLater(part, exchange, (made) => made.open(exchange)) };
+  const post: HttpRoute = { serve: (exchange) => serveLater(part, exchange, (made) => made.post(exchange)) };
+  return {
+    part,
+    routes: [
+      [path, stream],
+      [messages, post],
+    ],
+  };
 }
 
 function routes(
   { path = "/mcp", pages = {} }: HttpOptions,
   streamable: HttpRoute,
-  { sse, others }: { readonly sse: SseEndpoint | undefined; readonly others: readonly FurtherServer[] },
+  { sse, others }: { readonly sse: LaterSse | undefined; readonly others: readonly FurtherServer[] },
 ): ReadonlyMap<string, HttpRoute> {
   const all: [string, HttpRoute][] = [[path, streamable]];
   for (const other of others) all.push([other.path, other.streamable]);
   for (const [each, page] of Object.entries(pages)) all.push([each, new PageRoute(page)]);
-  if (sse !== undefined) all.push([sse.path, sse.stream], [sse.messages, sse.post]);
+  all.push(...(sse?.routes ?? []));
   for (const [each] of all) {
     if (!/^\/[!-~]*$/.test(each) || /[?#]/.test(each)) {
       throw new LocalError("BAD_PATH", `"${each}" is no path: write it as "/mcp"`);

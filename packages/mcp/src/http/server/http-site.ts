@@ -5,6 +5,7 @@ import { type Identity, identityFault } from "../../jsonrpc/transport.js";
 import type { GoneListener, HeaderList, HttpCluster, HttpExchange, HttpRequestHead } from "./exchange.js";
 import { CHALLENGE, type Entering, Passes } from "./passes.js";
 import { DEFAULT_RATE, type RateLimits } from "./http-limits.js";
+import type { Later } from "../../endpoint/call.js";
 import { type HttpRefusal, headerList, refuse, turnAway } from "./reply.js";
 
 /** Lets a request in as somebody of whom more is known than a name. */
@@ -193,6 +194,16 @@ export function turnedAway(exchange: HttpExchange): boolean {
   const refusal = exchange.pass?.refusal(exchange);
   if (refusal !== undefined) turnAway(exchange, refusal.status, refusal.text, refusal.headers);
   return refusal !== undefined;
+}
+
+/** Serves a request by a part of the endpoint that is made for the first of such requests. */
+export function serveLater<Part>(part: Later<Part>, exchange: HttpExchange, serve: (part: Part) => void): void {
+  if (part.there !== undefined) return serve(part.there);
+  const loading = part.use((made) => {
+    // It may have been loaded for a while.
+    if (!turnedAway(exchange)) serve(made);
+  });
+  loading?.catch(() => refuse(exchange, 500, "What serves this request could not be loaded"));
 }
 
 // CORS for web pages on the list of origins: what they may send, and what they may read.

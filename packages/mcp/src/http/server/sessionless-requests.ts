@@ -1,7 +1,7 @@
-// Requests outside of sessions: those of the stateless era (2026-07-28), and older ones where there are no sessions.
-// Counted, bounded, and in the stateless era cancelled with their connection.
-import { Call, type Caller, NO_LOGS } from "../../endpoint/call.js";
-import { assumedRevision, claimOf, codecFor, missingEnvelope, openSession, readEnvelope } from "../../era/select.js";
+// Requests outside of sessions: those of the stateless era (2026-07-28) are served here, and cancelled with their connection.
+// Older ones, where there are no sessions, are counted and bounded with them.
+import { Call, type Caller, type Line, NO_LOGS } from "../../endpoint/call.js";
+import { claimOf, claimsStateless, codecFor, missingEnvelope, namesStateless, readEnvelope } from "../../era/select.js";
 import {
   methodHeaderFault,
   type MirroredParam,
@@ -10,33 +10,28 @@ import {
   paramHeaderFault,
   versionHeaderFault,
 } from "../../era/stateless/headers.js";
-import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
+import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import {
   failureText,
+  IncomingTable,
+  isJsonObject,
   type JsonObject,
   type NotificationMessage,
   type RequestId,
   type RequestMessage,
-} from "../../jsonrpc/message.js";
-import {
-  Connection,
-  type ConnectionHandler,
-  IncomingTable,
   withinGrace,
-  type WireRules,
-} from "../../jsonrpc/connection.js";
+} from "../../jsonrpc/message.js";
 import { classify, ParseFault } from "../../jsonrpc/parse.js";
 import type { Carrier } from "../../jsonrpc/transport.js";
 import { levelIndex } from "../../protocol/features/lifecycle.js";
 import type { Tool } from "../../protocol/features/tools.js";
 import { META } from "../../protocol/meta.js";
-import type { Revision } from "../../protocol/revisions/revision.js";
 import type { ServerCore } from "../../server/core.js";
 import { EventStream, type StreamKeeper } from "./event-stream.js";
 import type { GoneListener, HttpExchange } from "./exchange.js";
 import type { HttpLimits } from "./http-limits.js";
 import type { Whose } from "./http-session.js";
-import { handshakeStatus, Reply, type ReplyMode, type ReplyOwner, statelessStatus } from "./reply.js";
+import { Reply, type ReplyMode, type ReplyOwner, statelessStatus } from "./reply.js";
 
 interface SessionlessOptions {
   readonly core: ServerCore;
@@ -50,21 +45,22 @@ const LISTEN = "subscriptions/listen";
 const RETRY_AFTER = ["retry-after", "1"];
 const NOT_MIRRORED: readonly MirroredParam[] = [];
 
+/** Nothing is asked over it: the stateless era asks by its answers, and of other callers nothing is known. */
+const NO_LINE: Line = {
+  newId: () => 0,
+  ask: (_id, _params, { method }) => Promise.reject(new LocalError("CLOSED", `${method} has no way to the client`)),
+};
+
 /** One for an endpoint: between two requests it keeps nothing. */
-export class SessionlessRequests implements ConnectionHandler {
+export class SessionlessRequests {
   readonly #core: ServerCore;
   readonly #limits: HttpLimits;
-  readonly #handshake: ReplyOwner;
+  readonly #keeper: StreamKeeper;
+  readonly #answers: ReplyMode;
   readonly #stateless: ReplyOwner;
-  /** Reads what is posted in the handshake era. No call asks over it, so that nobody's answer reaches another's question. */
-  readonly #posted: Connection<Call>;
-  /** Of all calls but listens: nothing arrives on it. */
-  readonly #connection: Connection<Call>;
   /** What is refused for its number is counted by `#busy`. */
   readonly #calls = new IncomingTable<Call>(Number.POSITIVE_INFINITY);
-  readonly #callers = new Map<Revision, Caller>();
   readonly #mirrored = new WeakMap<Tool, readonly MirroredParam[]>();
-  #rules: WireRules = { batches: true, unreadableId: "null" };
   #listens = 0;
   readonly #done = (call: Call): void => {
     if (this.#calls.release(call) && call.method === LISTEN) this.#listens--;
@@ -73,24 +69,19 @@ export class SessionlessRequests implements ConnectionHandler {
   constructor({ core, limits, keeper, answers }: SessionlessOptions) {
     this.#core = core;
     this.#limits = limits;
-    this.#posted = new Connection(this, core.limits);
-    this.#connection = new Connection(this, core.limits);
-    const openStream = (exchange: HttpExchange): EventStream => new EventStream(exchange, keeper);
-    this.#handshake = { kind: "http", answers, status: handshakeStatus, openStream };
-    this.#stateless = { kind: "http", answers, status: statelessStatus, openStream };
+    this.#keeper = keeper;
+    this.#answers = answers;
+    this.#stateless = this.owner(statelessStatus);
   }
 
-  /** Serves a parsed message, batch or fault of the handshake era, in the revision its header names. */
-  serve(value: unknown, exchange: HttpExchange): void {
-    // Read by the connection before `deliver` returns, so one field serves all.
-    this.#rules = assumedRevision(exchange.header("mcp-protocol-version"))?.rules ?? this.#rules;
-    const reply = new Reply(exchange, this.#handshake);
-    this.#posted.deliver(value, reply);
-    reply.linger();
+  /** Owns replies that belong to no session; `status` chooses theirs. */
+  owner(status: ReplyOwner["status"]): ReplyOwner {
+    const openStream = (exchange: HttpExchange): EventStream => new EventStream(exchange, this.#keeper);
+    return { kind: "http", answers: this.#answers, status, openStream };
   }
 
   /** Serves a parsed message or fault of the stateless era: envelope, headers, version, method and mirrored arguments first. */
-  serveStateless(value: unknown, exchange: HttpExchange): void {
+  serve(value: unknown, exchange: HttpExchange): void {
     const reply = new Reply(exchange, this.#stateless);
     this.#judge(value, reply);
     reply.linger();
@@ -120,41 +111,6 @@ export class SessionlessRequests implements ConnectionHandler {
     return method === LISTEN && this.#core.subscribers.listensOf(connection) > 0;
   }
 
-  rules(): WireRules {
-    return this.#rules;
-  }
-
-  batchElement(message: RequestMessage | NotificationMessage): RpcError | undefined {
-    if (message.method !== "initialize") return undefined;
-    return new RpcError(ErrorCode.InvalidRequest, "initialize must not be part of a batch");
-  }
-
-  request(message: RequestMessage, carrier: Carrier): void {
-    if (message.method === "initialize") return this.#initialize(message, carrier);
-    const revision = assumedRevision(carrier.header("mcp-protocol-version"));
-    if (revision !== undefined) this.#begin(message, this.#callerOf(revision), carrier);
-  }
-
-  notification(message: NotificationMessage, carrier: Carrier): void {
-    this.#core.notified(message, carrier);
-  }
-
-  #initialize(message: RequestMessage, carrier: Carrier): void {
-    const opened = openSession(message.params ?? {});
-    if (!(opened instanceof RpcError)) this.#begin(message, this.#callerOf(opened.revision), carrier);
-    else void carrier.write(failureText(message.id, opened.toObject()), "response", opened.code);
-  }
-
-  /** Without a session nothing is known of the caller: it can be asked nothing and wants no logs. */
-  #callerOf(revision: Revision): Caller {
-    let caller = this.#callers.get(revision);
-    if (caller === undefined) {
-      caller = Object.freeze({ codec: codecFor(revision), capabilities: {}, client: undefined, logLevel: NO_LOGS });
-      this.#callers.set(revision, caller);
-    }
-    return caller;
-  }
-
   #judge(value: unknown, reply: Reply): void {
     if (value instanceof ParseFault) return refuse(reply, value.id, value);
     if (Array.isArray(value))
@@ -180,7 +136,7 @@ export class SessionlessRequests implements ConnectionHandler {
     const { revision, capabilities, client, logLevel } = envelope;
     const level = logLevel === undefined ? NO_LOGS : levelIndex(logLevel);
     const caller = { codec: codecFor(revision), capabilities, client, logLevel: level };
-    const call = this.#begin(message, caller, reply);
+    const call = this.begin(message, caller, reply);
     if (call !== undefined) reply.onGone = new Departure(call, this.#cancel);
   }
 
@@ -209,8 +165,8 @@ export class SessionlessRequests implements ConnectionHandler {
     return this.#calls.size - this.#listens >= this.#limits.inFlight;
   }
 
-  /** Serves a request. Returns its call while it is still running. */
-  #begin(message: RequestMessage, caller: Caller, carrier: Carrier): Call | undefined {
+  /** Serves a request of either era. Returns its call while it is still running. */
+  begin(message: RequestMessage, caller: Caller, carrier: Carrier): Call | undefined {
     const listens = message.method === LISTEN;
     if (listens ? this.#listens >= this.#limits.listens : this.#busy) {
       const error = busy();
@@ -218,8 +174,7 @@ export class SessionlessRequests implements ConnectionHandler {
       return undefined;
     }
     // Subscriptions are counted by connection, and each listen request stands for itself here.
-    const connection = listens ? new Connection<Call>(this, this.#core.limits) : this.#connection;
-    const call = new Call(message, caller, carrier, connection);
+    const call = new Call(message, caller, carrier, listens ? { ...NO_LINE } : NO_LINE);
     this.#core.dispatcher.serve(call, this.#done);
     if (call.ended) return undefined;
     this.#calls.add(call);
@@ -273,4 +228,24 @@ function refuse(reply: Reply, id: RequestId | undefined, error: RpcError | Parse
   const data = error instanceof RpcError ? error.data : undefined;
   const { code, message } = error;
   reply.refuse(400, failureText(id, data === undefined ? { code, message } : { code, message, data }));
+}
+
+/** Whether a parsed message, batch or fault belongs to the stateless era: the header decides, then the body. */
+export function isStateless(value: unknown, version: string | undefined): boolean {
+  if (version !== undefined && namesStateless(version.trim())) return true;
+  return Array.isArray(value) ? value.some(claims) : claims(value);
+}
+
+function claims(value: unknown): boolean {
+  return (
+    isJsonObject(value) && isJsonObject(value["params"]) && claimsStateless(value as unknown as NotificationMessage)
+  );
+}
+
+/** The process that asked what a message answers, where its id says so. */
+export function answeredNode(value: unknown): string | undefined {
+  if (!isJsonObject(value) || value["method"] !== undefined) return undefined;
+  const { id } = value;
+  const dot = typeof id === "string" ? id.indexOf(".") : -1;
+  return dot > 0 ? (id as string).slice(0, dot) : undefined;
 }

@@ -9,9 +9,8 @@ import type { ServerCore } from "../../server/core.js";
 import { EventStream, type KeepAlive, type ReplyStream, type StreamKeeper } from "./event-stream.js";
 import type { BodyFault, BodyReceiver, HttpCluster, HttpExchange } from "./exchange.js";
 import type { SessionLimits } from "./http-limits.js";
-
 import { newSessionId, type Whose } from "./http-session.js";
-import { type FrontDoor, type HttpRoute, type Permits, turnedAway } from "./http-site.js";
+import { type FrontDoor, type Permits, turnedAway } from "./http-site.js";
 import {
   handshakeStatus,
   refuse,
@@ -168,17 +167,11 @@ class SseIntake {
 }
 
 export class SseEndpoint implements BodyReceiver {
-  readonly path: string;
-  readonly messages: string;
-  readonly stream: HttpRoute = { serve: (exchange) => this.#open(exchange) };
-  readonly post: HttpRoute = { serve: (exchange) => this.#post(exchange) };
   readonly #options: SseOptions;
   readonly #sessions = new Map<string, SseSession>();
 
   constructor(options: SseOptions) {
     this.#options = options;
-    this.path = options.path;
-    this.messages = options.messages;
   }
 
   /** Sessions open now. */
@@ -227,8 +220,9 @@ export class SseEndpoint implements BodyReceiver {
     await Promise.all([...this.#sessions.keys()].map((id) => this.#end(id, graceMs)));
   }
 
-  #open(exchange: HttpExchange): void {
-    const { limits } = this.#options;
+  /** Serves a request for the stream. */
+  open(exchange: HttpExchange): void {
+    const { limits, path, messages } = this.#options;
     if (exchange.method !== "GET") return turnAway(exchange, 405, "Use GET", ["allow", "GET"]);
     if (this.#sessions.size >= limits.max) {
       return refuse(exchange, 503, "There are too many sessions: try again later", ["retry-after", "60"]);
@@ -249,10 +243,11 @@ export class SseEndpoint implements BodyReceiver {
       void this.#end(id, 0);
     };
     exchange.onGone = { gone };
-    void stream.write(`event: endpoint\ndata: ${relativeTo(this.path, this.messages)}?sessionId=${id}\n\n`);
+    void stream.write(`event: endpoint\ndata: ${relativeTo(path, messages)}?sessionId=${id}\n\n`);
   }
 
-  #post(exchange: HttpExchange): void {
+  /** Serves what is posted to a session. */
+  post(exchange: HttpExchange): void {
     if (exchange.method !== "POST") return turnAway(exchange, 405, "Use POST", ["allow", "POST"]);
     if (this.#find(exchange) === undefined && this.#elsewhere(exchange) === undefined) return unknownSession(exchange);
     const limit = this.#options.core.limits.messageBytes;

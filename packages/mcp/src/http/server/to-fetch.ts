@@ -3,7 +3,7 @@ import { checkOptions } from "../../protocol/capabilities.js";
 import type { Identity, MessagePieces } from "../../jsonrpc/transport.js";
 import type { LeanServer } from "../../server/lean-server.js";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
-import { HTTP_MEMBERS, httpEndpoint, type HttpOptions } from "./http-endpoint.js";
+import { type EndpointParts, HTTP_MEMBERS, httpEndpoint, type HttpOptions } from "./http-endpoint.js";
 
 /** What a runtime of workers hands over beside a request. */
 export interface FetchContext {
@@ -22,6 +22,12 @@ export interface FetchHandler {
   close(): Promise<void>;
 }
 
+/** Workers and functions start often, and many of them never meet a client of the handshake era. */
+export const LOADED_PARTS: EndpointParts = {
+  handshake: async (options) => new (await import("./handshake-requests.js")).HandshakeRequests(options),
+  sse: async (options) => new (await import("./sse-endpoint.js")).SseEndpoint(options),
+};
+
 /**
  * Makes a fetch handler. A request with an Origin is refused unless `allowedOrigins` names it; name the hosts in
  * `allowedHosts` too where browsers on the same machine can reach it. `sessions: false` suits runtimes that share no memory.
@@ -29,7 +35,7 @@ export interface FetchHandler {
  */
 export function toFetch(server: LeanServer, options: HttpOptions = {}): FetchHandler {
   checkOptions("toFetch(server, options)", options, HTTP_MEMBERS);
-  const endpoint = httpEndpoint(server, options, { hosts: undefined, origins: [] });
+  const endpoint = httpEndpoint(server, options, { hosts: undefined, origins: [], parts: LOADED_PARTS });
   let closing: Promise<void> | undefined;
   const handler = (request: Request, _environment?: unknown, context?: FetchContext): Promise<Response> => {
     const exchange = new FetchExchange(request, context);

@@ -1,0 +1,423 @@
+// Requests of the handshake era (up to 2025-11-25) over HTTP: in sessions, with their streams, or each by itself where there are none.
+import { Call, type Caller, NO_LOGS } from "../../endpoint/call.js";
+import { assumedRevision, codecFor, openSession } from "../../era/select.js";
+import { Connection, type ConnectionHandler, type WireRules } from "../../jsonrpc/connection.js";
+import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
+import {
+  failureText,
+  isJsonObject,
+  type NotificationMessage,
+  quotedWords,
+  type RequestMessage,
+} from "../../jsonrpc/message.js";
+import { classify, ParseFault } from "../../jsonrpc/parse.js";
+import type { Carrier } from "../../jsonrpc/transport.js";
+import type { Revision } from "../../protocol/revisions/revision.js";
+import { ServerConversation } from "../../server/conversation.js";
+import type { ServerCore } from "../../server/core.js";
+import type { News } from "../../server/subscription.js";
+import type { KeepAlive } from "./event-stream.js";
+import type { HeaderList, HttpCluster, HttpExchange, Named, SessionFacts } from "./exchange.js";
+import type { GuestSessions, MakeGuests } from "./guest-sessions.js";
+import { HttpSession, newSessionId, type SessionSettings, SessionTable, type Whose } from "./http-session.js";
+import { turnedAway } from "./http-site.js";
+import { handshakeStatus, readsStreams, refuse, refuseMessage, Reply, type ReplyOwner } from "./reply.js";
+import {
+  type Asked,
+  type EventStore,
+  MemoryEventStore,
+  missedOf,
+  readEventId,
+  replay,
+  type ResumableStream,
+  type StreamPosition,
+} from "./resumable-stream.js";
+import { answeredNode, isStateless, type SessionlessRequests } from "./sessionless-requests.js";
+
+export interface HandshakeOptions {
+  readonly core: ServerCore;
+  /** Counts what belongs to no session. */
+  readonly sessionless: SessionlessRequests;
+  readonly pinger: KeepAlive | undefined;
+  /** The other processes of the server. */
+  readonly cluster?: HttpCluster | undefined;
+  /** Makes what serves their sessions. */
+  readonly guests?: MakeGuests | undefined;
+  /** Undefined: no sessions, every message is served alone. */
+  readonly sessions: EndpointSessions | undefined;
+}
+
+/** What the sessions of all servers of an endpoint are made with. */
+interface EndpointSessions extends Omit<SessionSettings, "store"> {
+  /** Undefined: in memory, from the first server on that needs it. */
+  store: EventStore | undefined;
+}
+
+function settingsOf(sessions: EndpointSessions): SessionSettings {
+  const store = (sessions.store ??= new MemoryEventStore(sessions.limits));
+  return { ...sessions, store };
+}
+
+const POST_ONLY = ["allow", "POST"];
+const RETRY_AFTER = ["retry-after", "60"];
+const SOON = ["retry-after", "1"];
+const MANY_STREAMS = "This session has as many streams open as it may have";
+
+export class HandshakeRequests implements ConnectionHandler {
+  readonly #options: HandshakeOptions;
+  readonly #settings: SessionSettings | undefined;
+  readonly #table: SessionTable | undefined;
+  /** Sessions of other processes. */
+  readonly guests: GuestSessions | undefined;
+  /** Of what belongs to no session. */
+  readonly #alone: ReplyOwner;
+  /** Reads what belongs to no session. No call asks over it, so that nobody's answer reaches another's question. */
+  readonly #posted: Connection<Call>;
+  readonly #callers = new Map<Revision, Caller>();
+  #rules: WireRules = { batches: true, unreadableId: "null" };
+
+  constructor(options: HandshakeOptions) {
+    this.#options = options;
+    const { core, sessionless, sessions, cluster, pinger, guests } = options;
+    this.#table = sessions && new SessionTable(sessions.limits, pinger, cluster);
+    this.#settings = sessions && settingsOf(sessions);
+    this.guests = this.#settings && cluster && guests?.(core, cluster, this.#settings);
+    this.#alone = sessionless.owner(handshakeStatus);
+    this.#posted = new Connection(this, core.limits);
+  }
+
+  /** Sessions open now. */
+  get sessions(): number {
+    return this.#table?.size ?? 0;
+  }
+
+  /** What another process told. */
+  hear(news: News): void {
+    this.guests?.hear(news);
+  }
+
+  /** Goes on with a session whose process has ended. `moved`: how often it has changed its process. */
+  adopt(
+    id: string,
+    principal: string | undefined,
+    { moved, ...facts }: SessionFacts & { readonly moved: number },
+  ): void {
+    const settings = this.#settings;
+    if (settings === undefined || this.#table === undefined || this.#table.has(id) || !this.#table.reserve()) return;
+    const session = new HttpSession(id, principal, settings, { moved, cluster: this.#options.cluster });
+    this.#converse(session).restore(facts);
+    this.#table.add(session);
+    this.#keep(session, facts.params);
+  }
+
+  /** Whether a session is open here. */
+  holds(id: string): boolean {
+    return this.#table?.has(id) === true;
+  }
+
+  /** Another process goes on with a session. */
+  release(id: string): void {
+    this.#table?.handOver(id);
+  }
+
+  /** Serves a GET or a DELETE: streams, and the end of a session. */
+  serve(exchange: HttpExchange): void {
+    const named = this.#namedBy(exchange);
+    if (named === undefined) this.#serve(exchange);
+    else this.#options.cluster?.bring(exchange, named, () => this.#brought(exchange, named));
+  }
+
+  /** Serves a parsed message, batch or fault. */
+  take(exchange: HttpExchange, value: unknown): void {
+    if (this.#table === undefined) this.#serveByItself(exchange, value);
+    else this.#serveSession(exchange, value, this.#table);
+  }
+
+  /** Ends the sessions of some principals at once: what they have running is cancelled. */
+  async endOf(whose: Whose): Promise<void> {
+    await Promise.all([this.#table?.endOf(whose), this.guests?.endOf(whose)]);
+  }
+
+  /** Ends all sessions: what runs in them may finish within `graceMs`. */
+  async close(graceMs: number): Promise<void> {
+    await Promise.all([this.#table?.endAll(graceMs), this.guests?.close(graceMs)]);
+  }
+
+  /** The session a request names that may be another process's; undefined for a request that is for this one. */
+  readonly elsewhere = (exchange: HttpExchange): string | undefined => {
+    const { cluster } = this.#options;
+    if (cluster === undefined || exchange.relayed === true) return undefined;
+    const id = exchange.header("mcp-session-id");
+    if (id === undefined || this.#table === undefined) return undefined;
+    if (this.#table.has(id) && !cluster.lapsed) return undefined;
+    return isStateless(undefined, exchange.header("mcp-protocol-version")) ? undefined : id;
+  };
+
+  // What `#posted` reads.
+
+  rules(): WireRules {
+    return this.#rules;
+  }
+
+  batchElement(message: RequestMessage | NotificationMessage): RpcError | undefined {
+    if (message.method !== "initialize") return undefined;
+    return new RpcError(ErrorCode.InvalidRequest, "initialize must not be part of a batch");
+  }
+
+  request(message: RequestMessage, carrier: Carrier): void {
+    if (message.method === "initialize") return this.#initialize(message, carrier);
+    const revision = assumedRevision(carrier.header("mcp-protocol-version"));
+    if (revision !== undefined) this.#options.sessionless.begin(message, this.#callerOf(revision), carrier);
+  }
+
+  notification(message: NotificationMessage, carrier: Carrier): void {
+    this.#options.core.notified(message, carrier);
+  }
+
+  #initialize(message: RequestMessage, carrier: Carrier): void {
+    const opened = openSession(message.params ?? {});
+    if (!(opened instanceof RpcError))
+      this.#options.sessionless.begin(message, this.#callerOf(opened.revision), carrier);
+    else void carrier.write(failureText(message.id, opened.toObject()), "response", opened.code);
+  }
+
+  /** Without a session nothing is known of the caller: it can be asked nothing and wants no logs. */
+  #callerOf(revision: Revision): Caller {
+    let caller = this.#callers.get(revision);
+    if (caller === undefined) {
+      caller = Object.freeze({ codec: codecFor(revision), capabilities: {}, client: undefined, logLevel: NO_LOGS });
+      this.#callers.set(revision, caller);
+    }
+    return caller;
+  }
+
+  #serve(exchange: HttpExchange): void {
+    if (exchange.method === "GET") this.#get(exchange);
+    else this.#delete(exchange);
+  }
+
+  /** Whoever has a session replays its streams whose process has ended. */
+  #brought(exchange: HttpExchange, { kind }: Named): void {
+    const id = kind === "stream" ? this.elsewhere(exchange) : undefined;
+    if (id === undefined) this.#serve(exchange);
+    else this.#options.cluster?.bring(exchange, { kind: "session", id }, () => this.#serve(exchange));
+  }
+
+  /** What a GET or DELETE names that may be another process's. */
+  #namedBy(exchange: HttpExchange): Named | undefined {
+    const { cluster } = this.#options;
+    const node = cluster && exchange.relayed !== true ? streamOf(exchange)?.node : undefined;
+    if (node !== undefined && node !== cluster?.node) return { kind: "stream", id: `${node}.` };
+    if (node !== undefined && this.#guestOf(exchange) !== undefined) return undefined;
+    const id = this.elsewhere(exchange);
+    return id === undefined ? undefined : { kind: "session", id };
+  }
+
+  #serveByItself(exchange: HttpExchange, value: unknown): void {
+    if (!isInitialize(value) && !this.#knowsVersion(exchange)) return;
+    // Read by the connection before `deliver` returns, so one field serves all.
+    this.#rules = assumedRevision(exchange.header("mcp-protocol-version"))?.rules ?? this.#rules;
+    const reply = new Reply(exchange, this.#alone);
+    this.#posted.deliver(value, reply);
+    reply.linger();
+  }
+
+  #serveSession(exchange: HttpExchange, value: unknown, table: SessionTable): void {
+    const id = exchange.header("mcp-session-id");
+    if (id === undefined) {
+      if (isInitialize(value)) this.#open(exchange, value, table);
+      else this.#withoutSession(exchange, value);
+      return;
+    }
+    const session = this.#find(id, exchange.principal, answeredNode(value));
+    if (session === undefined) return unknownSession(exchange, value);
+    if (!this.#knowsVersion(exchange)) return undefined;
+    session.used = performance.now();
+    const reply = new Reply(exchange, session);
+    reply.asked = askedIn(value);
+    session.conversation.connection.deliver(value, reply);
+    reply.linger();
+  }
+
+  /** The session of an id, or the guest; `node`: the process whose guest is meant. */
+  #find(id: string, principal: string | undefined, node?: string): HttpSession | undefined {
+    if (node !== undefined) return this.guests?.find(id, principal);
+    return this.#table?.find(id, principal) ?? this.guests?.find(id, principal);
+  }
+
+  #open(exchange: HttpExchange, value: unknown, table: SessionTable): void {
+    const settings = this.#settings;
+    const { cluster } = this.#options;
+    if (settings === undefined || !table.reserve()) {
+      return refuse(exchange, 503, "There are too many sessions: try again later", RETRY_AFTER);
+    }
+    const session = new HttpSession(newSessionId(cluster?.node), exchange.principal, settings, {
+      moved: cluster && 0,
+      cluster,
+    });
+    const conversation = this.#converse(session);
+    // A successful answer makes the session real and tells the client its id, so the reply cannot begin before it is there.
+    const opening = (succeeded: boolean): HeaderList => {
+      if (succeeded && !exchange.over && exchange.pass?.refusal(exchange) === undefined) {
+        table.add(session);
+        this.#keep(session, (value as { readonly params: SessionFacts["params"] }).params);
+        return session.headers;
+      }
+      table.release();
+      queueMicrotask(() => void session.close(0));
+      return [];
+    };
+    conversation.connection.deliver(value, new Reply(exchange, session, opening));
+  }
+
+  #converse(session: HttpSession): ServerConversation {
+    const { core } = this.#options;
+    const conversation = new ServerConversation(core, session);
+    session.conversation = conversation;
+    core.conversations.add(conversation);
+    return conversation;
+  }
+
+  /** Lets another process go on with the session should this one end. */
+  #keep(session: HttpSession, params: SessionFacts["params"]): void {
+    const { cluster } = this.#options;
+    if (cluster === undefined) return;
+    const keep = (): void => {
+      const facts = session.conversation.facts(keep);
+      if (!session.closed) cluster.keepSession(session.id, session.principal, { params, ...facts });
+    };
+    keep();
+  }
+
+  /** A ping and what is no message at all are answered; everything else needs the session it forgot to name. */
+  #withoutSession(exchange: HttpExchange, value: unknown): void {
+    const isPing = isJsonObject(value) && value["method"] === "ping";
+    if (value instanceof ParseFault || isPing || classify(value) instanceof ParseFault) {
+      if (!Array.isArray(value)) return this.#serveByItself(exchange, value);
+    }
+    const what = 'Server not initialized: send "initialize" first, then its Mcp-Session-Id with every request';
+    refuseMessage(exchange, 400, new RpcError(ErrorCode.InvalidRequest, what), { id: idOf(value) });
+  }
+
+  #get(exchange: HttpExchange): void {
+    if (turnedAway(exchange)) return;
+    const session = this.#session(exchange);
+    if (session === undefined) return;
+    if (!readsStreams(exchange)) return refuse(exchange, 406, "Send Accept: text/event-stream");
+    session.used = performance.now();
+    const last = exchange.header("last-event-id");
+    if (last !== undefined && last !== "") return this.#resume(exchange, session, last);
+    if (!session.listen(exchange)) refuse(exchange, 409, MANY_STREAMS);
+  }
+
+  #resume(exchange: HttpExchange, session: HttpSession, last: string): void {
+    const position = readEventId(last);
+    const found = position && session.stream(position.stream);
+    const stream = found?.tag === position?.tag ? found : undefined;
+    if (stream === undefined && position !== undefined && position.tag !== "") {
+      return void this.#replay(exchange, session, position);
+    }
+    if (position === undefined || stream === undefined) return lost(exchange);
+    const restart = (): void => this.#restart(exchange, session, stream);
+    stream.resume(exchange, position.sequence).then((resumed) => {
+      if (!resumed) restart();
+    }, restart);
+  }
+
+  /** Its process has ended, or has forgotten it: what all processes keep of it goes on here. */
+  async #replay(exchange: HttpExchange, session: HttpSession, position: StreamPosition): Promise<void> {
+    const missed = await missedOf(session, position).catch((error: unknown) => {
+      this.#options.core.report("warning", "What is kept of a stream could not be read", { error });
+      return "unknown" as const;
+    });
+    if (exchange.over || turnedAway(exchange)) return;
+    if (position.standing) {
+      // Unsolicited messages go on, though some may be lost.
+      const earlier = missed === "unknown" ? undefined : missed?.text;
+      if (!session.listen(exchange, earlier)) refuse(exchange, 409, MANY_STREAMS);
+    } else if (missed === "unknown") {
+      refuse(exchange, 503, "What was kept of this stream cannot be read now: try again", SOON);
+    } else if (missed === undefined) {
+      // Of an answer that is lost the client has to know.
+      unknownSession(exchange, undefined);
+    } else replay(exchange, session, missed);
+  }
+
+  /** What cannot be resumed without a loss is refused, but for unsolicited messages: the next ones are worth having. */
+  #restart(exchange: HttpExchange, session: HttpSession, stream: ResumableStream): void {
+    if (exchange.over || turnedAway(exchange)) return;
+    if (session.listens(stream) && session.listen(exchange)) return;
+    if (stream.tag === "") lost(exchange);
+    else unknownSession(exchange, undefined);
+  }
+
+  #delete(exchange: HttpExchange): void {
+    const session = this.#session(exchange);
+    if (session === undefined) return;
+    void this.#table?.end(session).then(() => exchange.reply(204, []));
+  }
+
+  /** The session a GET or DELETE names; undefined when it was refused. */
+  #session(exchange: HttpExchange): HttpSession | undefined {
+    const version = exchange.header("mcp-protocol-version");
+    if (this.#table === undefined || isStateless(undefined, version)) {
+      refuse(exchange, 405, "Use POST", POST_ONLY);
+      return undefined;
+    }
+    const id = exchange.header("mcp-session-id");
+    if (id === undefined) {
+      refuse(exchange, 400, "Send the Mcp-Session-Id that initialize was answered with");
+      return undefined;
+    }
+    const session = this.#guestOf(exchange) ?? this.#table.find(id, exchange.principal);
+    if (session === undefined) unknownSession(exchange, undefined);
+    else if (this.#knowsVersion(exchange)) return session;
+    return undefined;
+  }
+
+  /** The session of another process whose stream a reader comes back to here. */
+  #guestOf(exchange: HttpExchange): HttpSession | undefined {
+    const node = streamOf(exchange)?.node;
+    if (node === undefined || node !== this.#options.cluster?.node) return undefined;
+    return this.guests?.find(exchange.header("mcp-session-id") ?? "", exchange.principal);
+  }
+
+  /** Whether MCP-Protocol-Version is absent or names a revision with sessions; refuses the request otherwise. */
+  #knowsVersion(exchange: HttpExchange): boolean {
+    const version = exchange.header("mcp-protocol-version");
+    if (version === undefined || assumedRevision(version.trim()) !== undefined) return true;
+    const what = `Unsupported MCP-Protocol-Version: ${quotedWords(version)}`;
+    refuseMessage(exchange, 400, new RpcError(ErrorCode.InvalidRequest, what));
+    return false;
+  }
+}
+
+function unknownSession(exchange: HttpExchange, value: unknown): void {
+  const what = "There is no such session (any more): send a new initialize without Mcp-Session-Id";
+  refuseMessage(exchange, 404, new RpcError(ErrorCode.InvalidRequest, what), { id: idOf(value) });
+}
+
+/** The stream a reader comes back to. */
+function streamOf(exchange: HttpExchange): ReturnType<typeof readEventId> {
+  const last = exchange.method === "GET" ? exchange.header("last-event-id") : undefined;
+  return last === undefined ? undefined : readEventId(last);
+}
+
+function lost(exchange: HttpExchange): void {
+  refuse(exchange, 400, "What came after this Last-Event-ID is not kept any more: send the request again");
+}
+
+/** What a message, or a batch, has to be answered for. */
+function askedIn(value: unknown): Asked {
+  if (!Array.isArray(value)) return idOf(value);
+  return value.map(idOf).filter((id) => id !== undefined);
+}
+
+function isInitialize(value: unknown): boolean {
+  return isJsonObject(value) && value["method"] === "initialize";
+}
+
+function idOf(value: unknown): string | number | undefined {
+  const id = isJsonObject(value) && "method" in value ? value["id"] : undefined;
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
+}
