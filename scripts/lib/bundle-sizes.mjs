@@ -19,7 +19,7 @@ const PROGRAMS = {
       console.log(LocalError);`,
   },
   "browser client": {
-    most: 47,
+    most: 44,
     absent: ["BAD_TOOL", "belongs to a call this server no longer has"],
     code: `import { connect } from "@secure-local/mcp/client";
       const client = await connect("https://example.com/mcp");

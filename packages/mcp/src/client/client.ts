@@ -35,7 +35,6 @@ import { Questions } from "./questions.js";
 import { Requests, type SendOptions, Wire, guarded } from "./wire.js";
 import { ResponseCache, ToolCache, type TypedResult, typedResult } from "./caches.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
-import { UriTemplate } from "../protocol/uri-template.js";
 
 /**
  * A client of one server, made by `connect`. Methods reject with an `RpcError` when the server answers with an error,
@@ -198,7 +197,7 @@ export class Client {
    */
   async read(uri: string, variables?: TemplateValues, options?: CallOptions): Promise<ReadResourceResult> {
     this.#requests.gate("resources", "resources/read");
-    const value = variables === undefined ? uri : expanded(uri, variables);
+    const value = variables === undefined ? uri : await expanded(uri, variables);
     const result = await this.#lists.kept("resources/read", { name: "uri", value }, options);
     return result as unknown as ReadResourceResult;
   }
@@ -413,7 +412,9 @@ function withMirrors(options: CallOptions | undefined, mirrored: SendOptions["mi
   return mirrored === undefined ? options : { ...options, mirrored };
 }
 
-function expanded(text: string, variables: TemplateValues): string {
+/** What reads templates is loaded with the first one that is filled in: most programs read URIs as lists show them. */
+async function expanded(text: string, variables: TemplateValues): Promise<string> {
+  const { UriTemplate } = await import("../protocol/uri-template.js");
   const template = new UriTemplate(text);
   const stranger = Object.keys(variables).find((name) => !template.variables.includes(name));
   if (stranger === undefined) return template.expand(variables);
