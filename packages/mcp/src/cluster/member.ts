@@ -3,7 +3,7 @@ import { checkOptions } from "../protocol/capabilities.js";
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
-import { aesSeal, type Seal } from "../server/parking.js";
+import { aesSeal, type Seal } from "../server/seal.js";
 import { type News, nodeOf, type TaskErrand } from "../server/subscription.js";
 import type { TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 import type {

@@ -12,7 +12,7 @@ import { Context } from "../server/context.js";
 import { InputRequired, runInteractive } from "../server/interactive.js";
 import { type Reporter, reporterOf } from "../server/reporter.js";
 import { coreOf } from "../server/lean-server.js";
-import type { Seal } from "../server/parking.js";
+import type { Seal } from "../server/seal.js";
 import { Server as CoreServer } from "../server/server.js";
 import type { Serving } from "../server/conversation.js";
 import { asRpcError } from "./sdk-values.js";

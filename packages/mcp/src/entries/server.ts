@@ -19,7 +19,7 @@ export type { Root } from "../protocol/features/elicitation.js";
 export type { ToolAnnotations } from "../protocol/features/tools.js";
 export type { FromJsonSchema, Fault, JsonSchema, Outcome, Schema } from "../schema/schema.js";
 export type { AskOptions } from "../server/ask.js";
-export { AskError } from "../server/ask.js";
+export { AskError } from "../server/content.js";
 export type { CapabilityOptions } from "../server/capabilities.js";
 export type { Completer, CompletionReturn } from "../server/completer.js";
 export { audio, type Block, image, link, resource, text } from "../server/content.js";
@@ -38,7 +38,7 @@ export type {
   ResourceTemplateDefinition,
   Variables,
 } from "../server/resources.js";
-export { aesSeal, type Seal } from "../server/parking.js";
+export { aesSeal, type Seal } from "../server/seal.js";
 export { ToolError } from "../server/content.js";
 export { LeanServer, type ServerOptions } from "../server/lean-server.js";
 export { Server } from "../server/server.js";

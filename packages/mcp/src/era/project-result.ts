@@ -6,6 +6,7 @@ import {
   type ResourceLink,
   type SamplingMessageContentBlock,
   type ToolResultContent,
+  blocksOf,
   nestResource,
 } from "../protocol/content.js";
 import type { DiscoverResult, InitializeResult } from "../protocol/features/lifecycle.js";
@@ -33,16 +34,16 @@ import {
 import { jsonText, type JsonObject, isJsonObject } from "../jsonrpc/message.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import type {
-  ElicitRequestFormParams,
-  ElicitRequestParams,
-  ElicitRequestURLParams,
-  PrimitiveSchemaDefinition,
-  RequestedSchema,
-  TitledChoice,
+import {
+  type ElicitRequestFormParams,
+  type ElicitRequestParams,
+  type ElicitRequestURLParams,
+  optionKey,
+  type PrimitiveSchemaDefinition,
+  type RequestedSchema,
+  type TitledChoice,
 } from "../protocol/features/elicitation.js";
-import { type CreateMessageRequestParams, type SamplingMessage, blocksOf } from "../protocol/features/sampling.js";
-import { optionKey } from "../protocol/elicitation-form.js";
+import type { CreateMessageRequestParams, SamplingMessage } from "../protocol/features/sampling.js";
 
 type Projection = (revision: Revision, result: never) => object;
 
@@ -415,7 +416,7 @@ function projectSampling(revision: Revision, params: CreateMessageRequestParams)
 /** Where a message holds one block only, several become messages of the same role in a row. */
 function projectMessage(revision: Revision, message: SamplingMessage): JsonObject[] {
   const { contentArrays } = revision.sampling;
-  const blocks = blocksOf(message).map((block) => projectSamplingBlock(revision, block));
+  const blocks = blocksOf(message.content).map((block) => projectSamplingBlock(revision, block));
   const rest = pick(message, revision.fields.samplingMessage);
   if (contentArrays) return [{ ...rest, content: Array.isArray(message.content) ? blocks : blocks[0] }];
   return blocks.map((content) => ({ ...rest, content }));

@@ -15,7 +15,7 @@ import type { CreateMessageResult } from "../protocol/features/sampling.js";
 import { isReservedMetaKey } from "../protocol/meta.js";
 import type { Meta } from "../protocol/meta.js";
 import { NEWEST, revision as revisionOf } from "../protocol/revisions/all.js";
-import { AskError } from "../server/ask.js";
+import { AskError } from "../server/content.js";
 import { Context } from "../server/context.js";
 import type { CompletionReturn } from "../server/completer.js";
 import { type InputRequired, inputRequired } from "../server/interactive.js";

@@ -5,7 +5,7 @@ import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
 import { isJsonObject } from "../jsonrpc/message.js";
 import { McpErrorCode } from "../protocol/meta.js";
-import { AskError } from "../server/ask.js";
+import { AskError } from "../server/content.js";
 
 /** A request that a server did not answer. */
 export interface RelayFailure {

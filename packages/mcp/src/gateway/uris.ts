@@ -5,7 +5,7 @@ import { type JsonObject, isJsonObject } from "../jsonrpc/message.js";
 import { UriTemplate } from "../protocol/uri-template.js";
 import type { Offer } from "./offer.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import { fingerprint } from "../server/parking.js";
+import { fingerprint } from "../server/content.js";
 
 /** Stands between the name of a mount and the name of a thing in it, and in no mount's name. */
 const SEPARATOR = "__";

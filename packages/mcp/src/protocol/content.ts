@@ -100,3 +100,10 @@ function withMimeType(contents: ResourceContents): ResourceContents {
   if (contents.mimeType !== undefined) return contents;
   return { ...contents, mimeType: "text" in contents ? "text/plain" : "application/octet-stream" };
 }
+
+/** The blocks of a sampling message, whether its content is one or several. */
+export function blocksOf(
+  content: SamplingMessageContentBlock | SamplingMessageContentBlock[],
+): readonly SamplingMessageContentBlock[] {
+  return Array.isArray(content) ? content : [content];
+}

@@ -2,7 +2,12 @@
 import { ExactNumber } from "../jsonrpc/exact-numbers.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import type { ElicitValue, PrimitiveSchemaDefinition, RequestedSchema } from "./features/elicitation.js";
+import {
+  type ElicitValue,
+  optionKey,
+  type PrimitiveSchemaDefinition,
+  type RequestedSchema,
+} from "./features/elicitation.js";
 import { isUri } from "./method.js";
 
 /** A field of the short form: required unless it says otherwise. */
@@ -233,11 +238,6 @@ function oneOf(choices: readonly string[]): string {
 }
 
 // Names the switches that stand for a field of several choices where a form cannot have one, and reads them back.
-
-/** The name of the switch for one choice of a field. */
-export function optionKey(field: string, choice: string): string {
-  return `${field}[${choice}]`;
-}
 
 /** The choices switched on, or undefined when the content has no switch of the field. */
 function switchedOn(

@@ -1,15 +1,17 @@
-// Asking the client in the handshake era: a request on the wire, bounded in time, cancelled with its call.
+// Asking the client: whether it can be asked, what a question says, and what came back. In the handshake era a question is a request on
+// the wire, bounded in time, cancelled with its call. Loaded with the first question.
 import type { Call, Caller } from "../endpoint/call.js";
-import { brand, ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
+import { LocalError, RpcError } from "../jsonrpc/errors.js";
+import { AskError } from "./content.js";
+import { type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { progressSink } from "../endpoint/progress.js";
-import type {
-  ElicitRequestParams,
-  ElicitResult,
-  ElicitValue,
-  InputResponses,
-  RequestedSchema,
-  Root,
+import {
+  answerFault,
+  type ElicitRequestParams,
+  type ElicitResult,
+  type ElicitValue,
+  type RequestedSchema,
+  type Root,
 } from "../protocol/features/elicitation.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/meta.js";
@@ -106,42 +108,6 @@ function asAskError(error: unknown, method: string): unknown {
   return error;
 }
 
-// Checks what a client answered to a question before a handler sees it.
-
-const ACTIONS: readonly unknown[] = ["accept", "decline", "cancel"];
-
-/** What is wrong with the answer to a question of `method`, as the end of a sentence; undefined when nothing is. */
-function answerFault(method: string, answer: unknown): string | undefined {
-  if (!isJsonObject(answer)) return "is no object";
-  switch (method) {
-    case "elicitation/create":
-      if (!ACTIONS.includes(answer["action"])) return 'needs an "action": accept, decline or cancel';
-      return answer["content"] === undefined || isJsonObject(answer["content"])
-        ? undefined
-        : 'has a "content" that is no object';
-    case "sampling/createMessage":
-      return typeof answer["content"] === "object" && answer["content"] !== null && typeof answer["role"] === "string"
-        ? undefined
-        : 'needs a "role" and "content"';
-    default:
-      if (!Array.isArray(answer["roots"])) return 'needs an array "roots"';
-      return answer["roots"].every(isRoot) ? undefined : 'has "roots" without a "uri"';
-  }
-}
-
-function isRoot(root: unknown): boolean {
-  return isJsonObject(root) && typeof root["uri"] === "string";
-}
-
-/** Throws -32602 when the answer under `key` is there and malformed. A missing one is asked for again. */
-export function checkAnswer(key: string, method: string, responses: InputResponses): void {
-  if (!Object.hasOwn(responses, key)) return;
-  const constraint = answerFault(method, responses[key]);
-  if (constraint === undefined) return;
-  const message = `params.inputResponses.${key} ${constraint}`;
-  throw new RpcError(ErrorCode.InvalidParams, message, { path: `/inputResponses/${key}`, constraint });
-}
-
 // Whether the client can be asked something: it must have declared it, and its revision must have it.
 
 /**
@@ -190,20 +156,6 @@ function declares(urls: boolean, declared: ClientCapabilities, required: ClientC
   if (required.elicitation?.url !== undefined) return urls && elicitation.url !== undefined;
   // `{}` means forms only; naming url alone means no forms.
   return elicitation.form !== undefined || elicitation.url === undefined;
-}
-
-// The error of a question that got no usable answer: its words may be told to the peer.
-
-/**
- * Codes: REFUSED (the client answered with an error; `cause` has it), TIMEOUT, EXPIRED, BAD_ANSWER, UNREACHABLE (no stream
- * could carry the question).
- */
-export class AskError extends LocalError {
-  override readonly name: string = "AskError";
-
-  static {
-    brand(this, "AskError");
-  }
 }
 
 // Questions to the person behind the client: typed by their form, checked when they come back.

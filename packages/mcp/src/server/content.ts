@@ -35,6 +35,20 @@ export class ToolError extends LocalError {
   }
 }
 
+// The error of a question that got no usable answer: its words may be told to the peer.
+
+/**
+ * Codes: REFUSED (the client answered with an error; `cause` has it), TIMEOUT, EXPIRED, BAD_ANSWER, UNREACHABLE (no stream
+ * could carry the question).
+ */
+export class AskError extends LocalError {
+  override readonly name: string = "AskError";
+
+  static {
+    brand(this, "AskError");
+  }
+}
+
 /** Members every block may carry. */
 export interface BlockOptions {
   readonly annotations?: Annotations;
@@ -263,4 +277,15 @@ function toBlock(item: string | Block | ContentBlock): ContentBlock {
   if (typeof item === "string") return { type: "text", text: item };
   if (item instanceof Block) return item.block;
   return item.type === "resource" ? nestResource(item) : item;
+}
+
+// A short fingerprint of text, against accidents and not against attackers.
+
+/** FNV-1a of the text in eight hexadecimal digits. */
+export function fingerprint(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  }
+  return (hash >>> 0).toString(16).padStart(8, "0");
 }

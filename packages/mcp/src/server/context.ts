@@ -1,5 +1,5 @@
 // What a handler may do besides returning: report progress, log, ask the client, look who is calling.
-import type { Call } from "../endpoint/call.js";
+import type { Call, Later } from "../endpoint/call.js";
 import { reportProgress } from "../endpoint/progress.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
@@ -10,30 +10,24 @@ import type { InputResponses, Root } from "../protocol/features/elicitation.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "../protocol/features/sampling.js";
 import { type InferStandard, type StandardSchema, standardOutcome } from "../schema/standard-schema.js";
-import {
-  type Asker,
-  type AskOptions,
-  elicited,
-  type ElicitInput,
-  type FormAnswer,
-  readRoots,
-  readSample,
-  requireCapability,
-  sampleParams,
-  type SchemaAnswer,
-  type SchemaForm,
-  WireAsker,
-} from "./ask.js";
+import type { Asker, AskOptions, ElicitInput, FormAnswer, SchemaAnswer, SchemaForm } from "./ask.js";
 import { failure, type ToolResult } from "./content.js";
 import type { ServerLimits } from "./limits.js";
-import { type LiveSession, type LiveSessions, notifyOwn } from "./session.js";
-import type { Parking, Seal } from "./parking.js";
-import { CallLogs, levelOf, Session } from "./session.js";
+import type { Parking } from "./parking.js";
+import {
+  CallLogs,
+  levelOf,
+  type LiveSession,
+  type LiveSessions,
+  notifyOwn,
+  type QuestionCode,
+  Session,
+} from "./session.js";
 
 /** What asking needs of the server. */
 export interface AskServices {
-  readonly parking: Parking;
-  readonly seal: Seal;
+  readonly parking: Later<Parking>;
+  readonly questions: Later<QuestionCode>;
   readonly limits: ServerLimits;
   readonly sessions: LiveSessions;
 }
@@ -178,8 +172,10 @@ export class Context {
    */
   elicit<S extends StandardSchema>(input: SchemaForm<S>, options?: AskOptions): Promise<SchemaAnswer<S>>;
   elicit<const F extends FormFields>(input: ElicitInput<F>, options?: AskOptions): Promise<FormAnswer<F>>;
-  elicit(input: ElicitInput<FormFields> | SchemaForm<StandardSchema>, options?: AskOptions): Promise<unknown> {
-    return elicited(input, (params) => this.#ask("elicitation/create", params, options));
+  async elicit(input: ElicitInput<FormFields> | SchemaForm<StandardSchema>, options?: AskOptions): Promise<unknown> {
+    return this.#services.questions.use(({ elicited }) =>
+      elicited(input, (params) => this.#ask("elicitation/create", params, options)),
+    );
   }
 
   /** Sends a notification of your own on behalf of this request, if it is not over. Rejects with RESERVED for one of the specification's. */
@@ -189,13 +185,16 @@ export class Context {
 
   /** Asks the client's model. Throws where the client did not declare sampling (or tools in it, when they are given). */
   async sample(params: CreateMessageRequestParams, options?: AskOptions): Promise<CreateMessageResult> {
-    return readSample(await this.#ask("sampling/createMessage", sampleParams(params), options));
+    return this.#services.questions.use(async ({ readSample, sampleParams }) =>
+      readSample(await this.#ask("sampling/createMessage", sampleParams(params), options)),
+    );
   }
 
   /** The client's roots, as it last told. Throws where the client did not declare roots. */
   async roots(options?: AskOptions): Promise<readonly Root[]> {
     const { caller } = this.#call;
-    const ask = async (): Promise<readonly Root[]> => readRoots(await this.#ask("roots/list", {}, options));
+    const ask = async (): Promise<readonly Root[]> =>
+      this.#services.questions.use(async ({ readRoots }) => readRoots(await this.#ask("roots/list", {}, options)));
     return caller instanceof Session ? caller.cachedRoots(ask) : ask();
   }
 
@@ -212,7 +211,15 @@ export class Context {
     return failure(message);
   }
 
-  #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {
+  async #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {
+    return this.#services.questions.use((code) => this.#askBy(code, method, { params, options }));
+  }
+
+  #askBy(
+    { requireCapability, WireAsker }: QuestionCode,
+    method: string,
+    { params, options }: { readonly params: object; readonly options: AskOptions | undefined },
+  ): Promise<JsonObject> {
     requireCapability(this.#call, method, params);
     if (this.#interaction !== undefined) return this.#interaction.ask(method, params, options);
     if (this.#call.caller.codec.revision.era === "stateless") {

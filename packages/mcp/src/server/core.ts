@@ -6,6 +6,7 @@ import {
   Dispatcher,
   handling,
   type Handler,
+  Later,
   type Middleware,
 } from "../endpoint/call.js";
 import type { Carrier } from "../jsonrpc/transport.js";
@@ -14,9 +15,10 @@ import type { Implementation, ServerCapabilities } from "../protocol/capabilitie
 import { type CapabilityOptions, capabilitiesAlone, capabilitiesToward, declaredCapabilities } from "./capabilities.js";
 import type { AskServices } from "./context.js";
 import type { ServerLimits } from "./limits.js";
-import { LiveSessions } from "./session.js";
+import { LiveSessions, type QuestionCode } from "./session.js";
 import { type LogMessage, Session } from "./session.js";
-import { ClusterSeal, Parking, type Seal } from "./parking.js";
+import type { Parking } from "./parking.js";
+import type { Seal } from "./seal.js";
 import {
   type CoreNews,
   type ListKind,
@@ -31,7 +33,6 @@ import type { Reporter } from "./reporter.js";
 import { type ResourceEntry, ResourceReader, type TemplateEntry } from "./resources.js";
 import { ToolCaller, type ToolEntry } from "./tools.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { AskError } from "./ask.js";
 import { type ListHints, type ServerLists, serverLists } from "./lists.js";
 import type { ServerTasks, VisibleTask } from "./tasks/server-tasks.js";
 import { COMPLETE, GET_PROMPT, LIST_PROMPTS } from "../protocol/features/prompts.js";
@@ -60,7 +61,7 @@ import { CALL_TOOL, LIST_TOOLS } from "../protocol/features/tools.js";
 import { META } from "../protocol/meta.js";
 import type { PaginatedRequestParams } from "../protocol/method.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
-import { ToolError } from "./content.js";
+import { AskError, ToolError } from "./content.js";
 
 /** What the server needs of a conversation it did not start by itself. */
 interface LiveConversation {
@@ -89,11 +90,13 @@ export class ServerCore implements AskServices {
   readonly identity: Implementation;
   readonly instructions: string | undefined;
   readonly limits: ServerLimits;
-  readonly seal: ClusterSeal;
   /** What may be kept of its lists; replaced when that is something else. */
   listHints: ListHints;
   readonly report: Reporter;
-  readonly parking: Parking;
+  /** Loaded with the first question, where it is not at hand. */
+  questions: Later<QuestionCode> = new Later(() => import("./ask.js"));
+  /** Loaded for the first caller who can be asked something. */
+  readonly parking: Later<Parking>;
   readonly subscribers: Subscribers;
   readonly tools: Registry<ToolEntry>;
   readonly prompts: Registry<PromptEntry>;
@@ -128,12 +131,11 @@ export class ServerCore implements AskServices {
     this.identity = options.identity;
     this.instructions = options.instructions;
     this.limits = options.limits;
-    this.seal = new ClusterSeal(options.seal);
     this.listHints = { ttlMs: options.listTtlMs, cacheScope: "public" };
     this.report = options.report;
     this.#declared = options.capabilities;
     this.sessions = new LiveSessions(this, options.hooks);
-    this.parking = new Parking(options.limits, this.seal, options.replays);
+    this.parking = new Later(() => this.#parked(options));
     const { visible, unlisted, tells } = options;
     this.subscribers = new Subscribers((uri) => this.#watch(uri), tells);
     const seen = (kind: Parameters<Visibility>[0]): ConstructorParameters<typeof Registry>[2] => ({
@@ -163,9 +165,14 @@ export class ServerCore implements AskServices {
       throw new LocalError("JOINED", "This server shares with other processes already: serve it once with `share`");
     }
     this.#cluster = cluster;
-    this.seal.cluster = cluster;
-    this.parking.cluster = cluster;
+    this.parking.there?.join(cluster);
     this.tasks?.join(cluster);
+  }
+
+  async #parked({ limits, seal, replays }: CoreOptions): Promise<Parking> {
+    const parking = new (await import("./parking.js")).Parking(limits, seal, replays);
+    parking.join(this.#cluster);
+    return parking;
   }
 
   /** Passes on what another process told. */

@@ -1,10 +1,10 @@
 // Runs handlers that may ask their client, by `ctx.elicit` and its like or by hand: one way for every era.
 import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
-import { brand, ErrorCode, RpcError } from "../jsonrpc/errors.js";
-import type { InputRequest, InputRequests, InputResponse, InputResponses } from "../protocol/features/elicitation.js";
-import { type Asker, requireCapability, WireAsker } from "./ask.js";
+import { brand } from "../jsonrpc/errors.js";
+import type { InputRequests, InputResponses } from "../protocol/features/elicitation.js";
+import type { Asker } from "./ask.js";
 import { type AskServices, Context, type HandRound } from "./context.js";
-import { type RequestState, type Run, sealState } from "./parking.js";
+import type { Parking, RequestState, Run } from "./parking.js";
 import { TaskCall } from "./tasks/task-run.js";
 
 /** What {@link inputRequired} made. */
@@ -70,20 +70,23 @@ export function runInteractive(
   }
   if (!call.record.interactive) return begin({ services, call, handler });
   const { requestState } = call.params;
-  if (requestState !== undefined) return retry({ services, call, handler }, requestState);
+  if (requestState !== undefined) {
+    return services.parking.use((parking) => retry(parking, { services, call, handler }, requestState));
+  }
   return first({ services, call, handler }, handRound(call));
 }
 
-async function retry(rounds: Rounds, requestState: string): Promise<Answer> {
-  const { services, call } = rounds;
-  const state = await services.parking.open(call, requestState);
-  if (state.park !== undefined) return services.parking.resume(call, parkable(rounds), state);
+async function retry(parking: Parking, rounds: Rounds, requestState: string): Promise<Answer> {
+  const { call } = rounds;
+  const state = await parking.open(call, requestState);
+  if (state.park !== undefined) return parking.resume(call, parkable(rounds), state);
   return first(rounds, handRound(call, state));
 }
 
 function first(rounds: Rounds, hand?: HandRound): MaybePromise<Answer> {
-  return canBeAsked(rounds.call)
-    ? rounds.services.parking.begin(rounds.call, parkable(rounds, hand))
+  const { services, call } = rounds;
+  return canBeAsked(call)
+    ? services.parking.use((parking) => parking.begin(call, parkable(rounds, hand)))
     : begin(rounds, hand);
 }
 
@@ -116,17 +119,25 @@ function play(rounds: Rounds, context: Context, round: number): MaybePromise<Ans
 }
 
 function concluded(rounds: Rounds, outcome: Answer | InputRequired, round: number): MaybePromise<Answer> {
-  return outcome instanceof InputRequired ? askedByHand(rounds, outcome, round) : outcome;
+  if (!(outcome instanceof InputRequired)) return outcome;
+  return rounds.services.parking.use((parking) => askedByHand(parking, { rounds, asked: outcome, round }));
 }
 
-async function askedByHand(rounds: Rounds, asked: InputRequired, round: number): Promise<Answer> {
+/** What a handler asks by hand. */
+interface AskedByHand {
+  readonly rounds: Rounds;
+  readonly asked: InputRequired;
+  readonly round: number;
+}
+
+async function askedByHand(parking: Parking, { rounds, asked, round }: AskedByHand): Promise<Answer> {
   const { services, call, handler, interaction } = rounds;
-  checkRound(services, round);
-  const asker = askerOf(rounds);
-  if (asker === undefined) return sealed(services, call, asked, round);
+  parking.checkRound(round);
+  const asker = askerOf(parking, rounds);
+  if (asker === undefined) return parking.byHand(call, asked, round);
   let responses: InputResponses;
   try {
-    responses = await askAll(call, asker, Object.entries(asked.requests));
+    responses = await parking.askAll(call, asker, asked.requests);
   } catch (error) {
     if (handler.refused === undefined) throw error;
     return handler.refused(error);
@@ -136,53 +147,14 @@ async function askedByHand(rounds: Rounds, asked: InputRequired, round: number):
 }
 
 /** Who asks by hand for a call while its handler's run is kept; undefined where the client has to come back with the answers. */
-function askerOf({ services, call }: Rounds): Asker | undefined {
+function askerOf(parking: Parking, { call }: Rounds): Asker | undefined {
   if (call instanceof TaskCall) {
     if (call.announced) return call.run;
     // The client was not told of a task yet: its answer is the questions, and there is none.
     call.inLine = true;
     return undefined;
   }
-  return call.record.interactive ? undefined : new WireAsker(call, services.limits.askTimeoutMs);
-}
-
-/** Asks all at once, and nothing at all if one of them cannot be asked. */
-async function askAll(call: Call, asker: Asker, requests: readonly [string, InputRequest][]): Promise<InputResponses> {
-  for (const [, { method, params }] of requests) requireCapability(call, method, params);
-  const ask = async ([key, { method, params }]: [string, InputRequest]): Promise<[string, InputResponse]> => [
-    key,
-    (await asker.ask(method, params ?? {})) as unknown as InputResponse,
-  ];
-  return Object.fromEntries(await Promise.all(requests.map(ask)));
-}
-
-/** The stateless answer to a caller: what is asked, and the state it must bring back. */
-async function sealed(services: AskServices, call: Call, asked: InputRequired, round: number): Promise<Answer> {
-  for (const request of Object.values(asked.requests)) requireCapability(call, request.method, request.params);
-  const hasRequests = Object.keys(asked.requests).length > 0;
-  const state = { round: round + 1, ...(asked.state === undefined ? {} : { carried: asked.state }) };
-  const requestState = await sealState(services.seal, call, state, services.limits.parkedMs);
-  return {
-    resultType: "input_required",
-    ...(hasRequests ? { inputRequests: projected(call, asked) } : {}),
-    requestState,
-  };
-}
-
-function projected(call: Call, asked: InputRequired): Record<string, unknown> {
-  const { codec } = call.caller;
-  const requests: Record<string, unknown> = {};
-  for (const [key, { method, params }] of Object.entries<InputRequest>(asked.requests)) {
-    requests[key] = { method, params: codec.serverRequest(method, params ?? {}) };
-  }
-  return requests;
-}
-
-/** Throws -32603 when a call has asked too many rounds already. */
-function checkRound(services: AskServices, round: number): void {
-  const limit = services.limits.rounds;
-  if (round < limit) return;
-  throw new RpcError(ErrorCode.InternalError, `This call asked more than ${limit} rounds of questions`, { limit });
+  return call.record.interactive ? undefined : parking.onWire(call);
 }
 
 /** The round a request belongs to, given the state it brought, if any; undefined for the first. */

@@ -18,7 +18,7 @@ import { type ResourceDefinition, resourceEntry } from "./resources.js";
 import { type Reporter, reporterOf } from "./reporter.js";
 import { ServerCore } from "./core.js";
 import type { ServeOptions, Serving } from "./conversation.js";
-import type { Seal } from "./parking.js";
+import type { Seal } from "./seal.js";
 import { type LiveSession, type OnSession, requireOwnMethod } from "./session.js";
 import type { EndedSession } from "./session.js";
 import type { TaskStore } from "./tasks/task-store.js";
@@ -222,7 +222,7 @@ export class LeanServer {
    * with how many there were. What runs in a session or stream ends with that (`HttpServing.endSessions`).
    */
   async endWorkOf(principal: string): Promise<{ readonly tasks: number; readonly questions: number }> {
-    const questions = this.#core.parking.endOf(principal);
+    const questions = await this.#core.parking.use((parking) => parking.endOf(principal));
     return { tasks: (await this.#core.tasks?.endOf(principal)) ?? 0, questions };
   }
 

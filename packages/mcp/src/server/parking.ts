@@ -1,11 +1,18 @@
 // Parked handlers: the table in which they wait for the retry that wakes them, and the sealed states that name them.
 import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
-import type { InputRequest, InputRequests, InputResponse, InputResponses } from "../protocol/features/elicitation.js";
+import {
+  checkAnswer,
+  type InputRequest,
+  type InputRequests,
+  type InputResponse,
+  type InputResponses,
+} from "../protocol/features/elicitation.js";
 import type { ServerLimits } from "./limits.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { JsonObject } from "../jsonrpc/message.js";
-import { AskError, type Asker, checkAnswer, requireCapability } from "./ask.js";
-import { fromBase64, toBase64 } from "./content.js";
+import { type Asker, requireCapability, WireAsker } from "./ask.js";
+import { AskError, fingerprint } from "./content.js";
+import { ClusterSeal, type Seal } from "./seal.js";
 import { nodeOf, type ServerCluster } from "./subscription.js";
 
 /** A handler, ready to run: given its interaction, and told whenever another request serves it. */
@@ -29,28 +36,34 @@ export class Parking {
   readonly rounds: number;
   readonly stateCharacters: number;
   readonly #limits: ServerLimits;
-  readonly #seal: Seal;
+  readonly #seal: ClusterSeal;
   /** Nothing is kept between the rounds: each runs the handler again with the answers so far. */
   readonly replays: boolean;
-  /** The other processes of this server. */
-  cluster: ServerCluster | undefined;
+  #cluster: ServerCluster | undefined;
   readonly #places = new Map<string, Place>();
   /** When the work of a principal was ended: no state that was sealed for them until then is taken, while it would be good. */
   readonly #over = new Map<string, number>();
   #characters = 0;
 
-  constructor(limits: ServerLimits, seal: Seal, replays = false) {
+  /** `seal`: the one an author chose. */
+  constructor(limits: ServerLimits, seal: Seal | undefined, replays = false) {
     this.replays = replays;
     this.#limits = limits;
-    this.#seal = seal;
+    this.#seal = new ClusterSeal(seal);
     this.rounds = limits.rounds;
     this.stateCharacters = limits.stateCharacters;
+  }
+
+  /** From now on there are other processes of this server. */
+  join(cluster: ServerCluster | undefined): void {
+    this.#cluster = cluster;
+    this.#seal.cluster = cluster;
   }
 
   /** A new id of a parked handler; among many processes it says where it is parked. */
   newId(): string {
     const id = crypto.randomUUID();
-    return this.cluster === undefined ? id : `${this.cluster.node}.${id}`;
+    return this.#cluster === undefined ? id : `${this.#cluster.node}.${id}`;
   }
 
   /** Runs a handler that may ask. */
@@ -63,7 +76,7 @@ export class Parking {
     const { inputResponses: responses = {} } = call.params;
     const place = this.#places.get(state.park as string);
     if (place !== undefined) return place.interaction.retry(call, state, responses);
-    const elsewhere = this.cluster !== undefined && nodeOf(state.park as string) !== this.cluster.node;
+    const elsewhere = this.#cluster !== undefined && nodeOf(state.park as string) !== this.#cluster.node;
     if (!run.replaySafe) {
       if (elsewhere) throw outcomeUnknown();
       throw badState("belongs to a call this server no longer has: make the call again without it");
@@ -76,7 +89,7 @@ export class Parking {
   async #runOnce(call: Call, run: Run, state: RequestState, given: readonly GivenAnswer[]): Promise<Answer> {
     let first: boolean | undefined;
     try {
-      first = await this.cluster?.mark(`round ${state.park} ${state.round}`, this.#limits.parkedMs);
+      first = await this.#cluster?.mark(`round ${state.park} ${state.round}`, this.#limits.parkedMs);
     } catch {
       const what = "What the processes of this server share cannot be reached now: send the same request again later";
       throw new RpcError(ErrorCode.InternalError, what);
@@ -124,6 +137,41 @@ export class Parking {
     return state;
   }
 
+  /** Throws -32603 when a call has asked too many rounds already. */
+  checkRound(round: number): void {
+    if (round >= this.rounds) throw tooManyRounds(this.rounds);
+  }
+
+  /** Asks what a handler asks by hand over the wire, while its run is kept. */
+  onWire(call: Call): Asker {
+    return new WireAsker(call, this.#limits.askTimeoutMs);
+  }
+
+  /** Asks all at once, and nothing at all if one of them cannot be asked. */
+  async askAll(call: Call, asker: Asker, asked: InputRequests): Promise<InputResponses> {
+    const requests = Object.entries<InputRequest>(asked);
+    for (const [, { method, params }] of requests) requireCapability(call, method, params);
+    const answers = requests.map(async ([key, { method, params }]) => [key, await asker.ask(method, params ?? {})]);
+    return Object.fromEntries(await Promise.all(answers)) as InputResponses;
+  }
+
+  /** The stateless answer to a caller whose handler asks by hand: what is asked, and the state it must bring back. */
+  async byHand(
+    call: Call,
+    { requests, state: carried }: { readonly requests: InputRequests; readonly state: unknown },
+    round: number,
+  ): Promise<Answer> {
+    for (const { method, params } of Object.values<InputRequest>(requests)) requireCapability(call, method, params);
+    const state = { round: round + 1, ...(carried === undefined ? {} : { carried }) };
+    const requestState = await sealState(this.#seal, call, state, this.#limits.parkedMs);
+    const asks = Object.keys(requests).length > 0;
+    return {
+      resultType: "input_required",
+      ...(asks ? { inputRequests: projected(call, Object.entries(requests)) } : {}),
+      requestState,
+    };
+  }
+
   /** Gives every parked handler up. */
   clear(): void {
     for (const id of [...this.#places.keys()]) this.#giveUp(id);
@@ -167,17 +215,6 @@ function givenBy(state: RequestState, responses: InputResponses): GivenAnswer[] 
     if (Object.hasOwn(responses, key)) given.push({ key, question, answer: responses[key] as GivenAnswer["answer"] });
   }
   return given;
-}
-
-// A short fingerprint of text, against accidents and not against attackers.
-
-/** FNV-1a of the text in eight hexadecimal digits. */
-export function fingerprint(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) {
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  }
-  return (hash >>> 0).toString(16).padStart(8, "0");
 }
 
 // One handler's run over several requests (stateless era): it is parked while the client is asked.
@@ -338,12 +375,8 @@ class Interaction implements Asker {
       const state: RequestState = { park: this.id, round: this.#round, answers: this.#given, asked };
       const requestState = await this.#parking.park(this, round.call, state);
       if (requestState.length > this.#parking.stateCharacters) throw tooMuchState(this.#parking.stateCharacters);
-      const inputRequests: InputRequests = {};
-      const { codec } = round.call.caller;
-      for (const { key, request } of this.#questions) {
-        const params = codec.serverRequest(request.method, request.params ?? {});
-        inputRequests[key] = { method: request.method, params } as InputRequest;
-      }
+      const asking = this.#questions.map(({ key, request }): [string, InputRequest] => [key, request]);
+      const inputRequests = projected(round.call, asking);
       if (this.#open !== round) return;
       this.#parking.weigh(this, requestState.length + JSON.stringify(inputRequests).length);
       this.#open = undefined;
@@ -353,6 +386,14 @@ class Interaction implements Asker {
       this.expire();
     }
   }
+}
+
+/** Questions as the caller's revision writes them. */
+function projected({ caller }: Call, asked: readonly (readonly [string, InputRequest])[]): InputRequests {
+  const requests: InputRequests = {};
+  for (const [key, { method, params }] of asked)
+    requests[key] = { method, params: caller.codec.serverRequest(method, params ?? {}) } as InputRequest;
+  return requests;
 }
 
 const NOT_REPLAYABLE =
@@ -465,112 +506,4 @@ function canonical(value: unknown): string {
     for (const key of Object.keys(part).sort()) sorted[key] = (part as JsonObject)[key];
     return sorted;
   });
-}
-
-// Seals request states: what the client carries between rounds cannot be read, changed or made up by it.
-
-/** Encrypts and authenticates text. A state sealed elsewhere opens only where the key is the same. */
-export interface Seal {
-  seal(text: string): Promise<string>;
-  /** The text, or undefined when the seal is not intact. */
-  open(sealed: string): Promise<string | undefined>;
-}
-
-/** Bytes of an AES-256 key. */
-const KEY_BYTES = 32;
-/** Bytes of a nonce, as GCM wants it. Random nonces are safe for 2^32 seals under one key (NIST SP 800-38D §8.3). */
-const NONCE_BYTES = 12;
-/** Marks the format. */
-const PREFIX = "s1.";
-
-/**
- * AES-256-GCM by WebCrypto. The first key seals, every key opens, so that keys can be rotated. Without keys a random one
- * is made: states then die with the process. Throws RangeError for a key that is not 32 bytes.
- */
-export function aesSeal(...keys: readonly Uint8Array<ArrayBuffer>[]): Seal {
-  for (const key of keys) {
-    if (key.length !== KEY_BYTES) throw new RangeError(`A sealing key has ${KEY_BYTES} bytes, not ${key.length}`);
-  }
-  let imported: Promise<readonly CryptoKey[]> | undefined;
-  const ready = (): Promise<readonly CryptoKey[]> => (imported ??= importKeys(keys));
-  return {
-    async seal(text) {
-      const [key] = await ready();
-      const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-      const bytes = new TextEncoder().encode(text);
-      const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv: nonce }, key as CryptoKey, bytes);
-      const whole = new Uint8Array(NONCE_BYTES + sealed.byteLength);
-      whole.set(nonce);
-      whole.set(new Uint8Array(sealed), NONCE_BYTES);
-      return PREFIX + toBase64(whole);
-    },
-    async open(sealed) {
-      const bytes = unpack(sealed);
-      if (bytes === undefined) return undefined;
-      for (const key of await ready()) {
-        const text = await tryOpen(key, bytes);
-        if (text !== undefined) return text;
-      }
-      return undefined;
-    },
-  };
-}
-
-/** Seals for all processes of a server once there are others: what a process sealed then begins with its name. */
-export class ClusterSeal implements Seal {
-  readonly #own: Seal;
-  readonly #given: boolean;
-  cluster: ServerCluster | undefined;
-
-  /** `given`: the seal an author chose, which seals on whoever shares. */
-  constructor(given: Seal | undefined) {
-    this.#given = given !== undefined;
-    this.#own = given ?? aesSeal();
-  }
-
-  seal(text: string): Promise<string> {
-    const { cluster } = this;
-    if (cluster === undefined) return this.#own.seal(text);
-    return this.#inner(cluster)
-      .seal(text)
-      .then((sealed) => `${cluster.node}.${sealed}`);
-  }
-
-  async open(sealed: string): Promise<string | undefined> {
-    const { cluster } = this;
-    if (cluster === undefined) return this.#own.open(sealed);
-    const inner = this.#inner(cluster);
-    return (await inner.open(sealed.slice(sealed.indexOf(".") + 1))) ?? inner.open(sealed);
-  }
-
-  #inner(cluster: ServerCluster): Seal {
-    return this.#given ? this.#own : cluster.seal;
-  }
-}
-
-function importKeys(keys: readonly Uint8Array<ArrayBuffer>[]): Promise<readonly CryptoKey[]> {
-  const raw = keys.length > 0 ? keys : [crypto.getRandomValues(new Uint8Array(KEY_BYTES))];
-  return Promise.all(raw.map((key) => crypto.subtle.importKey("raw", key, "AES-GCM", false, ["encrypt", "decrypt"])));
-}
-
-/** Strict, so that no other spelling of a sealed state opens too. */
-function unpack(sealed: string): Uint8Array<ArrayBuffer> | undefined {
-  if (!sealed.startsWith(PREFIX)) return undefined;
-  const encoded = sealed.slice(PREFIX.length);
-  try {
-    const bytes = fromBase64(encoded);
-    return bytes.length > NONCE_BYTES && toBase64(bytes) === encoded ? bytes : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-async function tryOpen(key: CryptoKey, bytes: Uint8Array<ArrayBuffer>): Promise<string | undefined> {
-  try {
-    const iv = bytes.subarray(0, NONCE_BYTES);
-    const text = await crypto.subtle.decrypt({ name: "AES-GCM", iv }, key, bytes.subarray(NONCE_BYTES));
-    return new TextDecoder().decode(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
 // The server an author writes, with all there is: JSON Schema in place, resource templates and tasks.
-import type { Answer, CallOf } from "../endpoint/call.js";
+import { type Answer, type CallOf, Later } from "../endpoint/call.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import type { Resource } from "../protocol/features/resources.js";
 import type { PaginatedRequestParams } from "../protocol/method.js";
@@ -10,6 +10,7 @@ import type { JsonSchema } from "../schema/schema.js";
 import { isStandardSchema } from "../schema/standard-schema.js";
 import { zodExport } from "../schema/zod-json.js";
 import { addTool, coreOf, LeanServer, reservedWarning, type ServerOptions, warn, webWarning } from "./lean-server.js";
+import * as questions from "./ask.js";
 import { type AskServices, Context } from "./context.js";
 import { cursorAfter, type ListHints, readCursor } from "./lists.js";
 import type { Registration, Registry } from "./registry.js";
@@ -36,6 +37,8 @@ export class Server extends LeanServer {
   constructor(options: ServerOptions) {
     super(options);
     const core = coreOf(this);
+    // Tasks ask too.
+    core.questions = new Later(() => questions);
     core.serveTasks(new ServerTasks(core, options.tasks?.store));
     core.listResources = (call) => (templatesList(core) ? listedPage(core, call) : undefined);
   }

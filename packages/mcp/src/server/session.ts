@@ -1,5 +1,5 @@
 // A handshake-era session: the caller that lasts as long as its conversation, and what a server's author meets of it.
-import type { Call, Caller } from "../endpoint/call.js";
+import type { Call, Caller, Later } from "../endpoint/call.js";
 import type { Codec } from "../era/codec.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { type Handshake, codecFor } from "../era/select.js";
@@ -12,19 +12,7 @@ import type { FormFields } from "../protocol/elicitation-form.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "../protocol/features/sampling.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
-import {
-  type AskOptions,
-  type ElicitInput,
-  elicited,
-  type FormAnswer,
-  readRoots,
-  readSample,
-  requireCapability,
-  sampleParams,
-  type SchemaForm,
-  type SchemaAnswer,
-  WireAsker,
-} from "./ask.js";
+import type { AskOptions, ElicitInput, FormAnswer, SchemaAnswer, SchemaForm } from "./ask.js";
 
 /** What a session receives before it sets a level: the revisions leave the choice to the server. */
 const DEFAULT_LEVEL: LoggingLevel = "info";
@@ -183,12 +171,16 @@ export class LogGate {
 
 // A session of the handshake era while it is open, as a server's author meets it: what can be told and asked between requests.
 
+/** What questions are made of. */
+export type QuestionCode = typeof import("./ask.js");
+
 /** Told of each session once its client is ready; what it returns is called when the session is over. */
 export type OnSession = (session: LiveSession) => Awaitable<(() => void) | void>;
 
 /** What sessions need of their server. */
 interface SessionHost {
   readonly limits: { readonly askTimeoutMs: number };
+  readonly questions: Later<QuestionCode>;
   /** Runs what an author wrote: failures, later ones too, are reported. */
   guarded<T>(what: string, run: () => T): T | undefined;
 }
@@ -284,16 +276,22 @@ class OpenSession implements LiveSession {
 
   elicit<S extends StandardSchema>(input: SchemaForm<S>, options?: AskOptions): Promise<SchemaAnswer<S>>;
   elicit<const F extends FormFields>(input: ElicitInput<F>, options?: AskOptions): Promise<FormAnswer<F>>;
-  elicit(input: ElicitInput<FormFields> | SchemaForm<StandardSchema>, options?: AskOptions): Promise<unknown> {
-    return elicited(input, (params) => this.#ask("elicitation/create", params, options));
+  async elicit(input: ElicitInput<FormFields> | SchemaForm<StandardSchema>, options?: AskOptions): Promise<unknown> {
+    return this.#host.questions.use(({ elicited }) =>
+      elicited(input, (params) => this.#ask("elicitation/create", params, options)),
+    );
   }
 
   async sample(params: CreateMessageRequestParams, options?: AskOptions): Promise<CreateMessageResult> {
-    return readSample(await this.#ask("sampling/createMessage", sampleParams(params), options));
+    return this.#host.questions.use(async ({ readSample, sampleParams }) =>
+      readSample(await this.#ask("sampling/createMessage", sampleParams(params), options)),
+    );
   }
 
   async roots(options?: AskOptions): Promise<readonly Root[]> {
-    return this.#session.cachedRoots(async () => readRoots(await this.#ask("roots/list", {}, options)));
+    return this.#session.cachedRoots(async () =>
+      this.#host.questions.use(async ({ readRoots }) => readRoots(await this.#ask("roots/list", {}, options))),
+    );
   }
 
   onRootsChanged(handler: () => Awaitable<void>): () => void {
@@ -304,6 +302,14 @@ class OpenSession implements LiveSession {
   }
 
   async #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {
+    return this.#host.questions.use((code) => this.#askBy(code, method, { params, options }));
+  }
+
+  #askBy(
+    { requireCapability, WireAsker }: QuestionCode,
+    method: string,
+    { params, options }: { readonly params: object; readonly options: AskOptions | undefined },
+  ): Promise<JsonObject> {
     const session = this.#session;
     requireCapability({ caller: session }, method, params);
     const { subscription } = session;

@@ -20,7 +20,7 @@ import {
   toolNameFault,
 } from "../protocol/features/tools.js";
 import type { Fault, FromJsonSchema, JsonSchema, Outcome, Schema } from "../schema/schema.js";
-import { AskError } from "./ask.js";
+import { AskError } from "./content.js";
 import type { AskServices, Context } from "./context.js";
 import { HandleError, type Registry, type Restricted } from "./registry.js";
 import { InputRequired, type Interactive, runInteractive } from "./interactive.js";

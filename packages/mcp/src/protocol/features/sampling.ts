@@ -1,6 +1,6 @@
 // Asking the client's model for a completion.
 import type { Role } from "./resources.js";
-import type { SamplingMessageContentBlock } from "../content.js";
+import { blocksOf, type SamplingMessageContentBlock } from "../content.js";
 import type { Meta } from "../meta.js";
 import type { Tool } from "./tools.js";
 import { fault, type ParamsFault } from "../method.js";
@@ -55,11 +55,6 @@ export interface CreateMessageResult {
 
 // Rules sampling messages obey beyond their shape, and the spelling of stop reasons.
 
-/** The blocks of a message, whether it holds one or several. */
-export function blocksOf(message: SamplingMessage): readonly SamplingMessageContentBlock[] {
-  return Array.isArray(message.content) ? message.content : [message.content];
-}
-
 /**
  * Finds the first message that breaks the rules of tool use (2025-11-25, client/sampling): only the assistant uses tools;
  * a user message with a tool result holds nothing else; and it answers, at once and completely, the message before it.
@@ -67,7 +62,7 @@ export function blocksOf(message: SamplingMessage): readonly SamplingMessageCont
 export function checkToolUse(messages: readonly SamplingMessage[]): ParamsFault | undefined {
   let open: ReadonlySet<string> = new Set();
   for (const [index, message] of messages.entries()) {
-    const blocks = blocksOf(message);
+    const blocks = blocksOf(message.content);
     const results = blocks.filter((block) => block.type === "tool_result");
     const uses = blocks.filter((block) => block.type === "tool_use");
     const constraint = toolUseFault(message, blocks.length, results, open) ?? roleFault(message, uses.length);

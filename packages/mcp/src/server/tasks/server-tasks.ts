@@ -7,6 +7,7 @@ import {
   type MaybePromise,
   type Handler,
   handling,
+  type Later,
   type Middleware,
   runChain,
 } from "../../endpoint/call.js";
@@ -211,7 +212,7 @@ export class ServerTasks {
 /** What beginning a task needs of the server. */
 interface TaskOrigin {
   readonly manager: TaskManager;
-  readonly parking: Parking;
+  readonly parking: Later<Parking>;
   /** Milliseconds in which a handler may still answer or ask in line, where the server decides what becomes a task. */
   readonly graceMs: number;
   /** The middleware below, and what it ends in. */
@@ -303,5 +304,5 @@ function stateOf(
   call: InteractiveCall<CallToolRequestParams>,
 ): Promise<{ readonly park?: string; readonly round: number }> | undefined {
   const sealed = call.record.interactive ? call.params.requestState : undefined;
-  return sealed === undefined ? undefined : parking.open(call, sealed);
+  return sealed === undefined ? undefined : Promise.resolve(parking.use((made) => made.open(call, sealed)));
 }

@@ -9,7 +9,7 @@ import { type TaskCall, TaskRun } from "./task-run.js";
 import { noSuchTask, type TaskPage, type TaskRecord, type TaskStore } from "./task-store.js";
 import { byCodeUnit } from "../registry.js";
 import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
-import { AskError } from "../ask.js";
+import { AskError } from "../content.js";
 
 export interface Conclusion {
   readonly status: "completed" | "failed" | "cancelled";

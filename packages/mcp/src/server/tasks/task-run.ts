@@ -2,8 +2,9 @@
 import { LocalError } from "../../jsonrpc/errors.js";
 import type { JsonObject } from "../../jsonrpc/message.js";
 import type { Task } from "../../protocol/extensions/tasks.js";
-import type { InputRequest, InputResponses } from "../../protocol/features/elicitation.js";
-import { type Asker, AskError, type AskOptions, checkAnswer } from "../ask.js";
+import { checkAnswer, type InputRequest, type InputResponses } from "../../protocol/features/elicitation.js";
+import type { Asker, AskOptions } from "../ask.js";
+import { AskError } from "../content.js";
 import type { TaskRecord } from "./task-store.js";
 import { Call } from "../../endpoint/call.js";
 import { META } from "../../protocol/meta.js";
