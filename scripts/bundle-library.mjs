@@ -25,6 +25,8 @@ const CORE =
   /packages\/mcp\/dist\/(?:(?:jsonrpc|schema|protocol|endpoint|server)\/|era\/(?!(?:\w+\/)?(?:client|read|write|invalid|request)-)|transport\/stdio-framing\.js|serve\/serve\.js)/;
 // What serving over stdio needs besides, which is made of Node: clients and HTTP share parts of it.
 const STDIO = /packages\/mcp\/dist\/(?:node\/(?:process-signals|standard-streams|stdio-server)|serve\/stdio)\.js/;
+// What serves the older revisions over HTTP, with what it is made of: on Node it is at hand, and one file.
+const HANDSHAKE = /packages\/mcp\/dist\/http\/server\/handshake-requests\.js/;
 
 /** What rolldown makes of `input`, as `[file name, text]`. */
 async function generate(input, options) {
@@ -72,6 +74,7 @@ const bundles = await generate(Object.fromEntries(built), {
     groups: [
       { name: "core", test: CORE },
       { name: "stdio", test: STDIO },
+      { name: "handshake", test: HANDSHAKE },
     ],
   },
   entryFileNames: "[name].js",

@@ -4,7 +4,7 @@ import { type NodeRequest, type NodeResponse, NodeExchange } from "../node/node-
 import type { Server as CoreServer } from "../server/server.js";
 import { type HttpEndpoint, httpEndpoint } from "../http/server/http-endpoint.js";
 import type { Serving } from "../server/conversation.js";
-import { PARTS_AT_HAND } from "../serve/http.js";
+import { PARTS_AT_HAND } from "../http/server/handshake-requests.js";
 import type { AuthInfo } from "./extra.js";
 import { identityOf, type McpHttpHandler } from "./mcp-handler.js";
 import type { OwnTransport } from "./transport.js";

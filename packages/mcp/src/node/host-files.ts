@@ -1,11 +1,10 @@
 // Remembers in a file which launches of servers were approved, so that nobody is asked twice for the same one.
 import { randomUUID } from "node:crypto";
-import { access, constants, open, rename, rm, stat, writeFile } from "node:fs/promises";
+import { access, constants, mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { LocalError } from "../jsonrpc/errors.js";
-import { makeFolder } from "./token-file.js";
 import type { Root } from "../protocol/features/elicitation.js";
 
 /** Approvals kept in a file, for the next run. */
@@ -208,4 +207,34 @@ function poll(
     stopped = true;
     clearInterval(timer);
   };
+}
+
+// Makes folders with those above them, and ends where a file system refuses without saying so.
+
+/**
+ * Makes the folder for its owner only, those above it too where they are missing. Node's own `recursive` tries for ever below
+ * `/proc`, which says of every new name that the folder above is missing. Rejects with the file system's error.
+ */
+export async function makeFolder(path: string): Promise<void> {
+  const fault = await made(path);
+  if (fault === undefined) return;
+  const above = dirname(path);
+  if (fault.code !== "ENOENT" || above === path) throw fault;
+  await makeFolder(above);
+  const again = await made(path);
+  if (again !== undefined) throw again;
+}
+
+/** Undefined when the folder is there now. */
+async function made(path: string): Promise<NodeJS.ErrnoException | undefined> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    return undefined;
+  } catch (error) {
+    const isThere = await stat(path).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    return isThere ? undefined : (error as NodeJS.ErrnoException);
+  }
 }

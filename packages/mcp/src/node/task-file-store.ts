@@ -9,7 +9,7 @@ import { DEFAULT_SERVER_LIMITS } from "../server/limits.js";
 import { entryOf, type TaskEntry, TaskIndex, type TaskStoreLimits } from "../server/tasks/task-manager.js";
 import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 import { type FileLock, lockFile } from "./token-file.js";
-import { makeFolder } from "./token-file.js";
+import { makeFolder } from "./host-files.js";
 
 /** Only ids of our own making become file names. */
 const ID = /^[A-Za-z0-9_-]{16,128}$/;

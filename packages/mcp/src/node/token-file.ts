@@ -1,12 +1,13 @@
-// Keeps credentials in a file that only its owner can read, shared by all of the owner's processes; locks and folders for such files.
+// Keeps credentials in a file that only its owner can read, shared by all of the owner's processes.
 import { constants, readlinkSync } from "node:fs";
-import { open, readFile, rename, stat, unlink, utimes, mkdir } from "node:fs/promises";
+import { open, readFile, rename, stat, unlink, utimes } from "node:fs/promises";
 import { dirname } from "node:path";
 import { createHash, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type CredentialStore, type HeldCredentials, readCredentials } from "../auth/client/credential-store.js";
 import { isPlainObject } from "../auth/fetch-json.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import { makeFolder } from "./host-files.js";
 import { processEntry } from "./process-table.js";
 
 /** Longest wait to write what is there to be written: others hold the file for milliseconds. */
@@ -286,34 +287,4 @@ async function textOf(file: string): Promise<string | undefined> {
 async function holder(file: string): Promise<string> {
   const [pid, host] = ((await textOf(file)) ?? "").trim().split(" ");
   return `pid ${pid ?? "unknown"} on ${host ?? "unknown"}`;
-}
-
-// Makes folders with those above them, and ends where a file system refuses without saying so.
-
-/**
- * Makes the folder for its owner only, those above it too where they are missing. Node's own `recursive` tries for ever below
- * `/proc`, which says of every new name that the folder above is missing. Rejects with the file system's error.
- */
-export async function makeFolder(path: string): Promise<void> {
-  const fault = await made(path);
-  if (fault === undefined) return;
-  const above = dirname(path);
-  if (fault.code !== "ENOENT" || above === path) throw fault;
-  await makeFolder(above);
-  const again = await made(path);
-  if (again !== undefined) throw again;
-}
-
-/** Undefined when the folder is there now. */
-async function made(path: string): Promise<NodeJS.ErrnoException | undefined> {
-  try {
-    await mkdir(path, { mode: 0o700 });
-    return undefined;
-  } catch (error) {
-    const isThere = await stat(path).then(
-      (found) => found.isDirectory(),
-      () => false,
-    );
-    return isThere ? undefined : (error as NodeJS.ErrnoException);
-  }
 }

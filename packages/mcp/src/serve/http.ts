@@ -3,9 +3,8 @@
 import type { ServerOptions as TlsOptions } from "node:https";
 import type { ClusterMember, Share } from "../http/server/exchange.js";
 import { makeGuests } from "../http/server/guest-sessions.js";
-import { HandshakeRequests } from "../http/server/handshake-requests.js";
+import { PARTS_AT_HAND } from "../http/server/handshake-requests.js";
 import {
-  type EndpointParts,
   HTTP_MEMBERS,
   type HttpEndpoint,
   httpEndpoint,
@@ -14,7 +13,6 @@ import {
 } from "../http/server/http-endpoint.js";
 import { DEFAULT_HTTP_LIMITS } from "../http/server/http-limits.js";
 import { type Authenticate, type Entrance, loopbackHosts } from "../http/server/http-site.js";
-import { SseEndpoint } from "../http/server/sse-endpoint.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { withLimits } from "../jsonrpc/limits.js";
 import type { Identity } from "../jsonrpc/transport.js";
@@ -48,12 +46,6 @@ export interface ServeHttpOptions extends HttpOptions {
   /** False: SIGTERM and SIGINT are left to the program. Default true: they end serving. */
   readonly signals?: boolean;
 }
-
-/** At hand: a process on Node starts once, and reads all of its code by one file. */
-export const PARTS_AT_HAND: EndpointParts = {
-  handshake: (options) => new HandshakeRequests(options),
-  sse: (options) => new SseEndpoint(options),
-};
 
 const SERVE_HTTP_MEMBERS: MembersOf<ServeHttpOptions> = {
   ...HTTP_MEMBERS,

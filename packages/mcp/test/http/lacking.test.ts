@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { httpEndpoint } from "../../src/http/server/http-endpoint.js";
 import type { BodyReceiver, HttpExchange } from "../../src/http/server/exchange.js";
-import { PARTS_AT_HAND } from "../../src/serve/http.js";
+import { PARTS_AT_HAND } from "../../src/http/server/handshake-requests.js";
 import { Server } from "../../src/server/server.js";
 
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';

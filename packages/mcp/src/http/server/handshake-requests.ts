@@ -1,9 +1,10 @@
 // Requests of the handshake era (up to 2025-11-25) over HTTP: in sessions, with their streams, or each by itself where there are none.
-import { Call, type Caller, NO_LOGS } from "../../endpoint/call.js";
+import { type Call, type Caller, NO_LOGS } from "../../endpoint/call.js";
 import { assumedRevision, codecFor, openSession } from "../../era/select.js";
 import { Connection, type ConnectionHandler, type WireRules } from "../../jsonrpc/connection.js";
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import {
+  type Awaitable,
   failureText,
   isJsonObject,
   type NotificationMessage,
@@ -33,6 +34,7 @@ import {
   type StreamPosition,
 } from "./resumable-stream.js";
 import { answeredNode, isStateless, type SessionlessRequests } from "./sessionless-requests.js";
+import { SseEndpoint, type SseOptions } from "./sse-endpoint.js";
 
 export interface HandshakeOptions {
   readonly core: ServerCore;
@@ -421,3 +423,17 @@ function idOf(value: unknown): string | number | undefined {
   const id = isJsonObject(value) && "method" in value ? value["id"] : undefined;
   return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
+
+// All that an endpoint needs for this era, which many a program never meets.
+
+/** Makes what serves the era. Its code is at hand, or loaded for the first request that needs it. */
+export interface EndpointParts {
+  handshake(options: HandshakeOptions): Awaitable<HandshakeRequests>;
+  sse(options: SseOptions): Awaitable<SseEndpoint>;
+}
+
+/** At hand: for processes that start once. */
+export const PARTS_AT_HAND: EndpointParts = {
+  handshake: (options) => new HandshakeRequests(options),
+  sse: (options) => new SseEndpoint(options),
+};

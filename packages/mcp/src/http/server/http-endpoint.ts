@@ -43,7 +43,7 @@ import type { EventStore } from "./resumable-stream.js";
 import { SessionlessRequests } from "./sessionless-requests.js";
 import type { SseEndpoint, SseOptions } from "./sse-endpoint.js";
 import type { MakeGuests } from "./guest-sessions.js";
-import type { HandshakeOptions, HandshakeRequests } from "./handshake-requests.js";
+import type { EndpointParts, HandshakeOptions, HandshakeRequests } from "./handshake-requests.js";
 import { StreamableHttp } from "./streamable-http.js";
 
 /** How a server is served over HTTP, on whatever runtime. */
@@ -134,15 +134,10 @@ export interface HttpEndpoint {
   close(): Promise<void>;
 }
 
-/** Makes the parts of an endpoint that only some requests need. Their code is at hand, or loaded for the first of these. */
-export interface EndpointParts {
-  handshake(options: HandshakeOptions): Awaitable<HandshakeRequests>;
-  sse(options: SseOptions): Awaitable<SseEndpoint>;
-}
-
 interface EndpointDefaults {
   readonly hosts: readonly string[] | undefined;
   readonly origins: readonly string[];
+  /** Serves the handshake era: at hand, or loaded for the first request that needs it. */
   readonly parts: EndpointParts;
   /** Makes what serves the sessions of other processes, where there are others. */
   readonly guests?: MakeGuests;

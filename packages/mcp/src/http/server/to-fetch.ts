@@ -3,7 +3,8 @@ import { checkOptions } from "../../protocol/capabilities.js";
 import type { Identity, MessagePieces } from "../../jsonrpc/transport.js";
 import type { LeanServer } from "../../server/lean-server.js";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
-import { type EndpointParts, HTTP_MEMBERS, httpEndpoint, type HttpOptions } from "./http-endpoint.js";
+import type { EndpointParts } from "./handshake-requests.js";
+import { HTTP_MEMBERS, httpEndpoint, type HttpOptions } from "./http-endpoint.js";
 
 /** What a runtime of workers hands over beside a request. */
 export interface FetchContext {
@@ -24,9 +25,13 @@ export interface FetchHandler {
 
 /** Workers and functions start often, and many of them never meet a client of the handshake era. */
 export const LOADED_PARTS: EndpointParts = {
-  handshake: async (options) => new (await import("./handshake-requests.js")).HandshakeRequests(options),
-  sse: async (options) => new (await import("./sse-endpoint.js")).SseEndpoint(options),
+  handshake: async (options) => (await atHand()).handshake(options),
+  sse: async (options) => (await atHand()).sse(options),
 };
+
+async function atHand(): Promise<EndpointParts> {
+  return (await import("./handshake-requests.js")).PARTS_AT_HAND;
+}
 
 /**
  * Makes a fetch handler. A request with an Origin is refused unless `allowedOrigins` names it; name the hosts in
