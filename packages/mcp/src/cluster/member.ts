@@ -20,6 +20,7 @@ import type {
 import {
   BEAT_MS,
   FairLimits,
+  type Fingerprint,
   type Fleet,
   LEASE_MS,
   LeasedTasks,
@@ -48,12 +49,12 @@ export interface ShareOptions {
   /** The name of this process in ids, for balancers that read it: 1 to 32 small letters and digits. Default: a random one. */
   readonly node?: string;
   /**
-   * A fingerprint of what has to be the same in all processes, such as a policy: others are refused. A function where it may
-   * change while the process runs.
+   * A fingerprint of what has to be the same in all processes, such as a policy: others are refused. Several, such as one for each
+   * key: equal where any of them is. A function where it may change while the process runs.
    */
-  readonly policy?: string | (() => string);
+  readonly policy?: Fingerprint | (() => Fingerprint);
   /** Fingerprints of what `policy` is made of, by the names people know them by: a refusal names those that differ. */
-  readonly parts?: () => Readonly<Record<string, string>>;
+  readonly parts?: () => Readonly<Record<string, Fingerprint>>;
 }
 
 /** The members of `ShareOptions`. */

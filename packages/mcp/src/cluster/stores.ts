@@ -135,14 +135,17 @@ export interface Bus {
   listen(listener: BusListener, topic?: string): Promise<() => void>;
 }
 
-/** Which processes may share: those with the same keys and, where they say so, the same policy. */
+/** Several, such as one for each key: two are equal where any of them is in both. */
+export type Fingerprint = string | readonly string[];
+
+/** Which processes may share: those that know the key each of them uses and, where they say so, the same policy. */
 export interface Fleet {
-  /** One fingerprint for each key. */
+  /** One fingerprint for each key, that of the key which is used first. */
   readonly keys: readonly string[];
   /** A fingerprint of what has to be the same in all of them, such as a policy. */
-  readonly policy?: string | undefined;
+  readonly policy?: Fingerprint | undefined;
   /** Fingerprints of what that is made of, by the names people know them by: a refusal names those that differ. */
-  readonly parts?: Readonly<Record<string, string>> | undefined;
+  readonly parts?: Readonly<Record<string, Fingerprint>> | undefined;
 }
 
 /** Letters to one process that wait to be read. */
@@ -153,8 +156,9 @@ export interface SharedStores {
   /** Which stores, for people: a URL without its password. */
   readonly name: string;
   /**
-   * Rejects with BAD_SHARE where the store is not fit for this, or another fleet uses it: a process that is there has no key in
-   * common with this one, or all that are there have another policy. Called once, first. `fleet` is read at each sign of life.
+   * Rejects with BAD_SHARE where the store is not fit for this, or another fleet uses it: a process that is there and this one do
+   * not know each other's first key, or all that are there have another policy. Called once, first. `fleet` is read at each sign of
+   * life.
    */
   open(node: string, fleet: Fleet): Promise<void>;
   /** Says that a process is there and at which address, for `LEASE_MS` from now. */
@@ -558,17 +562,23 @@ export class LeasedTasks implements TaskStore {
   }
 }
 
-/** Throws BAD_SHARE when a process that is there has no key in common with this one, or all have another policy. */
+/** Throws BAD_SHARE when a process that is there cannot read what this one writes, or the reverse, or all have another policy. */
 export function checkFleet(there: ReadonlyMap<string, Fleet>, own: Fleet, name: string): void {
-  const stranger = [...there].find(([, { keys }]) => !keys.some((key) => own.keys.includes(key)));
-  if (stranger !== undefined) {
-    const what = `the process ${stranger[0]} at ${name} has another key: give this one the same, or another prefix`;
-    throw new LocalError("BAD_SHARE", `share: ${what}`);
+  for (const [node, { keys }] of there) {
+    const reads = own.keys.includes(keys[0] ?? "");
+    if (reads && keys.includes(own.keys[0] ?? "")) continue;
+    const common = keys.some((key) => own.keys.includes(key));
+    const what = !common
+      ? "has another key: give this one the same, or another prefix"
+      : reads
+        ? "has not the first key of this one: write it into a second line there first"
+        : "uses a key that this one has not: write it into a second line here, until no process uses it";
+    throw new LocalError("BAD_SHARE", `share: the process ${node} at ${name} ${what}`);
   }
   if (own.policy === undefined) return;
   const policies = [...there].filter(([, { policy }]) => policy !== undefined);
   // While a policy is changed, the first process that has the new one opens the door for the others.
-  if (policies.length > 0 && policies.every(([, { policy }]) => policy !== own.policy)) {
+  if (policies.length > 0 && policies.every(([, { policy }]) => !alike(policy, own.policy))) {
     const nearest = policies
       .map(([node, { parts }]) => ({ node, differs: differing(parts, own.parts) }))
       .reduce((one, other) => (other.differs.length < one.differs.length ? other : one));
@@ -577,8 +587,12 @@ export function checkFleet(there: ReadonlyMap<string, Fleet>, own: Fleet, name: 
   }
 }
 
+function alike(one: Fingerprint | undefined, other: Fingerprint | undefined): boolean {
+  return [one ?? []].flat().some((each) => [other ?? []].flat().includes(each));
+}
+
 /** The names of what differs; where nobody said what there is, it is the policy. */
 function differing(there: Fleet["parts"], own: Fleet["parts"]): readonly string[] {
-  const names = Object.keys({ ...there, ...own }).filter((part) => there?.[part] !== own?.[part]);
+  const names = Object.keys({ ...there, ...own }).filter((part) => !alike(there?.[part], own?.[part]));
   return there === undefined || own === undefined || names.length === 0 ? ["policy"] : names;
 }

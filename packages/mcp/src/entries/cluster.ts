@@ -7,6 +7,7 @@ export {
   type Bus,
   type BusListener,
   type Directory,
+  type Fingerprint,
   type Fleet,
   type HeldLock,
   LEASE_MS,

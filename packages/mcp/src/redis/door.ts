@@ -38,6 +38,8 @@ export interface Door {
   script(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /** Another connection, for commands that wait. */
   another(): Promise<Door>;
+  /** Doors to all servers that together have all keys, on the same connections. */
+  masters(): Promise<readonly Door[]>;
   close(): void;
 }
 
@@ -48,6 +50,8 @@ interface Client {
   readonly isCluster: boolean;
   readonly send: Send;
   readonly another: () => Promise<Client>;
+  /** Undefined for a server that is alone. */
+  readonly masters?: () => Promise<readonly Client[]>;
   readonly close: () => void;
 }
 
@@ -64,7 +68,7 @@ export async function openDoor(target: RedisTarget): Promise<Door> {
   }
 }
 
-function doorOf({ name, isCluster, send, another, close }: Client): Door {
+function doorOf({ name, isCluster, send, another, masters, close }: Client): Door {
   /** Scripts that Redis has, and their names there. */
   const known = new Map<string, string>();
   const run: Door["run"] = async (command, args, waitMs = 0) => {
@@ -74,11 +78,12 @@ function doorOf({ name, isCluster, send, another, close }: Client): Door {
       throw isReply(error) ? error : unreachable(name, error);
     }
   };
-  return {
+  const door: Door = {
     name,
     isCluster,
     run,
     close,
+    masters: async () => (masters === undefined ? [door] : (await masters()).map(doorOf)),
     async script(text, keys, args) {
       const sha = known.get(text);
       const rest = [String(keys.length), ...keys, ...args];
@@ -93,6 +98,7 @@ function doorOf({ name, isCluster, send, another, close }: Client): Door {
     },
     another: async () => doorOf(await another()),
   };
+  return door;
 }
 
 /** Redis answers with a word in capitals; everything else is the connection's trouble. */
@@ -274,6 +280,12 @@ function ioRedis(client: IoRedisLike, name: string): Client {
       });
       return ioRedis(other, name);
     },
+    ...(client.isCluster === true && {
+      masters: async () =>
+        (client as unknown as { nodes(role: "master"): readonly IoRedisLike[] })
+          .nodes("master")
+          .map((each) => ioRedis(each, name)),
+    }),
     close: () => client.disconnect(),
   };
 }
@@ -282,6 +294,7 @@ function ioRedis(client: IoRedisLike, name: string): Client {
 function firstKey(command: string, args: readonly string[]): string | undefined {
   if (command === "EVAL" || command === "EVALSHA") return args[2];
   if (command === "XREAD") return args.at(-2);
+  if (command === "ZUNION") return args[1];
   return args[0];
 }
 
@@ -302,6 +315,15 @@ function nodeRedis(client: NodeRedisLike): Client {
       await other.connect();
       return opened;
     },
+    ...(isCluster && {
+      masters: async () => {
+        const cluster = client as unknown as {
+          readonly masters: readonly object[];
+          nodeClient(node: object): Promise<NodeRedisLike>;
+        };
+        return Promise.all(cluster.masters.map(async (each) => nodeRedis(await cluster.nodeClient(each))));
+      },
+    }),
     close: () => client.destroy(),
   };
 }
@@ -427,23 +449,32 @@ const TAG_BYTES = 16;
 /** The end stands before the text, in milliseconds since 1970. */
 const END_BYTES = 8;
 
+export interface Unsealed {
+  readonly text: string;
+  readonly leftMs: number;
+  readonly isNewest: boolean;
+}
+
 export class Vault {
   readonly #keys: readonly Buffer[];
-  readonly #names: Buffer;
-  readonly #hidden = new Map<string, string>();
+  readonly #names: readonly Buffer[];
+  readonly #hidden = new Map<string, readonly string[]>();
   /** Milliseconds that the clock all go by is ahead of ours. */
   clockMs = 0;
 
   constructor(keys: readonly Buffer[]) {
     this.#keys = keys.map((key) => Buffer.from(hkdfSync("sha256", key, "", "records", 32)));
-    this.#names = Buffer.from(hkdfSync("sha256", keys.at(-1) as Buffer, "", "names", 32));
+    this.#names = keys.map((key) => Buffer.from(hkdfSync("sha256", key, "", "names", 32)));
   }
 
-  /** A name that says nothing of what it stands for, though that is short. */
-  hidden(name: string): string {
+  /**
+   * Names that say nothing of what they stand for, though that is short: one for each key, that of the first key first. What
+   * processes with other keys have written stands under another of them.
+   */
+  hidden(name: string): readonly string[] {
     const known = this.#hidden.get(name);
     if (known !== undefined) return known;
-    const hidden = createHmac("sha256", this.#names).update(name).digest("base64url").slice(0, 22);
+    const hidden = this.#names.map((key) => createHmac("sha256", key).update(name).digest("base64url").slice(0, 22));
     this.#hidden.set(name, hidden);
     if (this.#hidden.size > HIDDEN) this.#hidden.delete(this.#hidden.keys().next().value as string);
     return hidden;
@@ -455,23 +486,29 @@ export class Vault {
     const cipher = createCipheriv("aes-256-gcm", this.#keys[0] as Buffer, nonce);
     cipher.setAAD(Buffer.from(`${FORM} ${place}`));
     const end = Buffer.alloc(END_BYTES);
-    end.writeDoubleBE(this.#now() + lifeMs);
+    end.writeDoubleBE(this.now() + lifeMs);
     const sealed = [nonce, cipher.update(end), cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()];
     return Buffer.concat(sealed).toString("base64url");
   }
 
   /** The text; undefined for one that has ended, was changed, moved, or sealed with another key. */
   open(place: string, sealed: string): string | undefined {
+    return this.unseal(place, sealed)?.text;
+  }
+
+  /** The text with the rest of its time, and whether the first key has sealed it. */
+  unseal(place: string, sealed: string): Unsealed | undefined {
     const bytes = Buffer.from(sealed, "base64url");
     if (bytes.length < NONCE_BYTES + END_BYTES + TAG_BYTES) return undefined;
-    for (const key of this.#keys) {
+    for (const [at, key] of this.#keys.entries()) {
       const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, NONCE_BYTES));
       decipher.setAAD(Buffer.from(`${FORM} ${place}`));
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       try {
         const clear = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
         // As TTL in Redis: over at its end, not after it. What is no number has ended.
-        return clear.readDoubleBE(0) > this.#now() ? clear.toString("utf8", END_BYTES) : undefined;
+        const leftMs = clear.readDoubleBE(0) - this.now();
+        return leftMs > 0 ? { text: clear.toString("utf8", END_BYTES), leftMs, isNewest: at === 0 } : undefined;
       } catch {
         // Sealed with another key, or not by us.
       }
@@ -479,7 +516,8 @@ export class Vault {
     return undefined;
   }
 
-  #now(): number {
+  /** Milliseconds since 1970 by the clock all go by. */
+  now(): number {
     return Date.now() + this.clockMs;
   }
 }

@@ -2,7 +2,9 @@
 
 /**
  * KEYS: directory (hash of addresses), leases (sorted set), fleets (hash), steadiness (hash of the `last` sign of life and of the
- * first, `since`, after which none was late). ARGV: node, address, lease in ms, fleet, ms after which a sign of life is late.
+ * first, `since`, after which none was late), keys in use (hash: until when processes seal with each of them). ARGV: node, address,
+ * lease in ms, fleet, ms after which a sign of life is late, the key that this process seals with. Returns whether the lease had
+ * lapsed, the directory, for how long it has been steady, and the keys that nobody seals with any more, each with its time.
  */
 export const BEAT = `
 local t = redis.call("TIME")
@@ -25,7 +27,17 @@ local since = steady[2]
 if not steady[1] or now - steady[1] > tonumber(ARGV[5]) then since = now end
 redis.call("HSET", KEYS[4], "last", now, "since", since)
 redis.call("PEXPIRE", KEYS[4], 60000)
-return { lapsed, redis.call("HGETALL", KEYS[1]), now - since }
+redis.call("HSET", KEYS[5], ARGV[6], now + tonumber(ARGV[3]))
+redis.call("PEXPIRE", KEYS[5], 60000)
+local unused = {}
+local uses = redis.call("HGETALL", KEYS[5])
+for i = 1, #uses, 2 do
+  if tonumber(uses[i + 1]) < now then
+    unused[#unused + 1] = uses[i]
+    unused[#unused + 1] = uses[i + 1]
+  end
+end
+return { lapsed, redis.call("HGETALL", KEYS[1]), now - since, unused }
 `;
 
 /** KEYS: leases, fleets. Returns name and fleet of each process that is there. */
@@ -43,8 +55,12 @@ end
 return found
 `;
 
-/** KEYS: index, record. ARGV: sealed text, life in ms, most records of a group. */
+/**
+ * KEYS: index, record. ARGV: sealed text, life in ms, most records of a group; and, where something else must not be replaced, the
+ * text that is there, "" for none. Returns 1 when it was kept.
+ */
 export const PUT_RECORD = `
+if ARGV[4] and (redis.call("GET", KEYS[2]) or "") ~= ARGV[4] then return 0 end
 local t = redis.call("TIME")
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 for _, key in ipairs(redis.call("ZRANGEBYSCORE", KEYS[1], "-inf", now)) do redis.call("ZREM", KEYS[1], key) end
@@ -76,12 +92,53 @@ end
 return found
 `;
 
-/** KEYS: index, record. Returns what it deleted. */
+/** KEYS: index, record. ARGV: the only text to delete, where it is not any. Returns what it deleted. */
 export const DELETE_RECORD = `
 local text = redis.call("GET", KEYS[2])
+if ARGV[1] and text ~= ARGV[1] then return false end
 redis.call("ZREM", KEYS[1], KEYS[2])
 redis.call("DEL", KEYS[2])
 return text
+`;
+
+/** KEYS: keys in use. ARGV: the key that a process seals with, for how many ms. */
+export const USE_KEY = `
+local t = redis.call("TIME")
+redis.call("HSET", KEYS[1], ARGV[1], t[1] * 1000 + math.floor(t[2] / 1000) + tonumber(ARGV[2]))
+return redis.call("PEXPIRE", KEYS[1], 60000)
+`;
+
+/** KEYS: keys in use. ARGV: keys, each with its time as it was read: those that nobody has used since are not needed any more. */
+export const FORGET_KEYS = `
+for i = 1, #ARGV, 2 do
+  if redis.call("HGET", KEYS[1], ARGV[i]) == ARGV[i + 1] then redis.call("HDEL", KEYS[1], ARGV[i]) end
+end
+return 1
+`;
+
+/** KEYS: task, index of its principal by each key. ARGV: record as it was read, record sealed anew, ms left, task id. Returns 1 when it was kept. */
+export const CARRY_TASK = `
+if redis.call("HGET", KEYS[1], "text") ~= ARGV[1] then return 0 end
+local t = redis.call("TIME")
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+redis.call("HSET", KEYS[1], "text", ARGV[2])
+for i = 3, #KEYS do redis.call("ZREM", KEYS[i], ARGV[4]) end
+redis.call("ZADD", KEYS[2], now + tonumber(ARGV[3]), ARGV[4])
+if redis.call("PTTL", KEYS[2]) < tonumber(ARGV[3]) then redis.call("PEXPIRE", KEYS[2], ARGV[3]) end
+return 1
+`;
+
+/** KEYS: stream. ARGV: its length and last id as it was read; then of each entry its id and what it holds. Returns 1 when it was replaced. */
+export const CARRY_STREAM = `
+local newest = redis.call("XREVRANGE", KEYS[1], "+", "-", "COUNT", 1)[1]
+if not newest or newest[1] ~= ARGV[2] or redis.call("XLEN", KEYS[1]) ~= tonumber(ARGV[1]) then return 0 end
+local life = redis.call("PTTL", KEYS[1])
+redis.call("DEL", KEYS[1])
+for i = 3, #ARGV, 4 do
+  redis.call("XADD", KEYS[1], ARGV[i], "d", ARGV[i + 1], "b", ARGV[i + 2], "e", ARGV[i + 3])
+end
+redis.call("PEXPIRE", KEYS[1], math.max(life, 1))
+return 1
 `;
 
 /** KEYS: directory, leases, fleets. ARGV: node. */
@@ -136,7 +193,7 @@ return 0
  * microseconds of a window and the most in it (of each key a count for each sixtieth of the window, their sum `n`, and the oldest
  * of them, `o`); then for each event the number of its keys and their places. Returns the wait of each in milliseconds, or 0.
  */
-export const TAKE = `
+const COUNT = `
 local t = redis.call("TIME")
 local now = t[1] * 1000000 + t[2]
 local count = tonumber(ARGV[1])
@@ -208,6 +265,51 @@ for i = 1, count do
     redis.call("PEXPIRE", key, math.ceil(rule.width * 61 / 1000))
   end
 end
+`;
+export const TAKE: string = `${COUNT}
+return waits
+`;
+
+/**
+ * The same while keys are changed. KEYS: the names of all by the first key, then those by the next, and so on. What was counted
+ * under any name counts, each event once as the most of each moment is taken, and what is counted is kept under all.
+ */
+export const TAKE_ALL: string = `
+local many = tonumber(ARGV[1])
+local function merge(own, other)
+  local kinds = { redis.call("TYPE", own).ok, redis.call("TYPE", other).ok }
+  if kinds[1] == "none" and kinds[2] ~= "none" then redis.call("COPY", other, own) end
+  if kinds[1] ~= kinds[2] then return end
+  if kinds[1] == "string" then
+    if tonumber(redis.call("GET", other)) > tonumber(redis.call("GET", own)) then redis.call("COPY", other, own, "REPLACE") end
+  elseif kinds[1] == "hash" then
+    local n, oldest = 0, nil
+    local slots = {}
+    for _, key in ipairs({ own, other }) do
+      local flat = redis.call("HGETALL", key)
+      for f = 1, #flat, 2 do
+        local slot = tonumber(flat[f])
+        if slot then slots[slot] = math.max(slots[slot] or 0, tonumber(flat[f + 1])) end
+      end
+    end
+    for slot, count in pairs(slots) do
+      n = n + count
+      oldest = math.min(oldest or slot, slot)
+      redis.call("HSET", own, string.format("%.0f", slot), count)
+    end
+    if oldest then redis.call("HSET", own, "n", n, "o", string.format("%.0f", oldest)) end
+    redis.call("PEXPIRE", own, math.max(redis.call("PTTL", own), redis.call("PTTL", other), 1))
+  end
+end
+for i = 1, many do
+  for other = i + many, #KEYS, many do merge(KEYS[i], KEYS[other]) end
+end
+${COUNT}
+for i = 1, many do
+  for other = i + many, #KEYS, many do
+    if rules[i].taken > 0 then redis.call("COPY", KEYS[i], KEYS[other], "REPLACE") end
+  end
+end
 return waits
 `;
 
@@ -218,7 +320,7 @@ return 0
 `;
 
 /**
- * KEYS: task, index of its principal. ARGV: record, ttl in ms, "1" for one that has ended, task id, most tasks of one
+ * KEYS: task, index of its principal by each key, the first of which takes it. ARGV: record, ttl in ms, "1" for one that has ended, task id, most tasks of one
  * principal. Returns 1 when it was kept, 0 without room, -1 when it has ended already.
  */
 export const PUT_TASK: string = `
@@ -227,9 +329,20 @@ if kept == "1" then return -1 end
 if not kept then
   local t = redis.call("TIME")
   local now = t[1] * 1000 + math.floor(t[2] / 1000)
-  redis.call("ZREMRANGEBYSCORE", KEYS[2], "-inf", now)
-  if redis.call("ZCARD", KEYS[2]) >= tonumber(ARGV[5]) then return 0 end
+  local count = 0
+  for i = 2, #KEYS do
+    redis.call("ZREMRANGEBYSCORE", KEYS[i], "-inf", now)
+    count = count + redis.call("ZCARD", KEYS[i])
+  end
+  if count >= tonumber(ARGV[5]) then return 0 end
   redis.call("ZADD", KEYS[2], now + tonumber(ARGV[2]), ARGV[4])
+end
+for i = 3, #KEYS do
+  local ends = redis.call("ZSCORE", KEYS[i], ARGV[4])
+  if ends then
+    redis.call("ZREM", KEYS[i], ARGV[4])
+    redis.call("ZADD", KEYS[2], ends, ARGV[4])
+  end
 end
 redis.call("HSET", KEYS[1], "v", "${RECORD_VERSION}", "text", ARGV[1], "over", ARGV[3])
 redis.call("PEXPIRE", KEYS[1], ARGV[2])

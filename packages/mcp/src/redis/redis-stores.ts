@@ -9,16 +9,15 @@ import { DEFAULT_SERVER_LIMITS } from "../server/limits.js";
 import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
 import {
+  BEAT_MS,
   type Bus,
   checkFleet,
-  checkRecord,
   type Directory,
   type Fleet,
   LEASE_MS,
   type LimitStore,
   type LockStore,
   type MarkStore,
-  RECORDS,
   type RecordStore,
   type SessionStore,
   type SharedSession,
@@ -26,23 +25,23 @@ import {
   STEADY_MS,
   type StreamStore,
 } from "../cluster/stores.js";
-import { checkRedis, type Door, openDoor, type RedisReport, type RedisTarget, idOfSealed, Vault } from "./door.js";
-import { digest, MAIL, type Place, RedisBus, RedisStreams } from "./redis-streams.js";
+import { checkRedis, type Door, openDoor, type RedisReport, type RedisTarget, Vault } from "./door.js";
+import { carryOver, digest, MAIL, type Place, placeOf, RedisBus, RedisRecords, RedisStreams } from "./redis-streams.js";
 import {
   BEAT,
   CLAIM_SESSION,
-  DELETE_RECORD,
   DELETE_SESSION,
   FLEETS,
+  FORGET_KEYS,
   LEAVE,
-  LIST_RECORDS,
-  PUT_RECORD,
   PUT_SESSION,
   PUT_TASK,
   RECORD_VERSION,
   RELEASE,
   TAKE,
+  TAKE_ALL,
   TOUCH_SESSION,
+  USE_KEY,
 } from "./redis-scripts.js";
 import { SHARE_MEMBERS, type ShareOptions, keysOf, shareOver } from "../cluster/member.js";
 import type { Share } from "../http/server/exchange.js";
@@ -54,11 +53,6 @@ interface KeptSession {
   readonly version: number;
   readonly sealed: string;
   readonly session: SharedSession | undefined;
-}
-
-/** Scripts have to read whose a session is, so that stands beside what is sealed: another owner or fence, and it does not open. */
-function placeOf(key: string, owner: string, fence: number): string {
-  return `${key} ${owner} ${fence}`;
 }
 
 class RedisSessions implements SessionStore {
@@ -153,7 +147,7 @@ class RedisTasks implements TaskStore {
     const over = isFinal(task.status) ? "1" : "0";
     const args = [vault.seal(key, exactJson(record), ttl), String(ttl), over, task.taskId];
     const most = String(DEFAULT_SERVER_LIMITS.tasksPerPrincipal);
-    const kept = await door.script(PUT_TASK, [key, this.#index(principal)], [...args, most]);
+    const kept = await door.script(PUT_TASK, [key, ...this.#indexes(principal)], [...args, most]);
     if (kept === 0)
       throw new LocalError("FULL", "There is no room for more tasks: fetch those that have ended, or wait");
   }
@@ -165,7 +159,10 @@ class RedisTasks implements TaskStore {
 
   async list(principal: string | undefined, { after = "", limit }: TaskPage): Promise<readonly TaskRecord[]> {
     const { door } = this.#place();
-    const ids = (await door.run("ZRANGE", [this.#index(principal), "0", "-1"])) as string[];
+    const indexes = this.#indexes(principal);
+    const ids = (await (indexes.length === 1
+      ? door.run("ZRANGE", [...indexes, "0", "-1"])
+      : door.run("ZUNION", [String(indexes.length), ...indexes]))) as string[];
     const later = ids.filter((id) => id > after).sort();
     const records: TaskRecord[] = [];
     for (const id of later) {
@@ -192,9 +189,9 @@ class RedisTasks implements TaskStore {
     return `{${this.#place().prefix}:t}:${digest(taskId)}`;
   }
 
-  #index(principal: string | undefined): string {
+  #indexes(principal: string | undefined): readonly string[] {
     const { prefix, vault } = this.#place();
-    return `{${prefix}:t}:of:${vault.hidden(principal ?? "")}`;
+    return vault.hidden(principal ?? "").map((name) => `{${prefix}:t}:of:${name}`);
   }
 }
 
@@ -256,9 +253,12 @@ class RedisLimits implements LimitStore {
   async #send({ keys, events, waiting }: TakeBatch): Promise<void> {
     try {
       const { door, prefix, vault } = this.#place();
-      const names = [...keys.keys()].map((key) => `{${prefix}:l}:${vault.hidden(key)}`);
+      const hidden = [...keys.keys()].map((key) => vault.hidden(key));
+      // The names of all by the first key, then those by the next.
+      const names = (hidden[0] ?? []).flatMap((_, at) => hidden.map((each) => `{${prefix}:l}:${each[at]}`));
+      const take = names.length > keys.size ? TAKE_ALL : TAKE;
       const rules = [...keys.values()].flatMap(({ args }) => args);
-      const waits = (await door.script(TAKE, names, [String(keys.size), ...rules, ...events])) as number[];
+      const waits = (await door.script(take, names, [String(keys.size), ...rules, ...events])) as number[];
       for (const [at, { resolve }] of waiting.entries()) resolve(waits[at] as number);
     } catch (error) {
       // Those behind it would wait as long for the same answer.
@@ -287,89 +287,62 @@ function placeIn({ keys }: TakeBatch, key: string, args: readonly string[]): str
   return String(place);
 }
 
-/** Records of which is remembered that they were there, and those that were deleted since. */
-const MOST_SEEN = 10_000;
+/** How a process says what it has in common with others. */
+const FLEET_VERSION = 1;
+/** As `shareOver` takes names. */
+const NODE = /^[a-z0-9]{1,32}$/;
+/** Names of parts, which a refusal says: nothing that ends a line or moves a cursor. */
+const PART = /^\P{C}{1,100}$/u;
+/** How long a process that gives up a key waits for those that carry over what it has sealed, and how often it looks. */
+const CARRY_LOOKS = 60;
+const CARRY_LOOK_MS = 250;
+/** Longer than most take to carry; two at once do no harm. */
+const CARRY_LOCK_MS = 10_000;
 
-/**
- * What this process knows of records: one that was there and then was not has been deleted, such as a consent that was taken back,
- * and whoever puts it back is not believed.
- */
-class SeenRecords {
-  readonly #last = new Map<string, string>();
-  readonly #gone = new Set<string>();
-
-  /** Whether a text that is there now may be read. */
-  there(key: string, sealed: string): boolean {
-    const id = idOfSealed(sealed);
-    if (this.#gone.has(id)) return false;
-    this.#last.delete(key);
-    this.#last.set(key, id);
-    if (this.#last.size > MOST_SEEN) this.#last.delete(this.#last.keys().next().value as string);
-    return true;
+/** What Redis holds of a process. Undefined for anything else. */
+function fleetIn(text: string): Fleet | undefined {
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    return undefined;
   }
+  if (typeof found !== "object" || found === null) return undefined;
+  const { v, keys, policy, parts } = found as Readonly<Record<string, unknown>>;
+  const isFleet =
+    v === FLEET_VERSION &&
+    areTexts(keys) &&
+    (policy === undefined || isFingerprint(policy)) &&
+    (parts === undefined || areParts(parts));
+  return isFleet ? (found as Fleet) : undefined;
+}
 
-  gone(key: string): void {
-    const id = this.#last.get(key);
-    if (id === undefined) return;
-    this.#last.delete(key);
-    this.#gone.add(id);
-    if (this.#gone.size > MOST_SEEN) this.#gone.delete(this.#gone.keys().next().value as string);
+/** What Redis refuses because something else stands there. */
+async function legible<T>(where: string, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof LocalError) throw error;
+    const [reason] = (error as Error).message.split("\n", 1);
+    throw bad(`who is at ${where} cannot be read (${reason}): use another prefix`);
   }
 }
 
-/** Each record is a key of its own; an index of its group, in the same slot, says until when each lives. */
-class RedisRecords implements RecordStore {
-  readonly #place: () => Place;
-  readonly #seen = new SeenRecords();
+function areTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
 
-  constructor(place: () => Place) {
-    this.#place = place;
-  }
+function isFingerprint(value: unknown): boolean {
+  return typeof value === "string" || areTexts(value);
+}
 
-  async put(group: string, name: string, text: string, lifeMs: number): Promise<void> {
-    checkRecord(text);
-    const { door, vault } = this.#place();
-    const [index, key] = this.#keys(group, name);
-    const sealed = vault.seal(key, JSON.stringify([name, text]), lifeMs);
-    await door.script(PUT_RECORD, [index, key], [sealed, String(Math.ceil(lifeMs)), String(RECORDS)]);
-    this.#seen.there(key, sealed);
-  }
+function areParts(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.entries(value).every(([name, part]) => PART.test(name) && isFingerprint(part));
+}
 
-  async get(group: string, name: string): Promise<string | undefined> {
-    const [, key] = this.#keys(group, name);
-    const sealed = (await this.#place().door.run("GET", [key])) as string | null;
-    if (sealed === null) this.#seen.gone(key);
-    return sealed === null ? undefined : this.#open(key, sealed)?.[1];
-  }
-
-  async list(group: string): Promise<ReadonlyMap<string, string>> {
-    const flat = (await this.#place().door.script(LIST_RECORDS, [this.#keys(group, "")[0]], [])) as string[];
-    const found = new Map<string, string>();
-    for (let at = 0; at < flat.length; at += 2) {
-      const record = this.#open(flat[at] as string, flat[at + 1] as string);
-      if (record !== undefined) found.set(...record);
-    }
-    return found;
-  }
-
-  async delete(group: string, name: string): Promise<void> {
-    const [index, key] = this.#keys(group, name);
-    const deleted = (await this.#place().door.script(DELETE_RECORD, [index, key], [])) as string | null;
-    if (deleted !== null) this.#seen.there(key, deleted);
-    this.#seen.gone(key);
-  }
-
-  #open(key: string, sealed: string): readonly [string, string] | undefined {
-    const text = this.#place().vault.open(key, sealed);
-    if (text === undefined || !this.#seen.there(key, sealed)) return undefined;
-    return JSON.parse(text) as [string, string];
-  }
-
-  #keys(group: string, name: string): readonly [index: string, key: string] {
-    const { prefix, vault } = this.#place();
-    const tag = `{${prefix}:r:${vault.hidden(`group ${group}`)}}`;
-    return [`${tag}:all`, `${tag}:${vault.hidden(name)}`];
-  }
+function bad(what: string): LocalError {
+  return new LocalError("BAD_SHARE", `share: ${what}`);
 }
 
 /** How `redisStores` keeps things. */
@@ -397,6 +370,8 @@ export class RedisStores implements SharedStores {
   readonly #prefix: string;
   #door: Door | undefined;
   #fleet: Fleet = { keys: [] };
+  #carrying = false;
+  #leaving: ReturnType<typeof setInterval> | undefined;
 
   constructor(target: RedisTarget, { keys, prefix = "mcp" }: RedisStoresOptions) {
     if (!/^[\w.:-]{1,64}$/.test(prefix)) {
@@ -410,7 +385,7 @@ export class RedisStores implements SharedStores {
     this.#vault = new Vault(keys);
     this.name = typeof target === "string" ? target.replace(/\/\/[^@/]*@/, "//") : "Redis";
     this.limits = new RedisLimits(() => this.#here);
-    this.marks = { once: async (name, lifeMs) => (await this.#set("m", name, "1", lifeMs)) === "OK" };
+    this.marks = { once: (name, lifeMs) => this.#once(name, lifeMs) };
     this.locks = { hold: (name, lifeMs) => this.#hold(name, lifeMs) };
   }
 
@@ -421,62 +396,134 @@ export class RedisStores implements SharedStores {
       this.#vault.clockMs = (await checkRedis(door, this.#prefix)).clockMs;
       this.#door = door;
       this.#fleet = fleet;
-      const there = await this.#fleets();
-      checkFleet(there, fleet, `${this.name} under the prefix "${this.#prefix}"`);
-      if (there.has(node)) {
-        throw new LocalError(
-          "BAD_SHARE",
-          `share: another process is called "${node}" already: give each a name of its own`,
-        );
-      }
+      await this.#admit(node, fleet);
     } catch (error) {
       door.close();
       throw error;
     }
   }
 
+  /** Waits where processes are about to carry over what the key has sealed that this one gives up. */
+  async #admit(node: string, fleet: Fleet): Promise<void> {
+    const where = `${this.name} under the prefix "${this.#prefix}"`;
+    for (let looks = 0; ; looks++) {
+      const there = await this.#fleets(where);
+      checkFleet(there, fleet, where);
+      if (there.has(node)) throw bad(`another process is called "${node}" already: give each a name of its own`);
+      const uses = (await legible(where, this.#here.door.run("HKEYS", [this.#usesKey]))) as readonly string[] | null;
+      const needed = (uses ?? []).filter((key) => key !== "" && !fleet.keys.includes(key));
+      if (needed.length === 0) return;
+      const isCarried = [...there.values()].some(({ keys }) => needed.some((key) => keys.includes(key)));
+      if (!isCarried || looks >= CARRY_LOOKS)
+        throw bad(
+          `what is kept at ${where} needs a key that this process has not: write it into a second line here, until the processes with both have used the new one first for some seconds`,
+        );
+      await new Promise((resolve) => setTimeout(resolve, CARRY_LOOK_MS));
+    }
+  }
+
   async beat(node: string, address: string): Promise<Directory> {
-    const keys = [this.#directory, this.#leases, this.#fleetKey, this.#steadyKey];
-    const [lapsed, flat, steadyMs] = (await this.#here.door.script(BEAT, keys, [
+    const { keys, policy, parts } = this.#fleet;
+    const names = [this.#directory, this.#leases, this.#fleetKey, this.#steadyKey, this.#usesKey];
+    const [lapsed, flat, steadyMs, unused] = (await this.#here.door.script(BEAT, names, [
       node,
       address,
       String(LEASE_MS),
-      JSON.stringify({ v: 1, keys: this.#fleet.keys, policy: this.#fleet.policy, parts: this.#fleet.parts }),
+      JSON.stringify({ v: FLEET_VERSION, keys, policy, parts }),
       String(STEADY_MS),
-    ])) as [number, string[], number];
+      keys[0] ?? "",
+    ])) as [number, string[], number, string[]?];
     const nodes = new Map<string, string>();
     for (let at = 0; at < flat.length; at += 2) nodes.set(flat[at] as string, flat[at + 1] as string);
+    this.#carry(unused ?? []);
     return { nodes, lapsed: lapsed === 1, steadyMs };
   }
 
+  /** What is on its way yet may be sealed and kept until this is closed. */
   async leave(node: string): Promise<void> {
+    const use = (): Promise<unknown> =>
+      this.#here.door.script(USE_KEY, [this.#usesKey], [this.#fleet.keys[0] ?? "", String(LEASE_MS)]);
+    this.#leaving ??= setInterval(() => void use().catch(() => undefined), BEAT_MS).unref();
     await this.#here.door.script(LEAVE, [this.#directory, this.#leases, this.#fleetKey], [node]);
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#leaving);
     this.#door?.close();
     this.#door = undefined;
   }
 
+  /** Once nobody seals with another of our keys any more, what it has sealed is sealed with the first, so that it can be given up. */
+  #carry(unused: readonly string[]): void {
+    const others = this.#fleet.keys.slice(1);
+    const due = unused.flatMap((key, at) => (at % 2 === 0 && others.includes(key) ? unused.slice(at, at + 2) : []));
+    if (due.length === 0 || this.#carrying) return;
+    this.#carrying = true;
+    const carry = async (): Promise<void> => {
+      const lock = await this.locks.hold("carry", CARRY_LOCK_MS);
+      if (lock === undefined) return;
+      try {
+        await carryOver(this.#here);
+        await this.#here.door.script(FORGET_KEYS, [this.#usesKey], due);
+      } finally {
+        await lock.release();
+      }
+    };
+    // What fails is tried again after the next sign of life.
+    void carry()
+      .catch(() => undefined)
+      .finally(() => (this.#carrying = false));
+  }
+
   /** What the processes that are there have to have in common. */
-  async #fleets(): Promise<ReadonlyMap<string, Fleet>> {
-    const flat = (await this.#here.door.script(FLEETS, [this.#leases, this.#fleetKey], [])) as string[];
+  async #fleets(where: string): Promise<ReadonlyMap<string, Fleet>> {
+    const script = this.#here.door.script(FLEETS, [this.#leases, this.#fleetKey], []);
+    const flat = (await legible(where, script)) as string[];
     const fleets = new Map<string, Fleet>();
-    for (let at = 0; at < flat.length; at += 2)
-      fleets.set(flat[at] as string, JSON.parse(flat[at + 1] as string) as Fleet);
+    for (let at = 0; at < flat.length; at += 2) {
+      const fleet = fleetIn(flat[at + 1] as string);
+      if (fleet === undefined || !NODE.test(flat[at] as string))
+        throw bad(
+          `what a process at ${where} says of itself cannot be read: give all processes the same version, or this one another prefix`,
+        );
+      fleets.set(flat[at] as string, fleet);
+    }
     return fleets;
   }
 
-  #set(kind: string, name: string, value: string, lifeMs: number): Promise<unknown> {
-    const key = `${this.#prefix}:${kind}:${this.#vault.hidden(name)}`;
-    return this.#here.door.run("SET", [key, value, "NX", "PX", String(lifeMs)]);
+  async #once(name: string, lifeMs: number): Promise<boolean> {
+    for (const key of this.#keysOf("m", name)) {
+      const mark = this.#vault.seal(key, name, lifeMs);
+      if (!(await this.#set(key, mark, lifeMs))) return false;
+    }
+    return true;
   }
 
   async #hold(name: string, lifeMs: number): ReturnType<LockStore["hold"]> {
     const mine = randomBytes(16).toString("base64url");
-    if ((await this.#set("k", name, mine, lifeMs)) !== "OK") return undefined;
-    const key = `${this.#prefix}:k:${this.#vault.hidden(name)}`;
-    return { release: async () => void (await this.#here.door.script(RELEASE, [key], [mine])) };
+    const held: string[] = [];
+    const release = async (): Promise<void> => {
+      for (const key of held) await this.#here.door.script(RELEASE, [key], [mine]);
+    };
+    for (const key of this.#keysOf("k", name)) {
+      if (await this.#set(key, mine, lifeMs)) {
+        held.push(key);
+        continue;
+      }
+      await release();
+      return undefined;
+    }
+    return { release };
+  }
+
+  async #set(key: string, value: string, lifeMs: number): Promise<boolean> {
+    return (await this.#here.door.run("SET", [key, value, "NX", "PX", String(lifeMs)])) === "OK";
+  }
+
+  /** Whoever has all of them has it. All processes begin with the same, whichever key is their first: so one of many gets it. */
+  #keysOf(kind: string, name: string): readonly string[] {
+    const names = this.#vault.hidden(name).map((each) => `${this.#prefix}:${kind}:${each}`);
+    return names.length > 1 ? names.sort() : names;
   }
 
   get #here(): Place & { readonly door: Door } {
@@ -494,6 +541,10 @@ export class RedisStores implements SharedStores {
 
   get #steadyKey(): string {
     return `{${this.#prefix}:n}:steady`;
+  }
+
+  get #usesKey(): string {
+    return `{${this.#prefix}:n}:uses`;
   }
 
   get #fleetKey(): string {

@@ -1,9 +1,29 @@
-// What is kept in streams of Redis: news for all processes, letters to one of them, and what was sent on streams of clients.
+// What is kept in streams of Redis: news for all, letters to one process, and what was sent on streams of clients. And records.
 import { createHash, randomBytes } from "node:crypto";
 import type { KeptStream, StreamBounds, StreamPiece } from "../http/server/exchange.js";
-import { type Bus, type BusListener, joined, lastOf, LETTERS, type StreamStore } from "../cluster/stores.js";
-import type { Door, Vault } from "./door.js";
-import { APPEND_STREAMS } from "./redis-scripts.js";
+import {
+  type Bus,
+  type BusListener,
+  checkRecord,
+  joined,
+  lastOf,
+  LETTERS,
+  RECORDS,
+  type RecordStore,
+  type StreamStore,
+} from "../cluster/stores.js";
+import { type Door, idOfSealed, type Vault } from "./door.js";
+import { exactValue } from "../jsonrpc/exact-numbers.js";
+import type { TaskRecord } from "../server/tasks/task-store.js";
+import {
+  APPEND_STREAMS,
+  CARRY_STREAM,
+  CARRY_TASK,
+  DELETE_RECORD,
+  LIST_RECORDS,
+  PUT_RECORD,
+  TOUCH_SESSION,
+} from "./redis-scripts.js";
 
 /** Texts on the bus that a process which was away may still read: beyond them it is told that it missed some. */
 const BUS_LENGTH = 10_000;
@@ -21,6 +41,11 @@ const BUS_RETRY_MS = 250;
 /** A name for what nobody can guess. */
 export function digest(id: string): string {
   return createHash("sha256").update(id).digest("base64url").slice(0, 22);
+}
+
+/** Scripts have to read whose a session is, so that stands beside what is sealed: another owner or fence, and it does not open. */
+export function placeOf(key: string, owner: string, fence: number): string {
+  return `${key} ${owner} ${fence}`;
 }
 
 export interface Place {
@@ -228,8 +253,7 @@ export class RedisStreams implements StreamStore {
   }
 
   async delete(streams: readonly string[]): Promise<void> {
-    const { door } = this.#place();
-    await Promise.all(streams.map((stream) => door.run("DEL", [this.#key(stream)])));
+    await Promise.all(streams.map((stream) => this.#place().door.run("DEL", [this.#key(stream)])));
   }
 
   /** Sends one after the other: what arrives meanwhile is sent together by the next. */
@@ -311,3 +335,265 @@ function opened(vault: Vault, key: string, id: string, sealed: string): StreamPi
   const [about, after, ended] = JSON.parse(head) as [string, number, boolean];
   return { about, after, ended, events: texts.map((text, at) => ({ sequence: after + 1 + at, text })) };
 }
+
+// Records.
+
+/** Records of which is remembered that they were there, and those that were deleted since. */
+const MOST_SEEN = 10_000;
+
+/**
+ * What this process knows of records: one that was there and then was not has been deleted, such as a consent that was taken back,
+ * and whoever puts it back is not believed.
+ */
+class SeenRecords {
+  readonly #last = new Map<string, string>();
+  readonly #gone = new Set<string>();
+
+  /** Whether a record that is there now may be read. */
+  there(key: string, id: string): boolean {
+    if (this.#gone.has(id)) return false;
+    this.#last.delete(key);
+    this.#last.set(key, id);
+    if (this.#last.size > MOST_SEEN) this.#last.delete(this.#last.keys().next().value as string);
+    return true;
+  }
+
+  /** `now`: the record that is there under another name, as it was carried there. */
+  gone(key: string, now?: string): void {
+    const id = this.#last.get(key);
+    if (id === undefined) return;
+    this.#last.delete(key);
+    if (id === now) return;
+    this.#gone.add(id);
+    if (this.#gone.size > MOST_SEEN) this.#gone.delete(this.#gone.keys().next().value as string);
+  }
+}
+
+/** As it is sealed. `at`: when it was put. `id`: what told it from all others, where it was sealed anew since. */
+type SealedRecord = readonly [name: string, text: string, group: string, at: number, id?: string];
+
+interface KeptRecord {
+  readonly name: string;
+  readonly text: string;
+  readonly group: string;
+  readonly at: number;
+  readonly id: string;
+}
+
+/** The record of a sealed text that was opened. */
+function recordOf(text: string, sealed: string): KeptRecord {
+  const [name, kept, group, at, id = idOfSealed(sealed)] = JSON.parse(text) as SealedRecord;
+  return { name, text: kept, group, at, id };
+}
+
+interface RecordKeys {
+  readonly index: string;
+  readonly key: string;
+}
+
+/** Where a record may stand: one place for each key of the fleet, that of the first last. */
+function recordKeys({ prefix, vault }: Place, group: string, name: string): readonly RecordKeys[] {
+  const names = vault.hidden(name);
+  const all = vault.hidden(`group ${group}`).map((hidden, at) => {
+    const tag = `{${prefix}:r:${hidden}}`;
+    return { index: `${tag}:all`, key: `${tag}:${names[at]}` };
+  });
+  return all.reverse();
+}
+
+/**
+ * Each record is a key of its own; an index of its group, in the same slot, says until when each lives. While keys are changed a
+ * record may stand at several places. The one of the first key is looked at last: what is carried there meanwhile is found.
+ */
+export class RedisRecords implements RecordStore {
+  readonly #place: () => Place;
+  readonly #seen = new SeenRecords();
+
+  constructor(place: () => Place) {
+    this.#place = place;
+  }
+
+  async put(group: string, name: string, text: string, lifeMs: number): Promise<void> {
+    checkRecord(text);
+    const place = this.#place();
+    const { door, vault } = place;
+    const keys = recordKeys(place, group, name);
+    const { index, key } = keys.at(-1) as RecordKeys;
+    const older = await Promise.all(
+      keys.slice(0, -1).map(async (other) => ({ other, was: await this.#read(other.key) })),
+    );
+    // Clocks differ: what is put later counts as later than what it replaces.
+    const at = Math.max(vault.now(), ...older.map(({ was }) => (was[0]?.at ?? 0) + 1));
+    const sealed = vault.seal(key, JSON.stringify([name, text, group, at]), lifeMs);
+    await door.script(PUT_RECORD, [index, key], [sealed, String(Math.ceil(lifeMs)), String(RECORDS)]);
+    this.#seen.there(key, idOfSealed(sealed));
+    // It would be read again once the newer one has ended.
+    for (const { other, was } of older)
+      if (was[0] !== undefined) await door.script(DELETE_RECORD, [other.index, other.key], [was[1]]);
+  }
+
+  async get(group: string, name: string): Promise<string | undefined> {
+    const absent: string[] = [];
+    let newest: KeptRecord | undefined;
+    for (const { key } of recordKeys(this.#place(), group, name)) {
+      const [record, sealed] = await this.#read(key);
+      if (sealed === "") absent.push(key);
+      if (record !== undefined && this.#seen.there(key, record.id)) newest = newer(newest, record);
+    }
+    for (const key of absent) this.#seen.gone(key, newest?.id);
+    return newest?.text;
+  }
+
+  async list(group: string): Promise<ReadonlyMap<string, string>> {
+    const found = new Map<string, KeptRecord>();
+    for (const { index } of recordKeys(this.#place(), group, "")) {
+      const flat = (await this.#place().door.script(LIST_RECORDS, [index], [])) as string[];
+      for (let at = 0; at < flat.length; at += 2) {
+        const [key, sealed] = flat.slice(at, at + 2) as [string, string];
+        const record = this.#open(key, sealed);
+        if (record === undefined || !this.#seen.there(key, record.id)) continue;
+        found.set(record.name, newer(found.get(record.name), record));
+      }
+    }
+    return new Map([...found].map(([name, { text }]) => [name, text]));
+  }
+
+  async delete(group: string, name: string): Promise<void> {
+    for (const { index, key } of recordKeys(this.#place(), group, name)) {
+      const deleted = (await this.#place().door.script(DELETE_RECORD, [index, key], [])) as string | null;
+      if (deleted !== null) this.#seen.there(key, this.#open(key, deleted)?.id ?? idOfSealed(deleted));
+      this.#seen.gone(key);
+    }
+  }
+
+  /** What is there, and its sealed text: "" for nothing. */
+  async #read(key: string): Promise<readonly [KeptRecord | undefined, string]> {
+    const sealed = ((await this.#place().door.run("GET", [key])) as string | null) ?? "";
+    return [this.#open(key, sealed), sealed];
+  }
+
+  #open(key: string, sealed: string): KeptRecord | undefined {
+    const text = this.#place().vault.open(key, sealed);
+    return text === undefined ? undefined : recordOf(text, sealed);
+  }
+}
+
+function newer(one: KeptRecord | undefined, other: KeptRecord): KeptRecord {
+  return one !== undefined && one.at > other.at ? one : other;
+}
+
+// Carrying over to the first key what others have sealed, so that they can be given up: by processes that have both.
+
+/** Keys that are looked at together. */
+const SCAN = 200;
+/** Tries for what changes meanwhile. */
+const TRIALS = 5;
+
+/** Resolves when everything that was kept when it began is sealed with the first key, and stands under its names. */
+export async function carryOver(place: Place): Promise<void> {
+  for (const master of await place.door.masters()) {
+    let cursor = "0";
+    do {
+      const args = [cursor, "MATCH", `*${place.prefix}:*`, "COUNT", String(SCAN)];
+      const [next, keys] = (await master.run("SCAN", args)) as [string, string[]];
+      await Promise.all(keys.map((key) => carryKey(place, key)));
+      cursor = next;
+    } while (cursor !== "0");
+  }
+}
+
+/** False where it has changed meanwhile. */
+type Carry = (place: Place, key: string) => Promise<boolean>;
+
+async function carryKey(place: Place, key: string): Promise<void> {
+  const carry = carrierOf(place.prefix, key);
+  try {
+    for (let trial = 0; trial < TRIALS; trial++) if ((await carry?.(place, key)) !== false) return;
+  } catch (error) {
+    // Something else that somebody put there.
+    if ((error as Error).message.startsWith("WRONGTYPE")) return;
+    throw error;
+  }
+  throw new Error(`${key} changes too often`);
+}
+
+function carrierOf(prefix: string, key: string): Carry | undefined {
+  if (key.startsWith(`${prefix}:s:`)) return carrySession;
+  if (key.startsWith(`${prefix}:m:`)) return carryMark;
+  if (key.startsWith(`{${prefix}:e`)) return carryStream;
+  if (key.startsWith(`{${prefix}:t}:`)) return carryTask;
+  return key.startsWith(`{${prefix}:r:`) && !key.endsWith(":all") ? carryRecord : undefined;
+}
+
+const carrySession: Carry = async ({ door, vault }, key) => {
+  const [owner, fence, sealed] = (await door.run("HMGET", [key, "owner", "fence", "text"])) as (string | null)[];
+  const place = placeOf(key, owner ?? "", Number(fence));
+  const found = vault.unseal(place, sealed ?? "");
+  if (found === undefined || found.isNewest) return true;
+  const [again, left] = [vault.seal(place, found.text, found.leftMs), String(Math.ceil(found.leftMs))];
+  // Who has changed it meanwhile has sealed it with the first key.
+  await door.script(TOUCH_SESSION, [key], [owner ?? "", sealed ?? "", again, left]);
+  return true;
+};
+
+const carryMark: Carry = async ({ door, vault, prefix }, key) => {
+  const found = vault.unseal(key, ((await door.run("GET", [key])) as string | null) ?? "");
+  if (found === undefined || found.isNewest) return true;
+  const name = `${prefix}:m:${vault.hidden(found.text)[0]}`;
+  const mark = vault.seal(name, found.text, found.leftMs);
+  await door.run("SET", [name, mark, "NX", "PX", String(Math.ceil(found.leftMs))]);
+  return true;
+};
+
+const carryTask: Carry = async ({ door, vault, prefix }, key) => {
+  const sealed = ((await door.run("HGET", [key, "text"])) as string | null) ?? "";
+  const found = vault.unseal(key, sealed);
+  if (found === undefined || found.isNewest) return true;
+  const { principal, task } = exactValue(found.text) as TaskRecord;
+  const indexes = vault.hidden(principal ?? "").map((name) => `{${prefix}:t}:of:${name}`);
+  const args = [sealed, vault.seal(key, found.text, found.leftMs), String(Math.ceil(found.leftMs)), task.taskId];
+  return (await door.script(CARRY_TASK, [key, ...indexes], args)) === 1;
+};
+
+const carryStream: Carry = async ({ door, vault }, key) => {
+  const entries = (await door.run("XRANGE", [key, "-", "+"])) as readonly Entry[];
+  let isOld = false;
+  const again = entries.flatMap(([id, [, sealed = "", , length = "", , ended = ""]]) => {
+    const place = `${key} ${id}`;
+    const found = vault.unseal(place, sealed);
+    if (found === undefined || found.isNewest) return [id, sealed, length, ended];
+    isOld = true;
+    return [id, vault.seal(place, found.text, found.leftMs), length, ended];
+  });
+  if (!isOld) return true;
+  const last = entries.at(-1)?.[0] ?? "";
+  return (await door.script(CARRY_STREAM, [key], [String(entries.length), last, ...again])) === 1;
+};
+
+/** It is put where the first key has it before it is taken away, and taken away there again where it was deleted meanwhile. */
+const carryRecord: Carry = async (place, key) => {
+  const { door, vault } = place;
+  const read = async (from: string): Promise<string> => ((await door.run("GET", [from])) as string | null) ?? "";
+  const sealed = await read(key);
+  const found = vault.unseal(key, sealed);
+  if (found === undefined || found.isNewest) return true;
+  const { name, text, group, at, id } = recordOf(found.text, sealed);
+  const keys = recordKeys(place, group, name);
+  const [first, old] = [keys.at(-1), keys.find((each) => each.key === key)];
+  if (first === undefined || old === undefined || first === old) return true;
+  const there = await read(first.key);
+  const opened = vault.open(first.key, there);
+  const kept = opened === undefined ? undefined : recordOf(opened, there);
+  // Another process carries it.
+  if (kept?.id === id) return true;
+  const isNewer = kept === undefined || kept.at < at;
+  const again = vault.seal(first.key, JSON.stringify([name, text, group, at, id]), found.leftMs);
+  if (isNewer) {
+    const args = [again, String(Math.ceil(found.leftMs)), String(RECORDS), there];
+    if ((await door.script(PUT_RECORD, [first.index, first.key], args)) !== 1) return false;
+  }
+  const isDeleted = (await door.script(DELETE_RECORD, [old.index, old.key], [sealed])) !== null;
+  if (isDeleted || !isNewer) return true;
+  await door.script(DELETE_RECORD, [first.index, first.key], [again]);
+  return false;
+};

@@ -102,6 +102,46 @@ describe.runIf(hasRedis)("a Redis server", () => {
     );
   });
 
+  it.each([
+    ["no JSON", "{"],
+    ["nothing", "null"],
+    ["a number", "7"],
+    ["a list", "[]"],
+    ["no version", '{"keys":["k"]}'],
+    ["a version of another time", '{"v":2,"keys":["k"]}'],
+    ["keys that are no list", '{"v":1,"keys":"k"}'],
+    ["keys that are no texts", '{"v":1,"keys":[1]}'],
+    ["a policy that is none", '{"v":1,"keys":["k"],"policy":{"a":1}}'],
+    ["a list of policies that are none", '{"v":1,"keys":["k"],"policy":[null]}'],
+    ["parts that are none", '{"v":1,"keys":["k"],"parts":[["a"]]}'],
+    ["a part that is none", '{"v":1,"keys":["k"],"parts":{"policy":1}}'],
+    ["a part that would write lines", '{"v":1,"keys":["k"],"parts":{"a\\nb":"1"}}'],
+  ])("in which a process says %s of itself", async (_, text) => {
+    const redis = await startRedis();
+    redis.cli("zadd", "{mcp:n}:until", "9e15", "one");
+    redis.cli("hset", "{mcp:n}:fleet", "one", text);
+    expect(await refusal(redis.url)).toMatch(/^share: what a process at .* says of itself cannot be read: give all/);
+  });
+
+  it("in which a process has a name that none has", async () => {
+    const redis = await startRedis();
+    redis.cli("zadd", "{mcp:n}:until", "9e15", "a\nb");
+    redis.cli("hset", "{mcp:n}:fleet", "a\nb", '{"v":1,"keys":["k"]}');
+    expect(await refusal(redis.url)).toMatch(/says of itself cannot be read/);
+  });
+
+  it.each([
+    ["fleet", /^share: who is at .* cannot be read \(.*WRONGTYPE.*\): use another prefix/],
+    ["until", /^share: who is at .* cannot be read \(.*WRONGTYPE.*\): use another prefix/],
+    ["uses", /^share: who is at .* cannot be read \(.*WRONGTYPE.*\): use another prefix/],
+  ])("that keeps something else at the place of %s", async (place, said) => {
+    const redis = await startRedis();
+    redis.cli("zadd", "{mcp:n}:until", "9e15", "one");
+    redis.cli("del", `{mcp:n}:${place}`);
+    redis.cli("set", `{mcp:n}:${place}`, "text");
+    expect(await refusal(redis.url)).toMatch(said);
+  });
+
   it("that another fleet uses under this prefix", async () => {
     const redis = await startRedis();
     const own = prefix();
@@ -111,7 +151,7 @@ describe.runIf(hasRedis)("a Redis server", () => {
     expect(await refusal(redis.url, { prefix: own, policy: "a", node: "one" })).toMatch(
       /another process is called "one" already/,
     );
-    expect(await refusal(redis.url, { prefix: own, policy: "a", node: "two", key: [randomBytes(32), KEY] })).toBe(
+    expect(await refusal(redis.url, { prefix: own, policy: "a", node: "two", key: [KEY, randomBytes(32)] })).toBe(
       "served",
     );
   });

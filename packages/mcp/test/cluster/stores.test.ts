@@ -1,14 +1,16 @@
 // The contract suite, over the stores in memory and over Redis alone, behind Sentinel and as a Cluster, on both clients.
+import { randomBytes } from "node:crypto";
 import { createClient } from "@redis/client";
 import { Redis } from "ioredis";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { storesContract } from "../../src/cluster/contract.js";
 import { LETTERS, memoryStores, type SharedStores } from "../../src/cluster/stores.js";
-import { keysOf } from "../../src/cluster/member.js";
-import type { RedisTarget } from "../../src/redis/door.js";
+import { fleetOf, keysOf } from "../../src/cluster/member.js";
+import { openDoor, type RedisTarget, Vault } from "../../src/redis/door.js";
+import { carryOver } from "../../src/redis/redis-streams.js";
 import { RedisStores } from "../../src/redis/redis-stores.js";
 import { KEY } from "./cluster-fixture.js";
-import { hasRedis, prefix, startRedis, startRedisCluster, startSentinel } from "./redis-fixture.js";
+import { hasRedis, prefix, type StartedRedis, startRedis, startRedisCluster, startSentinel } from "./redis-fixture.js";
 
 const FLEET = { keys: ["k"] };
 
@@ -196,6 +198,231 @@ describe.runIf(hasRedis)("the contract of shared stores, in Redis", () => {
     expect(redis.cli("hget", key, "v")).toBe("4");
   });
 });
+
+const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
+/** The keys of a process in each step of a change, as docs/scale.md tells it. */
+const STEPS: readonly (readonly Buffer[])[] = [[OLD], [OLD, NEW], [NEW, OLD], [NEW]];
+const PAIRS = STEPS.slice(1).flatMap((step, at) => {
+  const before = STEPS[at] as readonly Buffer[];
+  return [[before, step] as const, [step, before] as const];
+});
+
+interface Stepping {
+  readonly redis: StartedRedis;
+  at(keys: readonly Buffer[], node: string): Promise<SharedStores>;
+}
+
+async function stepping(target?: string): Promise<Stepping> {
+  const redis = target === undefined ? await startRedis() : undefined;
+  const own = prefix();
+  return {
+    redis: redis as StartedRedis,
+    async at(keys, node) {
+      const stores = new RedisStores(target ?? redis?.url ?? "", { keys, prefix: own });
+      await stores.open(node, fleetOf(keys));
+      onTestFinished(() => stores.close());
+      return stores;
+    },
+  };
+}
+
+const stepOf = (keys: readonly Buffer[]): string => keys.map((key) => (key === OLD ? "old" : "new")).join("+");
+
+/** What is kept: written by one process, and whether another one knows of it; written again or taken away by that one. */
+interface Kept {
+  readonly kind: string;
+  write(stores: SharedStores, name: string): Promise<unknown>;
+  knows(stores: SharedStores, name: string): Promise<boolean>;
+  readonly takeAway?: (stores: SharedStores, name: string) => Promise<unknown>;
+}
+
+const RATE = { perSecond: 0.001, burst: 1 };
+const WINDOW = { most: 1, windowMs: 3_600_000 };
+const MINUTE_BOUNDS = { pieces: 9, bytes: 9_000, allBytes: 9_000, lifeMs: 60_000 };
+
+const KEPT: readonly Kept[] = [
+  {
+    kind: "record",
+    write: ({ records }, name) => records.put("taint 7", name, "read", 60_000),
+    knows: async ({ records }, name) => (await records.get("taint 7", name)) === "read",
+    takeAway: ({ records }, name) => records.delete("taint 7", name),
+  },
+  {
+    kind: "listed record",
+    write: ({ records }, name) => records.put("consent 7", name, "yes", 60_000),
+    knows: async ({ records }, name) => (await records.list("consent 7")).get(name) === "yes",
+    takeAway: ({ records }, name) => records.delete("consent 7", name),
+  },
+  {
+    kind: "session",
+    write: ({ sessions }, name) => sessions.put(name, { owner: "one", fence: 0, text: "facts" }, 60_000),
+    knows: async ({ sessions }, name) => (await sessions.get(name))?.text === "facts",
+    takeAway: ({ sessions }, name) => sessions.delete(name, "one"),
+  },
+  {
+    kind: "task",
+    write: async ({ tasks }, name) =>
+      tasks.put({ principal: name, task: { ...TASK, taskId: `one.${name}`, ttlMs: 60_000 } }),
+    knows: async ({ tasks }, name) =>
+      (await tasks.get(`one.${name}`, name)) !== undefined && (await tasks.list(name, { limit: 9 })).length === 1,
+    takeAway: async ({ tasks }, name) => tasks.delete(`one.${name}`),
+  },
+  {
+    kind: "stream",
+    write: ({ streams }, name) => streams.append(name, PIECE, MINUTE_BOUNDS),
+    knows: async ({ streams }, name) => (await streams.read(name, 0))?.events[0]?.text === "x",
+    takeAway: ({ streams }, name) => streams.delete([name]),
+  },
+  {
+    kind: "mark",
+    write: ({ marks }, name) => marks.once(name, 60_000),
+    knows: async ({ marks }, name) => !(await marks.once(name, 60_000)),
+  },
+  {
+    kind: "rate",
+    write: ({ limits }, name) => limits.take({ [name]: RATE }),
+    knows: async ({ limits }, name) => (await limits.take({ [name]: RATE })) > 0,
+  },
+  {
+    kind: "window",
+    write: ({ limits }, name) => limits.take({ [name]: WINDOW }),
+    knows: async ({ limits }, name) => (await limits.take({ [name]: WINDOW })) > 0,
+  },
+];
+
+/** What counts each event once cannot be written twice. */
+const HELD: Kept = {
+  kind: "lock",
+  write: ({ locks }, name) => locks.hold(name, 60_000),
+  knows: async ({ locks }, name) => (await locks.hold(name, 60_000)) === undefined,
+};
+
+describe.runIf(hasRedis)("processes in neighbouring steps of a change of key", () => {
+  it.each(PAIRS.map(([one, two]) => [stepOf(one), stepOf(two), one, two] as const))(
+    "%s writes, %s knows of it, of every kind, and takes it away for both",
+    async (_one, _two, first, second) => {
+      const { at } = await stepping();
+      const [one, two] = [await at(first, "one"), await at(second, "two")];
+      for (const { kind, write, knows, takeAway } of [...KEPT, HELD]) {
+        await write(one, kind);
+        expect(await knows(two, kind), kind).toBe(true);
+        expect(await knows(one, kind), `${kind}, where it was written`).toBe(true);
+        await takeAway?.(two, kind);
+        if (takeAway) for (const each of [one, two]) expect(await knows(each, kind), `${kind}, gone`).toBe(false);
+      }
+    },
+  );
+
+  it.each(PAIRS.map(([one, two]) => [stepOf(one), stepOf(two), one, two] as const))(
+    "%s and %s keep to the contract together",
+    async (_one, _two, first, second) => {
+      for (const { run } of storesContract()) {
+        const { at } = await stepping();
+        let opened = 0;
+        await run((node) => at(opened++ % 2 === 0 ? first : second, node));
+      }
+    },
+  );
+
+  it("read what was put last, and nothing older once that has ended", async () => {
+    const { at } = await stepping();
+    const [one, two] = [await at([OLD, NEW], "one"), await at([NEW, OLD], "two")];
+    await one.records.put("g", "n", "first", 60_000);
+    await two.records.put("g", "n", "second", 60_000);
+    for (const { records } of [one, two]) expect(await records.get("g", "n")).toBe("second");
+    await one.records.put("g", "n", "third", 60_000);
+    for (const { records } of [one, two]) expect(await records.get("g", "n")).toBe("third");
+    for (const { records } of [one, two]) expect([...(await records.list("g")).values()]).toEqual(["third"]);
+    await two.records.put("g", "n", "short", 1);
+    await expect.poll(() => two.records.get("g", "n")).toBeUndefined();
+    expect(await one.records.get("g", "n")).toBeUndefined();
+  });
+
+  it.each(["alone", "Cluster"])("give up the old key once all was carried to the new one: Redis %s", async (place) => {
+    const cluster = place === "Cluster" ? await startRedisCluster() : undefined;
+    const { at } = await stepping(cluster?.url);
+    const single = await at([OLD], "single");
+    await single.beat("single", "tcp://127.0.0.1:1");
+    for (const { write, kind } of KEPT) await write(single, `${kind} of one key`);
+    await single.leave("single");
+    await single.close();
+    const both = await at([OLD, NEW], "both");
+    await both.beat("both", "tcp://127.0.0.1:1");
+    for (const { write, kind } of KEPT) await write(both, `${kind} of two`);
+    await both.leave("both");
+    await both.close();
+    const swapped = await at([NEW, OLD], "swapped");
+    await swapped.beat("swapped", "tcp://127.0.0.1:2");
+    for (const { write, kind } of KEPT) await write(swapped, `${kind} of the swapped`);
+    // Nobody is let in without the old key as long as it is needed, and whoever comes while it is given up waits for that.
+    const last = at([NEW], "last");
+    const beats = setInterval(() => void swapped.beat("swapped", "tcp://127.0.0.1:2"), 100);
+    onTestFinished(() => clearInterval(beats));
+    const without = await last;
+    for (const { knows, kind } of KEPT)
+      for (const when of ["of one key", "of two", "of the swapped"]) {
+        // What was counted by the old key alone and never since has a name that nobody can find by the new one.
+        if (when === "of one key" && (kind === "rate" || kind === "window")) continue;
+        expect(await knows(without, `${kind} ${when}`), `${kind} ${when}`).toBe(true);
+      }
+  });
+
+  it("take back what was carried over: it is not read again, whoever puts it back", async () => {
+    const { at, redis } = await stepping();
+    const one = await at([OLD], "one");
+    await one.records.put("g", "n", "yes", 60_000);
+    const key =
+      redis
+        .cli("--scan", "--pattern", "*:r:*")
+        .split("\n")
+        .find((each) => !each.endsWith(":all")) ?? "";
+    const sealed = redis.cli("get", key);
+    const two = await at([OLD, NEW], "two");
+    await one.close();
+    const three = await at([NEW, OLD], "three");
+    await carryOver({ door: await openDoor(redis.url), vault: new Vault([NEW, OLD]), prefix: prefixOf(key) });
+    expect(redis.cli("exists", key)).toBe("0");
+    expect(await three.records.get("g", "n")).toBe("yes");
+    expect(await two.records.get("g", "n")).toBe("yes");
+    await three.records.delete("g", "n");
+    redis.cli("set", key, sealed);
+    expect(await three.records.get("g", "n")).toBeUndefined();
+  });
+
+  it.each([
+    ["another first key", [NEW], [OLD], /has another key/],
+    [
+      "a first key that the other has not",
+      [NEW, OLD],
+      [OLD],
+      /has not the first key of this one: write it into a second/,
+    ],
+    [
+      "not the key the other uses",
+      [NEW],
+      [OLD, NEW],
+      /uses a key that this one has not: write it into a second line here/,
+    ],
+  ])("are refused with %s", async (_, own, there, said) => {
+    const { at } = await stepping();
+    await (await at(there, "there")).beat("there", "tcp://127.0.0.1:1");
+    await expect(at(own, "own")).rejects.toMatchObject({ code: "BAD_SHARE", message: expect.stringMatching(said) });
+  });
+
+  it("are refused without a key that something kept needs, where nobody is there to carry it over", async () => {
+    const { at } = await stepping();
+    const one = await at([OLD], "one");
+    await one.beat("one", "tcp://127.0.0.1:1");
+    await one.leave("one");
+    await one.close();
+    const message = expect.stringMatching(/needs a key that this process has not: write it into a second line/);
+    await expect(at([NEW], "own")).rejects.toMatchObject({ code: "BAD_SHARE", message });
+  });
+});
+
+function prefixOf(key: string): string {
+  return /^\{?(test-\w+)/.exec(key)?.[1] ?? "";
+}
 
 /** What ends by itself: how it is kept, whether it is there, and what gives it more time. */
 type Ending = readonly [
