@@ -66,10 +66,9 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
   const { redis, prefix, keys, address, common, auditKey, local, say, witnessMs } = options;
   const stores = redisStores(redis, { key: keys, ...(prefix === undefined ? {} : { prefix }) });
   const node = newName();
-  const key = keys.at(-1) ?? "";
-  const policy = (): string => fingerprint(key, Object.values(common()).flat());
-  const parts = (): Readonly<Record<string, string>> =>
-    Object.fromEntries(Object.entries(common()).map(([name, values]) => [name, fingerprint(key, values)]));
+  const policy = (): readonly string[] => fingerprints(keys, Object.values(common()).flat());
+  const parts = (): Readonly<Record<string, readonly string[]>> =>
+    Object.fromEntries(Object.entries(common()).map(([name, values]) => [name, fingerprints(keys, values)]));
   let nodes: ReadonlyMap<string, string> = new Map();
   const onBeat = (now: ReadonlyMap<string, string>): void => {
     nodes = now;
@@ -185,12 +184,15 @@ class Presence {
   }
 }
 
-/** Tells what is common from what is not, and nothing of it to who has not the key. */
-function fingerprint(key: string, common: readonly string[]): string {
-  return createHmac("sha256", Buffer.from(key, "base64"))
-    .update(JSON.stringify(common))
-    .digest("base64url")
-    .slice(0, 22);
+/**
+ * Tells what is common from what is not, and nothing of it to who has none of the keys. One for each key: while keys are changed,
+ * two processes have one key in common at least, and know by it that all the rest is the same.
+ */
+function fingerprints(keys: readonly string[], common: readonly string[]): readonly string[] {
+  const text = JSON.stringify(common);
+  return keys.map((key) =>
+    createHmac("sha256", Buffer.from(key, "base64")).update(text).digest("base64url").slice(0, 22),
+  );
 }
 
 /** Names this process in ids: small letters and digits. */

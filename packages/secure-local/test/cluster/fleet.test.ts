@@ -1,4 +1,5 @@
 // Two processes of `serve` as one server: what one counts, is told and records, the other knows.
+import { randomBytes } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -215,6 +216,44 @@ describe.runIf(hasRedis)("a process that does not belong", () => {
         const ended = await Promise.race([served.exited(), served.ready().then(() => "serving")]);
         return ended === "serving";
       });
+    },
+  );
+});
+
+describe.runIf(hasRedis)("a change of the shared key", () => {
+  it(
+    "is walked as docs/scale.md says, one process restarted after the other: nothing that was remembered is asked again",
+    { timeout: 180_000 },
+    async () => {
+      const limit = "rate_limits: { calculate: 10000 }";
+      const fleet = await startFleet(ASKED("30").replace("get_timestamp]", `get_timestamp], ${limit}`), 3);
+      const fileOf = ({ home }: { readonly home: string }): string =>
+        join(home, ".config", "mcp-secure-local", "share-key");
+      const old = readFileSync(fileOf(fleet.members[0] as { home: string }), "utf8").trim();
+      const next = randomBytes(32).toString("base64");
+      const call = (at: number, expression: string): Promise<Reply> => fleet.call(at, "calculate", { expression });
+      const known: string[] = [];
+      /** Somebody says at the last process that this call of the first need not be asked about again. */
+      const remember = async (expression: string): Promise<void> => {
+        const first = call(0, expression);
+        await answerAt(fleet.members[2]?.home ?? "", "remember");
+        expect(told(await first).text, expression).toBe(expression[0]);
+        known.push(expression);
+      };
+      await remember("1 + 0");
+      for (const keys of [[old, next], [next, old], [next]]) {
+        for (const at of fleet.members.keys()) {
+          writeFileSync(fileOf(fleet.members[at] as { home: string }), `${keys.join("\n")}\n`);
+          await fleet.restart(at);
+          // One that was said while the processes were in two different steps.
+          if (at === 0) await remember(`${known.length + 1} + 0`);
+          for (const each of fleet.members.keys())
+            for (const expression of known)
+              expect(told(await call(each, expression)).text, expression).toBe(expression[0]);
+        }
+      }
+      const asked = fleet.members.flatMap(recordsOf).filter(({ kind }) => kind === "approval.asked");
+      expect(asked).toHaveLength(known.length);
     },
   );
 });

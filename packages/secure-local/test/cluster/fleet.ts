@@ -23,6 +23,8 @@ export interface Fleet {
   readonly members: readonly Member[];
   /** Starts one more, on a machine of its own with the files of the first. */
   join(policy?: string): Promise<Member>;
+  /** Ends a member as an operator does and starts it again with the files it has now. */
+  restart(member: number): Promise<void>;
   /** Calls a tool of one member. */
   call(member: number, name: string, args: object): Promise<Reply>;
 }
@@ -43,7 +45,13 @@ export async function startFleet(policy: string, count = 2): Promise<Fleet> {
     const { served, url } = members[member] as Member;
     return send(url, toolCall(name, args, served.bearer));
   };
-  return { ...fleet, join: joinOne, call };
+  const restart = async (at: number): Promise<void> => {
+    const member = members[at] as Member;
+    const code = await member.served.end();
+    if (code !== 0) throw new Error(member.served.stderr);
+    members[at] = await serveAt(fleet, member);
+  };
+  return { ...fleet, join: joinOne, restart, call };
 }
 
 interface Place {
@@ -53,7 +61,13 @@ interface Place {
 }
 
 async function startMember(place: Place, text: string): Promise<Member> {
-  const { home, policy, audit } = machine(text, place.first);
+  return serveAt(place, machine(text, place.first));
+}
+
+async function serveAt(
+  place: Pick<Place, "redis" | "prefix">,
+  { home, policy, audit }: Pick<Member, "home" | "policy" | "audit">,
+): Promise<Member> {
   const args = ["--policy", policy, "--audit", audit, "--redis", place.redis.url, "--prefix", place.prefix];
   const served = new Served(args, home);
   const url = await Promise.race([served.ready(), served.exited()]);

@@ -93,6 +93,39 @@ describe.runIf(hasRedis)("what was kept in Redis for some time", () => {
   });
 });
 
+describe.runIf(hasRedis)("what was read while the shared key is changed", () => {
+  it("is known to all, whichever step each is in, and after it", async () => {
+    const redis = await startRedis();
+    const [old, next] = [randomBytes(32), randomBytes(32)];
+    const steps = [[old], [old, next], [next, old], [next]];
+    const open = async (key: readonly Buffer[], node: string): Promise<SharedStores> => {
+      const stores = redisStores(redis.url, { key });
+      await stores.open(node, fleetOf(key));
+      onTestFinished(() => stores.close());
+      return stores;
+    };
+    const beats: ReturnType<typeof setInterval>[] = [];
+    onTestFinished(() => beats.forEach(clearInterval));
+    let before = await open(steps[0] ?? [], "n0");
+    await (await guarded(before)).call("own");
+    await (await guarded(before)).call("strange");
+    await before.beat("n0", "tcp://127.0.0.1:1");
+    for (const [at, step] of steps.entries()) {
+      if (at === 0) continue;
+      // The last one waits until those with both keys have carried over what the old one had sealed.
+      const stores = await open(step, `n${at}`);
+      for (const each of [before, stores]) expect(await (await guarded(each)).call("send")).toContain("said no");
+      const beat = (): Promise<unknown> => stores.beat(`n${at}`, "tcp://127.0.0.1:1");
+      await beat();
+      beats.push(setInterval(() => void beat().catch(() => undefined), 100));
+      clearInterval(beats[at - 2]);
+      await before.leave(`n${at - 1}`);
+      await before.close();
+      before = stores;
+    }
+  });
+});
+
 function viewOf({ limits, marks, locks, bus }: SharedStores): SharedStores {
   return { limits, marks, locks, bus } as SharedStores;
 }
