@@ -38,8 +38,8 @@ export interface Door {
   script(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /** Another connection, for commands that wait. */
   another(): Promise<Door>;
-  /** Doors to all servers that together have all keys, on the same connections. */
-  masters(): Promise<readonly Door[]>;
+  /** What runs a command at each of the servers that together have all keys, on the same connections. */
+  masters(): Promise<readonly Door["run"][]>;
   close(): void;
 }
 
@@ -51,7 +51,7 @@ interface Client {
   readonly send: Send;
   readonly another: () => Promise<Client>;
   /** Undefined for a server that is alone. */
-  readonly masters?: () => Promise<readonly Client[]>;
+  readonly masters?: () => Promise<readonly Send[]>;
   readonly close: () => void;
 }
 
@@ -71,19 +71,22 @@ export async function openDoor(target: RedisTarget): Promise<Door> {
 function doorOf({ name, isCluster, send, another, masters, close }: Client): Door {
   /** Scripts that Redis has, and their names there. */
   const known = new Map<string, string>();
-  const run: Door["run"] = async (command, args, waitMs = 0) => {
-    try {
-      return await within(send(command, args), COMMAND_MS + waitMs);
-    } catch (error) {
-      throw isReply(error) ? error : unreachable(name, error);
-    }
-  };
-  const door: Door = {
+  const runBy =
+    (by: Send): Door["run"] =>
+    async (command, args, waitMs = 0) => {
+      try {
+        return await within(by(command, args), COMMAND_MS + waitMs);
+      } catch (error) {
+        throw isReply(error) ? error : unreachable(name, error);
+      }
+    };
+  const run = runBy(send);
+  return {
     name,
     isCluster,
     run,
     close,
-    masters: async () => (masters === undefined ? [door] : (await masters()).map(doorOf)),
+    masters: async () => (masters === undefined ? [run] : (await masters()).map(runBy)),
     async script(text, keys, args) {
       const sha = known.get(text);
       const rest = [String(keys.length), ...keys, ...args];
@@ -98,7 +101,6 @@ function doorOf({ name, isCluster, send, another, masters, close }: Client): Doo
     },
     another: async () => doorOf(await another()),
   };
-  return door;
 }
 
 /** Redis answers with a word in capitals; everything else is the connection's trouble. */
@@ -282,9 +284,11 @@ function ioRedis(client: IoRedisLike, name: string): Client {
     },
     ...(client.isCluster === true && {
       masters: async () =>
-        (client as unknown as { nodes(role: "master"): readonly IoRedisLike[] })
-          .nodes("master")
-          .map((each) => ioRedis(each, name)),
+        (client as unknown as { nodes(role: "master"): readonly IoRedisLike[] }).nodes("master").map(
+          (each): Send =>
+            (command, args) =>
+              each.call(command, ...args),
+        ),
     }),
     close: () => client.disconnect(),
   };
@@ -321,7 +325,13 @@ function nodeRedis(client: NodeRedisLike): Client {
           readonly masters: readonly object[];
           nodeClient(node: object): Promise<NodeRedisLike>;
         };
-        return Promise.all(cluster.masters.map(async (each) => nodeRedis(await cluster.nodeClient(each))));
+        const nodes = await Promise.all(cluster.masters.map((each) => cluster.nodeClient(each)));
+        const sends = nodes.map((node) => node.sendCommand.bind(node) as (args: string[]) => Promise<unknown>);
+        return sends.map(
+          (sendThere): Send =>
+            (command, args) =>
+              sendThere([command, ...args]),
+        );
       },
     }),
     close: () => client.destroy(),

@@ -495,7 +495,7 @@ export async function carryOver(place: Place): Promise<void> {
     let cursor = "0";
     do {
       const args = [cursor, "MATCH", `*${place.prefix}:*`, "COUNT", String(SCAN)];
-      const [next, keys] = (await master.run("SCAN", args)) as [string, string[]];
+      const [next, keys] = (await master("SCAN", args)) as [string, string[]];
       await Promise.all(keys.map((key) => carryKey(place, key)));
       cursor = next;
     } while (cursor !== "0");

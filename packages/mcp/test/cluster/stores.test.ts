@@ -1,6 +1,6 @@
 // The contract suite, over the stores in memory and over Redis alone, behind Sentinel and as a Cluster, on both clients.
 import { randomBytes } from "node:crypto";
-import { createClient } from "@redis/client";
+import { createClient, createCluster } from "@redis/client";
 import { Redis } from "ioredis";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { storesContract } from "../../src/cluster/contract.js";
@@ -212,13 +212,13 @@ interface Stepping {
   at(keys: readonly Buffer[], node: string): Promise<SharedStores>;
 }
 
-async function stepping(target?: string): Promise<Stepping> {
+async function stepping(target?: () => Promise<RedisTarget>): Promise<Stepping> {
   const redis = target === undefined ? await startRedis() : undefined;
   const own = prefix();
   return {
     redis: redis as StartedRedis,
     async at(keys, node) {
-      const stores = new RedisStores(target ?? redis?.url ?? "", { keys, prefix: own });
+      const stores = new RedisStores((await target?.()) ?? redis?.url ?? "", { keys, prefix: own });
       await stores.open(node, fleetOf(keys));
       onTestFinished(() => stores.close());
       return stores;
@@ -338,9 +338,24 @@ describe.runIf(hasRedis)("processes in neighbouring steps of a change of key", (
     expect(await one.records.get("g", "n")).toBeUndefined();
   });
 
-  it.each(["alone", "Cluster"])("give up the old key once all was carried to the new one: Redis %s", async (place) => {
-    const cluster = place === "Cluster" ? await startRedisCluster() : undefined;
-    const { at } = await stepping(cluster?.url);
+  it.each([
+    ["alone", undefined],
+    ["Cluster", (url: string) => url],
+    [
+      "Cluster, by @redis/client",
+      async (url: string) => {
+        const rootNodes = url
+          .replace("redis+cluster://", "")
+          .split(",")
+          .map((each) => ({ url: `redis://${each}` }));
+        const client = createCluster({ rootNodes });
+        await client.connect();
+        return client as unknown as RedisTarget;
+      },
+    ],
+  ] as const)("give up the old key once all was carried to the new one: Redis %s", async (_, target) => {
+    const cluster = target === undefined ? undefined : await startRedisCluster();
+    const { at } = await stepping(cluster && target && (async () => target(cluster.url)));
     const single = await at([OLD], "single");
     await single.beat("single", "tcp://127.0.0.1:1");
     for (const { write, kind } of KEPT) await write(single, `${kind} of one key`);
