@@ -350,7 +350,7 @@ describe.runIf(hasRedis)("processes in neighbouring steps of a change of key", (
           .map((each) => ({ url: `redis://${each}` }));
         const client = createCluster({ rootNodes });
         await client.connect();
-        return client as unknown as RedisTarget;
+        return client;
       },
     ],
   ] as const)("give up the old key once all was carried to the new one: Redis %s", async (_, target) => {
