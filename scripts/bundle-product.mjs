@@ -86,6 +86,8 @@ async function bundle(input, entryFileNames = MAIN) {
     treeshake: false,
     external,
     resolve: { alias, conditionNames: ["@secure-local/source", "import", "default"] },
+    // The library loads later what small programs may do without; the product has it at hand.
+    checks: { ineffectiveDynamicImport: false },
     onLog(level, log, handler) {
       // An import that cannot be resolved would only be noticed by the person who needs it.
       handler(log.code === "UNRESOLVED_IMPORT" ? "error" : level, log);

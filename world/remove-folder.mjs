@@ -1,3 +1,4 @@
+// Removes folders in which programs of others were started.
 import { rmSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 

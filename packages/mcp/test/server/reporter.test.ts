@@ -55,6 +55,8 @@ describe("an exception that nobody expected", () => {
   });
 
   it("cannot steer the terminal, and of a flood the rest is counted", async () => {
+    // All of it is one moment, however busy the machine is.
+    vi.spyOn(performance, "now").mockReturnValue(performance.now());
     const server = new Server({ name: "s", version: "1" });
     server.tool("t", {
       run: () => {
