@@ -21,8 +21,8 @@ const HOSTED = /^[^/]*:\/\/[^/]/;
 /** Readers of URLs leave these out wherever they stand, and blanks at both ends. A row of blanks is looked at from its first alone. */
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
 const LEFT_OUT = /^[\x00-\x20]+|(?<![\x00-\x20])[\x00-\x20]+$|[\t\n\r]+/g;
-/** Nobody decodes more often; what is encoded more often than that stays as it is. */
-const MOST_DECODINGS = 4;
+/** Nobody decodes more often; what is encoded more often than that stays as it is. What this program reads it decodes once. */
+const DECODINGS: Readonly<Record<UriReader, number>> = { ours: 1, server: 4 };
 
 /** The rule that names what the URI stands for; doubt is answered by naming it, so this is for denials alone. */
 export function namedUri(rules: NameMatcher, uri: string, reader: UriReader): Rule | "too many" | undefined {
@@ -101,9 +101,8 @@ function holds(asked: Meaning, known: Meaning, reader: UriReader): boolean {
 
 /** As it is written, and without the name before its host, which most readers pass over. */
 function meaningsOf(uri: string, reader: UriReader): readonly Meaning[] {
-  const meaning = meaningOf(uri, reader);
   const nameless = uri.replace(/^([a-z][a-z0-9+.-]*:[/\\]{2})[^/\\?#]*@/i, "$1");
-  return nameless === uri ? [meaning] : [meaning, meaningOf(nameless, reader)];
+  return [...new Set([uri, nameless])].map((each) => meaningOf(each, reader));
 }
 
 function meaningOf(given: string, reader: UriReader): Meaning {
@@ -127,11 +126,10 @@ function withHost(text: string): string {
   return `${scheme}//${authority.slice(0, at)}${URL.canParse(url) ? new URL(url).host : authority.slice(at)}${path}`;
 }
 
-/** In lower case, decoded, with single slashes. What this program reads it decodes once. */
+/** In lower case, decoded, with single slashes. */
 function flat(text: string, reader: UriReader): string {
-  let plainText = decoded(text);
-  const more = reader === "server" ? MOST_DECODINGS : 1;
-  for (let times = 1; times < more; times++) plainText = decoded(plainText);
+  let plainText = text;
+  for (let times = 0; times < DECODINGS[reader]; times++) plainText = decoded(plainText);
   return plainText
     .normalize("NFC")
     .toLowerCase()
@@ -150,8 +148,9 @@ function withoutDots(text: string, fixed: number): string {
   const names = text.split("/");
   const kept: string[] = [];
   for (const name of names) {
-    if (name === "..") kept.splice(Math.max(kept.length - 1, fixed), 1);
-    else if (name !== "" && name !== ".") kept.push(name);
+    if (name === "..") {
+      if (kept.length > fixed) kept.pop();
+    } else if (name !== "" && name !== ".") kept.push(name);
   }
   return kept.join("/") + (["", ".", ".."].includes(names.at(-1) ?? "") ? "/" : "");
 }
