@@ -277,6 +277,20 @@ describe("a policy that can be used but is not meant", () => {
     expect(reviewPolicy(policy, known(tools), { approved }).map(({ message }) => message)).toEqual(messages);
   });
 
+  it("names a tool of a server or plugin without what stands before it, and is told of no prompt", async () => {
+    const items = (owner: string) =>
+      (["tool", "prompt"] as const).map((kind) => ({ kind, own: kind, shown: `${owner}${kind}` }));
+    const approved = { servers: new Map([["ev", items("ev__")]]), plugins: new Map([["we", items("we_")]]) };
+    const said = async (pattern: string): Promise<string[]> =>
+      reviewPolicy(await parse(`tools: { allowed: [calculate, ${pattern}] }`), known(tools), { approved }).map(
+        ({ message }) => message,
+      );
+    expect(await said("ev_tool")).toEqual(['there is no tool "ev_tool"; did you mean "ev__tool"?']);
+    expect(await said("w_tool")).toEqual(['there is no tool "w_tool"; did you mean "we_tool"?']);
+    expect(await said("ev_prompt")).toEqual(['there is no tool "ev_prompt"']);
+    expect(await said("w_prompt")).toEqual(['there is no tool "w_prompt"']);
+  });
+
   const NAMED = ["delete_entities", "read_graph", "write"];
   const PLACES: readonly (readonly [
     place: string,

@@ -8,6 +8,10 @@ import { vscodeSandboxFault } from "../../src/policy/vscode-sandbox.js";
 describe("a policy that is no YAML", () => {
   it("is edited by nobody", () => {
     expect(() => withoutServer("servers: {notes: [", "notes")).toThrow(PolicyError);
+    const message: unknown = expect.stringContaining("Flow sequence");
+    expect(() => withoutServer("servers: {notes: [", "notes")).toThrow(
+      expect.objectContaining({ errors: [{ file: "the policy", line: 1, column: 1, message, placeless: true }] }),
+    );
     expect(withoutServer('version: "1.0"\nservers: {notes: {url: "https://a.example"}}\n', "notes")).not.toContain(
       "notes",
     );
@@ -134,6 +138,33 @@ audit: { log_level: INFO }
       servers: { ...had.servers, new: ENTRY },
       secrets: SECRETS,
     });
+  });
+
+  it.each([
+    ["nothing", ""],
+    ["a comment", "# mine\n"],
+    ["odd blanks", 'version:   "1.0"   # ours\n'],
+    ["no end of its last line", 'version:   "1.0"'],
+  ])("comes behind all that is there where its sections are not: %s", (_what, before) => {
+    const gap = before === "" || before.endsWith("\n") ? "" : "\n";
+    expect(withServer(before, "new", ENTRY, SECRETS)).toBe(`${before}${gap}secrets:
+  new_key:
+    from: file:/k
+    hosts: []
+servers:
+  new:
+    command:
+      - node
+      - /n.mjs
+    env:
+      KEY: \${secret:new_key}
+tools:
+  allowed:
+    - new__*
+prompts:
+  allowed:
+    - new__*
+`);
   });
 });
 

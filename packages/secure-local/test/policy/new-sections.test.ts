@@ -151,6 +151,12 @@ profiles:
     const policy = await parse("profiles: { work: {}, home: {} }");
     expect(() => profiledPolicy(policy, "worc")).toThrow('there is no profile "worc"; did you mean "work"?');
     expect(() => profiledPolicy(policy, "quite-another")).toThrow("; there are work, home");
+    // What programs get of it (`--json`): the file is to blame, and no place in it.
+    const message = 'there is no profile "work"; the policy has no profiles';
+    const none = await parse("menu: full");
+    expect(() => profiledPolicy(none, "work")).toThrow(
+      expect.objectContaining({ errors: [{ file: "policy.yaml", line: 1, column: 1, message, placeless: true }] }),
+    );
   });
 });
 
