@@ -40,18 +40,22 @@ export class Callers {
   }
 }
 
-/** What goes through something, as far as the policy lets it. */
-export interface Flow {
-  /** It brings in texts that strangers wrote. */
+/** What something brings in, as far as the policy lets it. */
+interface Read {
+  /** Texts that strangers wrote. */
   readonly untrusted: boolean;
-  /** It reads what is not meant for strangers. */
+  /** What is not meant for strangers. */
   readonly private: boolean;
+}
+
+/** What goes through something, as far as the policy lets it. */
+export interface Flow extends Read {
   /** It can carry something to somebody else. */
   readonly sends: boolean;
 }
 
-/** What reads private data, says nothing of strangers, and sends nothing out. */
-export const PRIVATE: Flow = Object.freeze({ private: true, untrusted: false, sends: false });
+/** What reads private data, and says nothing of strangers. */
+export const PRIVATE: Read = Object.freeze({ private: true, untrusted: false });
 
 /** What goes through something under a policy, with the arguments of a call where they are known. */
 export type FlowOf = (
@@ -221,7 +225,7 @@ export class Taints {
   }
 
   /** Notes what a call that has run brought in; the first of each kind is kept. See `noteRead`. */
-  note(call: Call, from: string, flow: Flow): Promise<boolean> | undefined {
+  note(call: Call, from: string, flow: Read): Promise<boolean> | undefined {
     if (!flow.private && !flow.untrusted) return undefined;
     const mark = { from, id: call.id };
     const telling: Promise<boolean>[] = [];
@@ -247,7 +251,7 @@ export class Taints {
   }
 
   /** Each kind is a record of its own, so that what two processes tell at the same time both counts. */
-  async #tell(key: string, marks: Marks, flow: Flow): Promise<boolean> {
+  async #tell(key: string, marks: Marks, flow: Read): Promise<boolean> {
     const now = this.#now();
     const due = KINDS.filter((kind) => flow[kind] && now - (marks.told[kind] ?? -Infinity) >= TELL_AGAIN_MS);
     const told = due.map(async (kind) => {

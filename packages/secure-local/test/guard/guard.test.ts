@@ -28,6 +28,17 @@ describe("the record", () => {
 });
 
 describe("the record of a result", () => {
+  it("has how long the call took, be it no time at all", async () => {
+    const { audit, clock, tools, connect } = await guardedServer();
+    const peer = await connect(OLD);
+    for (const took of [0, 7.25, 0.0004, 12.3456]) {
+      tools["echo"] = () => ((clock.now += took), "done");
+      await call(peer, "echo", { text: "x" });
+      expect(audit.records().at(-1)?.["duration_ms"]).toBe(Math.round(took * 1_000) / 1_000);
+      clock.now += A_MINUTE;
+    }
+  });
+
   it.each(["2024-11-05", "2026-07-28"])(
     "has what left, cleaned and cut, where the policy wants it (%s)",
     async (revision) => {

@@ -210,6 +210,15 @@ describe("a tool that says nothing of itself", () => {
     expect(ended).toEqual(["over"]);
     await Promise.race([other, Promise.resolve()]);
   });
+
+  it("is not told so any more once it is over", async () => {
+    let over: AbortSignal | undefined;
+    const uses = (powers: ToolPowers): void => void (over = powers.sendingOver);
+    const { connect } = await session(TAINTED, { tools: [["net", { needs: ["network"], uses }]] });
+    const call = await connect();
+    for (const name of ["net", "strange", "look"]) await call(name);
+    expect(over?.aborted).toBe(false);
+  });
 });
 
 describe("a pipe", () => {
