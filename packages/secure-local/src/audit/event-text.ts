@@ -35,15 +35,19 @@ const MAX_TOLD = 20_000;
 /** A secret that begins before a cut is found whole in so many characters more. */
 const BEYOND = 4_096;
 
-interface Budget {
+/** What one text may have. */
+interface TextBudget {
   text: number;
-  values: number;
   /** Whether anything was left out. */
   cut: boolean;
   /** Whether anything that is no secret for certain was taken for one; one for all parts of a value. */
   readonly guess: { made: boolean };
   /** Of what a call reaches for, a record has to say what it is: no more of it is taken for a secret than has to be. */
   readonly reached?: ReachedAs | undefined;
+}
+
+interface Budget extends TextBudget {
+  values: number;
 }
 
 /** A copy that is safe to log. Never throws: what cannot be copied is named instead. */
@@ -137,7 +141,7 @@ function copyObject(object: object, depth: number, budget: Budget): Record<strin
   const longest = Math.max(1, Math.min(MAX_NAME, Math.floor(budget.text / 2 / keys.length)));
   const names = keys.map((key) => {
     const room = toldAt(key) === undefined ? longest : MAX_NAME;
-    const part: Budget = { text: room, values: 1, cut: false, guess: budget.guess };
+    const part: TextBudget = { text: room, cut: false, guess: budget.guess };
     const name = bounded(key, part);
     budget.text -= room - part.text;
     budget.cut ||= part.cut;
@@ -262,7 +266,7 @@ function property(object: object, key: string): unknown {
 }
 
 /** The beginning and the end of what is too long: the middle says the least. */
-function bounded(text: string, budget: Budget): string {
+function bounded(text: string, budget: TextBudget): string {
   const clean = (piece: string): string => {
     const safe = redactText(piece, budget.reached);
     budget.guess.made ||= safe !== replaceKnown(piece);

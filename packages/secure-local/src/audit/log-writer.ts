@@ -492,12 +492,11 @@ export function damageOf({ tornBytes: bytes, restored, head, last, round }: Dama
   const notes: AuditEvent[] = [];
   if (bytes > 0) notes.push(repaired({ reason: "the last line was torn", bytes }));
   if (restored > 0) notes.push(repaired({ reason: "the journal had records the log had not", restored }));
-  const journalled = round.at(-1)?.seq ?? 0;
   const isOther = round.some(({ seq, hash }) => seq > last.seq || (seq === last.seq && hash !== last.hash));
   const isBegun = last.seq > 0 || head !== undefined;
   if (isOther && !isBegun) notes.push(repaired({ reason: "a journal of another log lay beside this one" }));
   if ((head && head.seq > last.seq) || (isOther && isBegun)) {
-    const expected = Math.max(head?.seq ?? 0, isOther ? journalled : 0);
+    const expected = Math.max(head?.seq ?? last.seq, round.at(-1)?.seq ?? last.seq);
     notes.push({ kind: "log.truncated", detail: { expected, found: last.seq } });
   }
   return notes;

@@ -315,7 +315,7 @@ export function* placesOfKnown(text: string): Work<readonly Place[]> {
   // Of long values nothing is read more than twice.
   const size = Math.max(A_PIECE, more);
   for (let from = 0; from === 0 || from + more < text.length; from += size) {
-    const piece = from === 0 && text.length <= size + more ? text : text.slice(from, from + size + more);
+    const piece = text.slice(from, from + size + more);
     yield piece.length;
     const encoded = yield* encodedSecrets().in(piece);
     for (const places of [plainPlaces(piece, pattern), escapedSecrets().in(piece), encoded])

@@ -113,6 +113,22 @@ describe("checkpoints", () => {
     expect(await verifyAudit(file)).toMatchObject({ ok: true, records: 12 });
   });
 
+  it("that have no folder are told with what to do", async () => {
+    fs.writeFileSync(folder("none-second"), "");
+    const { file, checkpoints, said } = await write("none", 2);
+    const place = `there is no folder ${folder("none-second")}; make it, and restart the server`;
+    expect(said).toEqual([`${checkpoints}: no checkpoint can be written (${place})`]);
+    expect(await verifyAudit(file)).toMatchObject({ ok: true, records: 2 });
+  });
+
+  it.each([1, 2, 11])("remember a log of %i records of which nothing is left", async (count) => {
+    const { file, checkpoints } = await write("gone", count);
+    for (const name of fs.readdirSync(root)) if (name.startsWith("gone.log")) fs.rmSync(folder(name));
+    const reason = `gone.log is missing: checkpoints remember it up to record ${count}`;
+    const earlier = { seq: 0, hash: "0".repeat(64), known: count };
+    expect(await verify(file, checkpoints)).toEqual({ ok: false, records: 0, reason, checkpoints: 0, earlier });
+  });
+
   it("are not signed with a key that others may read", () => {
     checkpointKey(keyFile());
     fs.chmodSync(keyFile(), 0o644);

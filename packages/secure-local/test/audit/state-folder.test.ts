@@ -1,6 +1,6 @@
 // `audit verify FOLDER` on a whole state folder, where copies of what servers said lie below `servers`, which are no audit logs.
 import * as fs from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import { refusingPort } from "../../../mcp/test/support/refusing-port.js";
 import { AuditLog } from "../../src/audit/audit-log.js";
@@ -60,6 +60,11 @@ it.each([
 ])("is not in order where a file may be an audit log, by %s", async (_, change) => {
   change(said);
   expect((await verify(state)).code).toBe(1);
+});
+
+it("verifies as one what has no line yet: nothing says that it is no audit log", async () => {
+  fs.truncateSync(said);
+  expect((await verify(state)).stdout).toContain(`${basename(said)}: 0 records`);
 });
 
 it("verifies an audit log that was named and put as such a copy is", async () => {

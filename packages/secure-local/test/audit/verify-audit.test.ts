@@ -1,11 +1,13 @@
 // Tampering with a log of 10,000 lines is found wherever it happens, and named by its line.
+import { generateKeyPairSync } from "node:crypto";
 import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
 import { rememberedLogs } from "../../src/audit/log-writer.js";
-import { headPath } from "../../src/audit/log-file.js";
+import { archivedPath, headPath } from "../../src/audit/log-file.js";
+import { restoredPath } from "../../src/audit/restored.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { forgeries, headOf } from "./forged-logs.js";
@@ -199,6 +201,25 @@ describe("other files", () => {
     rmSync(headPath(path));
     expect(await verifyAudit(path)).toEqual({ ok: true, records: 100 });
     expect(statSync(path).size).toBeGreaterThan(0);
+  });
+
+  it("that are no use beside a log are refused before any record counts", async () => {
+    const file = join(temporaryFolder(), "audit.log");
+    writeFileSync(file, lines.slice(0, 3).join(""));
+    const absent = `${file}.absent`;
+    const publicKey = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "pem" }).toString();
+    expect(await verifyAudit(file, { checkpoints: { file: absent, publicKey } })).toEqual({
+      ok: false,
+      records: 0,
+      reason: expect.stringContaining(absent) as string,
+    });
+    const archives = { publicKey: undefined, keyFile: absent };
+    for (const path of [archivedPath(file), restoredPath(file)]) {
+      writeFileSync(path, "{}\n");
+      const reason: unknown = expect.stringContaining("public key");
+      expect(await verifyAudit(file, { archives })).toEqual({ ok: false, records: 0, reason });
+      rmSync(path);
+    }
   });
 
   it("are refused when they are not logs, or endless lines", async () => {
