@@ -227,7 +227,7 @@ export async function sandboxReach(options: ViewOptions): Promise<Reach[]> {
  * Without what a folder that may be written shows anyway, at the same place: mounted on its own it could be neither renamed nor replaced,
  * as programs do with each file that they write anew. Judged by name all that lies in it is all the same.
  */
-function widest(reach: readonly Reach[]): Reach[] {
+export function widest(reach: readonly Reach[]): Reach[] {
   const isWider = (each: Reach, wide: Reach): boolean => {
     const [at, place] = [each.at ?? each.path, wide.at ?? wide.path];
     if (wide === each || wide.access !== "write" || each.path !== wide.path + at.slice(place.length)) return false;

@@ -281,7 +281,7 @@ function recordedMeta(
   meta: Readonly<Record<string, unknown>> | undefined,
 ): Readonly<Record<string, unknown>> | undefined {
   const { passed, dropped } = callerMeta(meta);
-  const names = dropped.slice(0, MAX_NAMES).map((name) => (name.slice(0, MAX_NAME)));
+  const names = dropped.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME));
   const more = dropped.length - names.length;
   if (dropped.length === 0 && Object.keys(passed).length === 0) return undefined;
   return {

@@ -35,4 +35,17 @@ describe("a connection", () => {
     expect(socket.remoteAddress).toMatch(/127\.0\.0\.1$/);
     socket.destroy();
   });
+
+  it("that is given up is closed", async () => {
+    const ending = new AbortController();
+    const closed = new Promise((resolve) => {
+      server.once("connection", (socket) => {
+        socket.resume().once("close", resolve);
+        ending.abort(new Error("given up"));
+      });
+    });
+    // The server says nothing, so that no TLS begins.
+    await expect(dial({ ...target, scheme: "https" }, ["127.0.0.1"], ending.signal)).rejects.toThrow("given up");
+    await closed;
+  });
 });

@@ -3,7 +3,10 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import type { Files } from "../../src/capabilities/files/files.js";
-import { filesIn, type Tree, tree } from "./tree.js";
+import { FileRules } from "../../src/capabilities/files/file-rules.js";
+import { ownFiles } from "../../src/capabilities/files/own-files.js";
+import { protectionOf } from "../../src/capabilities/files/protection-of.js";
+import { filePolicy, filesIn, type Tree, tree } from "./tree.js";
 
 const EVIL = new TextEncoder().encode("evil");
 /** More than the time for which links that were found are taken to be there. */
@@ -66,6 +69,22 @@ it("folders that are none of them are not looked through for links, however full
   // Deeper than the full folder, which is thus looked through before, if it is.
   link(t, ".config/Code/User", "kept");
   expect(await write(await filesIn(t), t, "kept/settings.json")).toBe("denied");
+});
+
+it("a name on the way is protected by the rule of what is found by it, or of what begins there", async () => {
+  const t = tree();
+  link(t, ".config", "kept");
+  mkdirSync(join(t.inside, "dot"));
+  symlinkSync("dot/cur", join(t.inside, ".husky"));
+  symlinkSync("../hooks", join(t.inside, "dot/cur"));
+  const policy = await filePolicy(t);
+  const rules = await FileRules.of(policy, ownFiles(policy, []));
+  const onTheWay = (name: string): string | undefined => rules.onTheWay(join(t.inside, name))?.rule;
+  const husky = protectionOf(join(t.inside, ".husky"))?.rule;
+  expect(husky).toContain("built-in protection of ");
+  expect(onTheWay("dot/cur")).toBe(`${husky}, and this is on the way to it`);
+  expect(onTheWay("kept")).toBe("built-in protection of where protected names begin, and this is on the way to it");
+  expect(onTheWay("other")).toBeUndefined();
 });
 
 it("a denial says by which line of the policy", async () => {

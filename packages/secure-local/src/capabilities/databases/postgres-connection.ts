@@ -492,8 +492,13 @@ const HASHES: ReadonlyMap<string, string> = new Map([
 
 function endPointOf(secure: TLSSocket): Buffer | undefined {
   const der = secure.getPeerX509Certificate()?.raw;
-  const hash = der && HASHES.get(signatureOf(der));
-  return der && hash !== undefined ? createHash(hash).update(der).digest() : undefined;
+  return der && certificateHash(der);
+}
+
+/** What an exchange is bound to; undefined where the certificate's signature names no one hash. */
+export function certificateHash(der: Buffer): Buffer | undefined {
+  const hash = HASHES.get(signatureOf(der));
+  return hash === undefined ? undefined : createHash(hash).update(der).digest();
 }
 
 /** The object identifier of a certificate's signature in hexadecimal: SEQUENCE { tbs, SEQUENCE { OID … } … } (RFC 5280). */
