@@ -1,9 +1,10 @@
 // Ways to processes to which no socket leads: letters in what they share carry the bytes of a connection. That is slower and no less
-// safe: each letter is numbered, and what it holds is encrypted for its connection alone.
+// safe: each letter is numbered, and what it holds is encrypted for its connection alone. And what goes on where the store fails.
 import { randomBytes } from "node:crypto";
 import { Duplex } from "node:stream";
 import { LocalError } from "../jsonrpc/errors.js";
-import type { Bus } from "./stores.js";
+import type { StreamBounds, StreamPiece } from "../http/server/exchange.js";
+import type { Bus, SharedStores, StreamStore } from "./stores.js";
 
 /** Bytes in one letter: beyond them nothing else in the store should wait. */
 const LETTER_BYTES = 64 * 1024;
@@ -261,5 +262,87 @@ export class Detours {
       this.close();
       this.#timer = undefined;
     }
+  }
+}
+
+/** Stores of one's own whose methods throw at once reject instead: who asks them goes on without in one way only. */
+export function whole(stores: SharedStores): SharedStores {
+  return rejecting(stores);
+}
+
+function rejecting<T extends object>(part: T): T {
+  return new Proxy(part, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value === "function")
+        return async (...args: unknown[]): Promise<unknown> => Reflect.apply(value, target, args);
+      return typeof value === "object" && value !== null ? rejecting(value) : value;
+    },
+  });
+}
+
+// What one process keeps of its streams for the others.
+
+/**
+ * Milliseconds an event waits to be kept before it is sent without: far beyond a good network. They are counted in slices, as a
+ * process that was held up has the answer lying there unread.
+ */
+const KEPT_MS = 1_000;
+const KEPT_SLICES = 4;
+/** Streams whose length is remembered. */
+const MOST_KEPT = 100_000;
+
+/** Keeps streams where that is possible; where it is not, they go on without. */
+export class StreamKeep {
+  readonly #store: StreamStore;
+  /** The streams this process has written to, the longest silent first: when the last of it ends, and its characters. */
+  readonly #written = new Map<string, { readonly ends: number; readonly bytes: number }>();
+  #bytes = 0;
+  /** Nothing is kept until somebody has heard of the store again. */
+  away = false;
+
+  constructor(store: StreamStore) {
+    this.#store = store;
+  }
+
+  /** Resolves with false where another process has ended the stream, else with true. Undefined while nothing can be kept. */
+  keep(stream: string, piece: StreamPiece, bounds: StreamBounds): Promise<boolean> | undefined {
+    if (this.away) return undefined;
+    this.#count(stream, piece, bounds);
+    return new Promise((resolve) => {
+      let left = KEPT_SLICES;
+      let timer: ReturnType<typeof setTimeout>;
+      const miss = (): void => {
+        this.away = true;
+        resolve(true);
+      };
+      const next = (): void => {
+        if (left-- > 0) timer = setTimeout(next, KEPT_MS / KEPT_SLICES);
+        else miss();
+      };
+      next();
+      this.#store
+        .append(stream, piece, bounds)
+        .then(resolve, miss)
+        .finally(() => clearTimeout(timer));
+    });
+  }
+
+  /** Forgets what was silent for longest where all of it is too much. */
+  #count(stream: string, { events }: StreamPiece, { allBytes, lifeMs }: StreamBounds): void {
+    const now = performance.now();
+    const length = events.reduce((sum, { text }) => sum + text.length, 0);
+    const bytes = (this.#written.get(stream)?.bytes ?? 0) + length;
+    this.#written.delete(stream);
+    this.#written.set(stream, { ends: now + lifeMs, bytes });
+    this.#bytes += length;
+    const much: string[] = [];
+    for (const [oldest, { ends, bytes: its }] of this.#written) {
+      if (oldest === stream || (ends > now && this.#bytes <= allBytes && this.#written.size <= MOST_KEPT)) break;
+      this.#written.delete(oldest);
+      this.#bytes -= its;
+      if (ends > now) much.push(oldest);
+    }
+    if (much.length > 0) void this.#store.delete(much).catch(() => undefined);
   }
 }

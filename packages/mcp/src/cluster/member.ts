@@ -26,12 +26,11 @@ import {
   LeasedTasks,
   type LimitRule,
   SESSION_TEXT,
-  type StreamStore,
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
 import { type ForwardOutcome, lost, NodeRelay, repeatable, unavailable } from "./relay.js";
-import { Detours } from "./detours.js";
+import { Detours, StreamKeep, whole } from "./detours.js";
 
 /** How a process shares with others. */
 export interface ShareOptions {
@@ -87,8 +86,9 @@ const PATIENCE_MS: number = LEASE_MS + 1_000;
 const STEPS = 8;
 
 /** Shares what stores of one's own keep. Throws BAD_SHARE for options that make no sense. */
-export function shareOver(stores: SharedStores, options: ShareOptions): Share {
+export function shareOver(given: SharedStores, options: ShareOptions): Share {
   checkOptions("shareOver(stores, options)", options, SHARE_MEMBERS);
+  const stores = whole(given);
   const keys = keysOf(options.key);
   const { node = newName(), address = "tcp://127.0.0.1:0", policy, parts } = options;
   if (!/^[a-z0-9]{1,32}$/.test(node)) throw bad(`node "${node}" must be 1 to 32 small letters and digits`);
@@ -155,72 +155,6 @@ function fingerprintOf(key: Buffer): string {
     .update(Buffer.from(hkdfSync("sha256", key, "", "fleet", 32)))
     .digest("base64url")
     .slice(0, 16);
-}
-
-// What one process keeps of its streams for the others.
-
-/**
- * Milliseconds an event waits to be kept before it is sent without: far beyond a good network. They are counted in slices, as a
- * process that was held up has the answer lying there unread.
- */
-const KEPT_MS = 1_000;
-const KEPT_SLICES = 4;
-/** Streams whose length is remembered. */
-const MOST_KEPT = 100_000;
-
-/** Keeps streams where that is possible; where it is not, they go on without. */
-class StreamKeep {
-  readonly #store: StreamStore;
-  /** The streams this process has written to, the longest silent first: when the last of it ends, and its characters. */
-  readonly #written = new Map<string, { readonly ends: number; readonly bytes: number }>();
-  #bytes = 0;
-  /** Nothing is kept until somebody has heard of the store again. */
-  away = false;
-
-  constructor(store: StreamStore) {
-    this.#store = store;
-  }
-
-  /** Resolves with false where another process has ended the stream, else with true. Undefined while nothing can be kept. */
-  keep(stream: string, piece: StreamPiece, bounds: StreamBounds): Promise<boolean> | undefined {
-    if (this.away) return undefined;
-    this.#count(stream, piece, bounds);
-    return new Promise((resolve) => {
-      let left = KEPT_SLICES;
-      let timer: ReturnType<typeof setTimeout>;
-      const miss = (): void => {
-        this.away = true;
-        resolve(true);
-      };
-      const next = (): void => {
-        if (left-- > 0) timer = setTimeout(next, KEPT_MS / KEPT_SLICES);
-        else miss();
-      };
-      next();
-      this.#store
-        .append(stream, piece, bounds)
-        .then(resolve, miss)
-        .finally(() => clearTimeout(timer));
-    });
-  }
-
-  /** Forgets what was silent for longest where all of it is too much. */
-  #count(stream: string, { events }: StreamPiece, { allBytes, lifeMs }: StreamBounds): void {
-    const now = performance.now();
-    const length = events.reduce((sum, { text }) => sum + text.length, 0);
-    const bytes = (this.#written.get(stream)?.bytes ?? 0) + length;
-    this.#written.delete(stream);
-    this.#written.set(stream, { ends: now + lifeMs, bytes });
-    this.#bytes += length;
-    const much: string[] = [];
-    for (const [oldest, { ends, bytes: its }] of this.#written) {
-      if (oldest === stream || (ends > now && this.#bytes <= allBytes && this.#written.size <= MOST_KEPT)) break;
-      this.#written.delete(oldest);
-      this.#bytes -= its;
-      if (ends > now) much.push(oldest);
-    }
-    if (much.length > 0) void this.#store.delete(much).catch(() => undefined);
-  }
 }
 
 /** What comes next for a request: nothing, it is served here, or it is tried at another process. */

@@ -196,7 +196,7 @@ export class NodeRelay {
     // Another request may have begun to call meanwhile.
     let calling = this.#called.get(node);
     if (calling === undefined || (await calling.then((link) => link.closed).catch(() => true))) {
-      calling = this.#call(node, new URL(address)).catch((error: unknown) => this.#callByLetters(node, error));
+      calling = this.#call(node, address).catch((error: unknown) => this.#callByLetters(node, error));
       this.#called.set(node, calling);
       calling.catch(() => {
         if (this.#called.get(node) === calling) this.#called.delete(node);
@@ -205,8 +205,8 @@ export class NodeRelay {
     return calling.catch(() => "unreachable");
   }
 
-  async #call(node: string, address: URL): Promise<Link> {
-    return this.#greeted(node, await connected(address));
+  async #call(node: string, address: string): Promise<Link> {
+    return this.#greeted(node, await connected(new URL(address)));
   }
 
   /** `cause`: why there is no socket. */
@@ -224,7 +224,7 @@ export class NodeRelay {
     if (now - (this.#tried.get(node) ?? 0) < DIRECT_MS) return;
     this.#tried.set(node, now);
     const address = await this.#options.find(node).catch(() => undefined);
-    const link = address && (await this.#call(node, new URL(address)).catch(() => undefined));
+    const link = address && (await this.#call(node, address).catch(() => undefined));
     if (!link) return;
     this.#called.set(node, Promise.resolve(link));
     this.#tried.delete(node);
@@ -314,7 +314,7 @@ export class NodeRelay {
       else link.send(Frame.Absent, stream);
     };
     if (typeof held === "boolean") begin(held);
-    else void held.then(begin);
+    else void held.then(begin, () => begin(false));
   }
 
   #begun(
@@ -436,7 +436,8 @@ function connected(address: URL): Promise<Socket> {
       resolve(socket);
     });
     const timer = setTimeout(() => socket.destroy(new Error("No connection in time")), CONNECT_MS);
-    socket.once("error", reject);
+    // Nobody else listens until the greeting begins: an error of that moment would end the program.
+    socket.on("error", () => clearTimeout(timer)).once("error", reject);
   });
 }
 

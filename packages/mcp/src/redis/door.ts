@@ -459,6 +459,16 @@ const TAG_BYTES = 16;
 /** The end stands before the text, in milliseconds since 1970. */
 const END_BYTES = 8;
 
+/** A name for what nobody can guess. */
+export function digest(id: string): string {
+  return createHash("sha256").update(id).digest("base64url").slice(0, 22);
+}
+
+/** Scripts have to read whose a session is, so that stands beside what is sealed: another owner or fence, and it does not open. */
+export function placeOf(key: string, owner: string, fence: number): string {
+  return `${key} ${owner} ${fence}`;
+}
+
 export interface Unsealed {
   readonly text: string;
   readonly leftMs: number;

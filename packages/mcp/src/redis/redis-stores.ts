@@ -25,8 +25,8 @@ import {
   STEADY_MS,
   type StreamStore,
 } from "../cluster/stores.js";
-import { checkRedis, type Door, openDoor, type RedisReport, type RedisTarget, Vault } from "./door.js";
-import { carryOver, digest, MAIL, type Place, placeOf, RedisBus, RedisRecords, RedisStreams } from "./redis-streams.js";
+import { checkRedis, digest, type Door, openDoor, placeOf, type RedisReport, type RedisTarget, Vault } from "./door.js";
+import { carryOver, MAIL, type Place, RedisBus, RedisRecords, RedisStreams } from "./redis-streams.js";
 import {
   BEAT,
   CLAIM_SESSION,

@@ -1,5 +1,5 @@
 // What is kept in streams of Redis: news for all, letters to one process, and what was sent on streams of clients. And records.
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { KeptStream, StreamBounds, StreamPiece } from "../http/server/exchange.js";
 import {
   type Bus,
@@ -12,7 +12,7 @@ import {
   type RecordStore,
   type StreamStore,
 } from "../cluster/stores.js";
-import { type Door, idOfSealed, type Vault } from "./door.js";
+import { digest, type Door, idOfSealed, placeOf, type Vault } from "./door.js";
 import { exactValue } from "../jsonrpc/exact-numbers.js";
 import type { TaskRecord } from "../server/tasks/task-store.js";
 import {
@@ -37,16 +37,6 @@ const BUS_LIFE_MS = 3_600_000;
 const BUS_TEXT_MS = 60_000;
 /** Milliseconds before the bus is read again after it could not be. */
 const BUS_RETRY_MS = 250;
-
-/** A name for what nobody can guess. */
-export function digest(id: string): string {
-  return createHash("sha256").update(id).digest("base64url").slice(0, 22);
-}
-
-/** Scripts have to read whose a session is, so that stands beside what is sealed: another owner or fence, and it does not open. */
-export function placeOf(key: string, owner: string, fence: number): string {
-  return `${key} ${owner} ${fence}`;
-}
 
 export interface Place {
   readonly door: Door;
@@ -99,7 +89,11 @@ export class RedisBus implements Bus {
     const { door } = this.#place();
     const reader = await door.another();
     const key = this.#key(topic);
-    const last = (await door.run("XREVRANGE", [key, "+", "-", "COUNT", "1"])) as [string, string[]][];
+    const newest = door.run("XREVRANGE", [key, "+", "-", "COUNT", "1"]).catch((error: unknown) => {
+      reader.close();
+      throw error;
+    });
+    const last = (await newest) as [string, string[]][];
     const loop = { ended: false, key, heard: new Heard() };
     void this.#read(reader, last[0]?.[0] ?? "0-0", listener, loop);
     return () => {
@@ -218,6 +212,7 @@ export class RedisStreams implements StreamStore {
   readonly #place: () => Place;
   #next = new Map<string, Appending>();
   #sending = false;
+  #isCluster = false;
 
   constructor(place: () => Place) {
     this.#place = place;
@@ -227,6 +222,7 @@ export class RedisStreams implements StreamStore {
     return new Promise((resolve, reject) => {
       const known = this.#next.get(stream);
       const { ended, events } = piece;
+      this.#isCluster = this.#place().door.isCluster;
       if (known !== undefined && !known.piece.ended && lastOf(known.piece) === piece.after) {
         known.piece = { ...known.piece, ended, events: [...known.piece.events, ...events] };
         known.waiting.push({ resolve, reject });
@@ -285,7 +281,7 @@ export class RedisStreams implements StreamStore {
     // A script of a Cluster is given keys of one place.
     const groups = new Map<string, Appending[]>();
     for (const each of batch) {
-      const group = this.#place().door.isCluster ? each.key.slice(0, each.key.indexOf("}")) : "";
+      const group = this.#isCluster ? each.key.slice(0, each.key.indexOf("}")) : "";
       groups.set(group, [...(groups.get(group) ?? []), each]);
     }
     await Promise.all([...groups.values()].map((group) => this.#sentGroup(group)));

@@ -46,16 +46,21 @@ export function failureCode(error: unknown): number | undefined {
   return connecting || UNREACHABLE.has(error.code) ? ExitCode.Unreachable : ExitCode.Failed;
 }
 
-/** Says on stderr what went wrong, with the stack for `debug` alone. `by`: what the command takes; default: every option. Returns the exit code. */
+/**
+ * Says on stderr what went wrong, with the stack for `debug` alone. `by`: what the command takes; default: every option. `before`:
+ * words before those of the error. Returns the exit code.
+ */
 export function tellFailure(
   error: unknown,
   {
     json,
     debug,
     by = { takes: () => true },
-  }: { readonly json: boolean; readonly debug: boolean; readonly by?: Changeable },
+    before = "",
+  }: { readonly json: boolean; readonly debug: boolean; readonly by?: Changeable; readonly before?: string },
 ): number {
-  const failure = failureOf(error, by);
+  const found = failureOf(error, by);
+  const failure = { ...found, message: before + found.message };
   if (json) complainJson({ error: failure });
   // Each line of a policy error begins with its place in the file.
   else if (error instanceof PolicyError) complain(escapeUnseen(failure.message));

@@ -2,6 +2,9 @@
 import { runCommandLine, tellAnyFailure } from "./run-command-line.js";
 import { ExitCode } from "./terminal.js";
 
+/** Who reads a log has to see that the program is gone, and why. */
+const ENDS = "the program ends, as nothing expected this: ";
+
 // What nobody awaited ends the program like any other failure: in a line, and not in a page of the bundle.
 for (const event of ["uncaughtException", "unhandledRejection"]) process.on(event, (error: unknown) => void end(error));
 
@@ -12,5 +15,5 @@ void runCommandLine(process.argv.slice(2)).then((code) => {
 });
 
 async function end(error: unknown): Promise<never> {
-  process.exit(await tellAnyFailure(error, process.argv.slice(2)));
+  process.exit(await tellAnyFailure(error, process.argv.slice(2), ENDS));
 }

@@ -108,12 +108,12 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Says what went wrong, as the command line wants to be told: also one that cannot be read. */
-export async function tellAnyFailure(error: unknown, argv: readonly string[]): Promise<number> {
+/** Says what went wrong, as the command line wants to be told: also one that cannot be read. `before`: words before those of the error. */
+export async function tellAnyFailure(error: unknown, argv: readonly string[], before = ""): Promise<number> {
   const options = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
   const { changeableBy, tellFailure } = await import("./failure.js");
   const by = await changeableBy(wordsOf(argv));
-  return tellFailure(error, { json: options.includes("--json"), debug: options.includes("--debug"), by });
+  return tellFailure(error, { json: options.includes("--json"), debug: options.includes("--debug"), by, before });
 }
 
 function wordsOf(argv: readonly string[]): readonly string[] {

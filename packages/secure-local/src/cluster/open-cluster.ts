@@ -210,9 +210,10 @@ const METRICS_LIFE_MS = 16_000;
 
 /** Tells the other processes of this one's metrics from now on; returns what ends that. */
 function tellMetrics(records: RecordStore, node: string, text: () => string): () => void {
-  const tell = (): void => void records.put(METRICS, node, short(text()), METRICS_LIFE_MS).catch(() => undefined);
-  tell();
-  const timer = setInterval(tell, TELL_MS).unref();
+  const tell = async (): Promise<void> => records.put(METRICS, node, short(text()), METRICS_LIFE_MS);
+  const told = (): void => void tell().catch(() => undefined);
+  told();
+  const timer = setInterval(told, TELL_MS).unref();
   return () => clearInterval(timer);
 }
 

@@ -61,6 +61,7 @@ interface ShownQuestion {
 
 const GONE_REASON = "the process that asked has not said what became of it";
 const GONE: ApprovalReply = { answer: undefined, reason: GONE_REASON };
+const NOT_PUT: ApprovalReply = { answer: undefined, reason: "the question could not be put" };
 
 export interface SharedQuestionsOptions {
   readonly node: string;
@@ -75,6 +76,8 @@ export class SharedQuestions implements ApprovalChannel {
   readonly #own = new Map<string, OwnQuestion>();
   readonly #shown = new Map<string, ShownQuestion>();
   #stop: (() => void) | undefined;
+  /** Some of what was said was missed, and what is open could not be looked at since. */
+  #missed = false;
 
   constructor(options: SharedQuestionsOptions) {
     this.#options = options;
@@ -84,7 +87,7 @@ export class SharedQuestions implements ApprovalChannel {
   async start(): Promise<void> {
     const { bus } = this.#options;
     const hear = (from: string, text: string): void => this.#hear(from, JSON.parse(text) as QuestionNews);
-    this.#stop = await bus.listen({ hear, missed: () => void this.#look() }, TOPIC);
+    this.#stop = await bus.listen({ hear, missed: () => void this.#lookAgain() }, TOPIC);
     await this.#look();
   }
 
@@ -93,8 +96,9 @@ export class SharedQuestions implements ApprovalChannel {
     for (const { end } of this.#shown.values()) end({ reply: GONE, byUs: false });
   }
 
-  /** These processes are there: the questions of any other are gone with it. */
+  /** These processes are there, and so is what they share: the questions of any other are gone with it. */
   present(nodes: ReadonlyMap<string, unknown>): void {
+    if (this.#missed) void this.#lookAgain();
     for (const { node, end } of this.#shown.values()) if (!nodes.has(node)) end({ reply: GONE, byUs: false });
   }
 
@@ -108,14 +112,13 @@ export class SharedQuestions implements ApprovalChannel {
     signal.addEventListener("abort", end);
     const text = JSON.stringify({ node, question, until: Date.now() + timeoutMs });
     // Where the others cannot be reached, whoever sits here is asked all the same.
-    const told = records.put(TOPIC, id, text, timeoutMs).then(() => this.#tell({ kind: "asked", question }));
+    const told = soon(() => records.put(TOPIC, id, text, timeoutMs)).then(() =>
+      this.#tell({ kind: "asked", question }),
+    );
     told.catch(() => undefined);
-    const decided: Promise<GivenReply> = Promise.race([
-      local
-        .ask({ ...question, settled: () => decided.then(settledHere) }, over.signal)
-        .then((reply) => ({ reply, at: node })),
-      elsewhere,
-    ]);
+    const asked = { ...question, settled: () => decided.then(settledHere) };
+    const answered = soon(() => local.ask(asked, over.signal)).catch(() => NOT_PUT);
+    const decided: Promise<GivenReply> = Promise.race([answered.then((reply) => ({ reply, at: node })), elsewhere]);
     const { reply, at } = await decided;
     signal.removeEventListener("abort", end);
     this.#own.delete(id);
@@ -126,6 +129,12 @@ export class SharedQuestions implements ApprovalChannel {
       .then(() => this.#tell({ kind: "settled", id, at, ...reply }));
     settled.catch(() => undefined);
     return reply;
+  }
+
+  /** Where they cannot be looked at now, that is done once what is shared is there again. Never rejects. */
+  async #lookAgain(): Promise<void> {
+    this.#missed = false;
+    await this.#look().catch(() => (this.#missed = true));
   }
 
   /** Questions that are open, for one who may have missed what was said of them. */
@@ -180,13 +189,20 @@ export class SharedQuestions implements ApprovalChannel {
       if (answer !== undefined) void this.#tell({ kind: "answered", id, shown, answer, by: reply.by });
       else if (reply.reason === TERMINAL_CLOSED) void this.#tell({ kind: "answered", id, shown });
     };
-    void this.#options.local.ask({ ...question, settled: () => settled }, over.signal).then(answered);
+    const asked = { ...question, settled: () => settled };
+    // Where nobody can be asked here, others may be.
+    soon(() => this.#options.local.ask(asked, over.signal)).then(answered, () => undefined);
   }
 
   async #tell(news: QuestionNews): Promise<void> {
     const { bus, node } = this.#options;
-    await bus.publish(node, JSON.stringify(news), TOPIC).catch(() => undefined);
+    await soon(() => bus.publish(node, JSON.stringify(news), TOPIC)).catch(() => undefined);
   }
+}
+
+/** What throws at once rejects. */
+async function soon<T>(begin: () => Promise<T>): Promise<T> {
+  return begin();
 }
 
 /** What those are told who had it before their eyes and did not decide it. */

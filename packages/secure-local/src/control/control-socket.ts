@@ -296,7 +296,11 @@ export class OpenQuestions implements ApprovalChannel {
     };
     // Of two people who answer at two processes only one has: the process that asked knows which.
     if (by === undefined || settled === undefined) tell(reply, true);
-    else void settled().then((there) => tell(there.reply, there.byUs));
+    else
+      settled().then(
+        (there) => tell(there.reply, there.byUs),
+        () => tell(reply, false),
+      );
     open.settle(reply);
   }
 }
