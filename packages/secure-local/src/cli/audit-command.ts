@@ -11,6 +11,7 @@ import { checkpointKey, publicKeyPath } from "../audit/checkpoint.js";
 import { archivedPath, archivesOf, readBeside } from "../audit/log-file.js";
 import { existingLogs, rememberedLogs } from "../audit/log-writer.js";
 import type { Restored } from "../audit/restored.js";
+import type { CheckedChain } from "../audit/verify-chains.js";
 import { checkpointedLogs, recordsWith, verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
@@ -67,6 +68,7 @@ async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[])
   if (named !== undefined && statSync(named, { throwIfNoEntry: false })?.isDirectory())
     return verifyFolder(line, named);
   if (line.redis !== undefined) {
+    if (named !== undefined && !existsSync(named)) throw new UsageError(`there is no folder ${named}`);
     if (named !== undefined)
       throw new UsageError(`--redis checks a folder of logs, not ${named} alone; name its folder, or none`);
     const folder = dirname(await usualFile(line));
@@ -94,26 +96,29 @@ async function verifyFolder(line: CommandLine, folder: string): Promise<number> 
   const heads = settings && (await (await import("../cluster/open-cluster.js")).headsIn(clusterPlace(settings)));
   const { knowsSome, verifyChains } = await import("../audit/verify-chains.js");
   const chains = await verifyChains(folder, heads, { ...(await verifyOptions(line)), usual: await usualFile(line) });
-  const ok = chains.length > 0 && chains.every((chain) => chain.ok);
-  if (line.json) printJson({ ok, chains });
+  const fine = chains.length > 0 && chains.every((chain) => chain.ok);
+  // What was asked for and could not be compared is no "ok".
+  const notChecked =
+    settings === undefined || (await knowsSome(folder, heads ?? []))
+      ? undefined
+      : `nothing of these processes is in Redis under the prefix ${settings.prefix ?? USUAL_PREFIX}; name theirs with --prefix NAME`;
+  const ok = fine && notChecked === undefined;
+  if (line.json) printJson({ ok, chains, ...(notChecked === undefined ? {} : { notChecked }) });
   else if (chains.length === 0) complain(`mcp-secure-local: there is no audit log in ${folder}`);
-  for (const { file, ok: fine, records, witnesses, checkpoints, reason, at } of line.json ? [] : chains) {
-    if (!fine) complain(`${at ?? file}: ${reason}`);
-    else {
-      const agree = [
-        ...(checkpoints > 0 ? [agreeing(checkpoints, "signed checkpoint")] : []),
-        ...(witnesses > 0 ? [agreeing(witnesses, "witness")] : []),
-      ];
-      const proof =
-        agree.length > 0 ? agree.join(", ") : "its end is not proven: no checkpoint and no other log knows it";
-      print(`${styled("green", "ok")}  ${file}: ${records} records, none changed, missing or added; ${proof}`);
-    }
-  }
-  if (settings !== undefined && !(await knowsSome(folder, heads ?? [])))
-    complain(
-      `mcp-secure-local: nothing of these processes is in Redis under the prefix ${settings.prefix ?? USUAL_PREFIX}; name theirs with --prefix NAME`,
-    );
-  return ok ? ExitCode.Ok : ExitCode.Failed;
+  else for (const chain of chains) tellChain(chain);
+  if (notChecked !== undefined && !line.json) complain(`mcp-secure-local: ${notChecked}`);
+  if (ok) return ExitCode.Ok;
+  return fine ? ExitCode.Usage : ExitCode.Failed;
+}
+
+function tellChain({ file, ok, records, witnesses, checkpoints, reason, at }: CheckedChain): void {
+  if (!ok) return complain(`${at ?? file}: ${reason}`);
+  const agree = [
+    ...(checkpoints > 0 ? [agreeing(checkpoints, "signed checkpoint")] : []),
+    ...(witnesses > 0 ? [agreeing(witnesses, "witness")] : []),
+  ];
+  const proof = agree.length > 0 ? agree.join(", ") : "its end is not proven: no checkpoint and no other log knows it";
+  print(`${styled("green", "ok")}  ${file}: ${records} records, none changed, missing or added; ${proof}`);
 }
 
 /** What keys in Redis begin with where nobody says otherwise. */

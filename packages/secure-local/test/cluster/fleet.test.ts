@@ -107,6 +107,15 @@ describe.runIf(hasRedis)("the logs of all processes", () => {
     expect(other.stderr).toContain(
       `nothing of these processes is in Redis under the prefix ${fleet.prefix}-other; name theirs with --prefix NAME`,
     );
+    // What was asked for was not checked, which is neither "ok" nor "something was found".
+    expect([other.code, other.stdout.match(/^ok /gm)?.length]).toEqual([2, 3]);
+    const asJson = await run(["audit", "verify", all, ...elsewhere, "--json"], { home: third?.home ?? "" });
+    expect([asJson.code, JSON.parse(asJson.stdout)]).toEqual([
+      2,
+      expect.objectContaining({ ok: false, notChecked: expect.stringContaining(`${fleet.prefix}-other`) as string }),
+    ]);
+    const nowhere = await run(["audit", "verify", `${all}-gone/`, ...place], { home: third?.home ?? "" });
+    expect([nowhere.code, nowhere.stderr]).toEqual([2, `mcp-secure-local: there is no folder ${all}-gone/\n`]);
     // The first one's log, with its head file, ends two records earlier: the third has recorded its head when it joined.
     const cut = join(all, "machine-0", "audit.log");
     const whole = readFileSync(cut, "utf8");
