@@ -35,7 +35,7 @@ export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
   },
   "--share-key": {
     value: "FILE",
-    about: "the key that all processes have; made where there is none (default share-key beside the token)",
+    about: "the key that all processes have; made by serve where there is none (default share-key beside the token)",
   },
   "--address": {
     value: "URL",

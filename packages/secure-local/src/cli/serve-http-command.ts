@@ -29,6 +29,7 @@ import {
   type ServeSettings,
   serveSettings,
   storedToken,
+  unknownVariables,
 } from "./serve-http-settings.js";
 import { besidesOwner, followTokensFile, namedTokens } from "./named-tokens.js";
 import type { ClusterOptions, OpenCluster } from "../cluster/open-cluster.js";
@@ -53,6 +54,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const onRefused = (): void => void (metrics.shed += 1);
   const gate = new LoadShedder({ watch: new MemoryMonitor({ limit: memoryLimit() }), onRefused });
   outliveReaders();
+  tellUnread();
   const door = new ControlDoor(say);
   const common = (): ReturnType<ClusterOptions["common"]> => ({
     ...commonOf(secure.policy),
@@ -93,6 +95,12 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   return ended(parts);
 }
 
+/** A misspelt variable changes nothing, which nobody sees. */
+function tellUnread(): void {
+  const unread = unknownVariables();
+  if (unread !== undefined) say(unread);
+}
+
 /** Of a server that nobody approved no client hears anything. */
 async function tellWithheld(policy: Policy): Promise<void> {
   if (policy.servers.size === 0) return;
@@ -131,7 +139,8 @@ async function joined(
   if (settings === undefined) return undefined;
   const { openCluster } = await import("../cluster/open-cluster.js");
   const { address } = settings;
-  return openCluster({ ...clusterPlace(settings), ...given, address, auditKey: checkpointKeyFile() });
+  const made = (file: string): void => given.say(`made a new key at ${file}: copy it to the other machines`);
+  return openCluster({ ...clusterPlace(settings, made), ...given, address, auditKey: checkpointKeyFile() });
 }
 
 /** By what callers are known, which all processes have to have alike. */

@@ -6,7 +6,9 @@ import { dirname, join, resolve } from "node:path";
 import { makeFolder } from "../audit/owned-files.js";
 import type { ClusterPlace } from "../cluster/open-cluster.js";
 import { configFolder } from "../policy/own-places.js";
+import { didYouMean } from "../policy/section.js";
 import { type CommandLine, UsageError } from "./command-line.js";
+import { VARIABLES } from "./option-reference.js";
 
 export interface ServeSettings {
   readonly host: string;
@@ -122,6 +124,8 @@ export interface ClusterSettings {
   readonly prefix: string | undefined;
   readonly address: string | undefined;
   readonly keyFile: string;
+  /** Whether somebody named that file: in a folder that exists, or the name is misspelt. */
+  readonly isNamed: boolean;
 }
 
 type ClusterLine = Pick<CommandLine, "redis" | "prefix" | "address" | "shareKey">;
@@ -132,7 +136,10 @@ export function clusterSettings(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): ClusterSettings | undefined {
   // A password in it would stand in the list of processes, so there is a variable too.
-  const redis = line.redis ?? (environment["MCP_SECURE_LOCAL_REDIS"] || undefined);
+  const redis = line.redis ?? environment["MCP_SECURE_LOCAL_REDIS"];
+  // Whoever set it meant to share; a process that shares nothing without a word has limits and consents of its own.
+  if (redis === "")
+    throw new UsageError("MCP_SECURE_LOCAL_REDIS is empty: give it an address, as in redis://127.0.0.1, or unset it");
   if (redis === undefined) {
     const lonely = Object.entries({ "--share-key": line.shareKey, "--address": line.address, "--prefix": line.prefix });
     const [given] = lonely.find(([, value]) => value !== undefined) ?? [];
@@ -140,12 +147,38 @@ export function clusterSettings(
     throw new UsageError(`${given} belongs to --redis: say where the processes share, as in --redis redis://127.0.0.1`);
   }
   const keyFile = line.shareKey ?? join(configFolder(environment), "share-key");
-  return { redis, prefix: line.prefix, address: line.address, keyFile };
+  return { redis, prefix: line.prefix, address: line.address, keyFile, isNamed: line.shareKey !== undefined };
 }
 
-/** With the keys of the file, of which one is made if there is none. @throws UsageError for a file not fit to hold them */
-export function clusterPlace({ redis, prefix, keyFile }: ClusterSettings): ClusterPlace {
-  return { redis, prefix, keys: storedShareKeys(keyFile) };
+/**
+ * With the keys of the file. `onMade`: where there is none one is made, and its file told; without it that is refused, since whoever
+ * only looks must not leave a key that belongs to nobody. @throws UsageError for a file not fit to hold them
+ */
+export function clusterPlace(
+  { redis, prefix, keyFile, isNamed }: ClusterSettings,
+  onMade?: (file: string) => void,
+): ClusterPlace {
+  if (isNamed && onMade !== undefined && !fs.existsSync(dirname(keyFile)))
+    throw new UsageError(`there is no folder ${dirname(keyFile)}: --share-key names a file in one that exists`);
+  return { redis, prefix, keys: storedShareKeys(keyFile, onMade) };
+}
+
+const OWN = "MCP_SECURE_LOCAL_";
+/** What this program tells the programs it starts, which may be itself. */
+const TOLD: readonly string[] = ["TREE", "LAUNCH", "REACH", "PARENT", "SANDBOX_ENV", "SANDBOX_TRUSTED"];
+
+/** Variables that are named as ours are and that nobody reads, in one line; undefined where there are none. */
+export function unknownVariables(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): string | undefined {
+  const known = VARIABLES.flatMap(([name]) => (name.startsWith(OWN) ? [name.slice(OWN.length)] : []));
+  const lines = Object.keys(environment).flatMap((name) => {
+    const rest = name.startsWith(OWN) ? name.slice(OWN.length) : undefined;
+    if (rest === undefined || known.includes(rest) || TOLD.includes(rest)) return [];
+    const near = didYouMean(rest, known) || didYouMean(known.find((each) => rest.startsWith(each)) ?? "", known);
+    return [`${name} is a variable that nobody reads${near.replace('"', `"${OWN}`)}`];
+  });
+  return lines.length === 0 ? undefined : lines.join(" ");
 }
 
 // Keeps the secrets of `serve`, its token and the key that processes share: made once, in files only their owner can read.
@@ -162,54 +195,93 @@ interface SecretKind {
   readonly encoding: "base64" | "base64url";
   /** Lines of a file, each a secret. */
   readonly most: number;
+  /** What to do about a file that is not fit: where it is not one process's own, a new one would lead away from the others. */
+  readonly mend: {
+    readonly wrong: string;
+    readonly link: string;
+    readonly foreign: string;
+    readonly known: (file: string) => string;
+    readonly other: string;
+  };
 }
 
-const TOKEN: SecretKind = { noun: "token", pattern: /^[A-Za-z0-9_-]{43}$/, encoding: "base64url", most: 1 };
-const SHARE_KEY: SecretKind = { noun: "key", pattern: /^[A-Za-z0-9+/]{43}=$/, encoding: "base64", most: 4 };
+const TOKEN: SecretKind = {
+  noun: "token",
+  pattern: /^[A-Za-z0-9_-]{43}$/,
+  encoding: "base64url",
+  most: 1,
+  mend: {
+    wrong: "remove it, and the next start makes a new one",
+    link: "remove it, and the next start makes one",
+    foreign: "remove it, and the next start makes a token of your own",
+    known: () => "remove it, and the next start makes a new one",
+    other: "see to its rights, or remove it",
+  },
+};
+const COPY = "copy it anew from a machine that has it";
+const SHARE_KEY: SecretKind = {
+  noun: "key",
+  pattern: /^[A-Za-z0-9+/]{43}=$/,
+  encoding: "base64",
+  most: 4,
+  mend: {
+    wrong: `${COPY}; only where no process has one, remove it, and the next start of serve makes a new one`,
+    link: "put a copy in its place, readable by you alone",
+    foreign: `${COPY}, as the one who runs this`,
+    known: (file) =>
+      `if you copied it and nobody else could read it, chmod 600 ${file}; otherwise change the key in all processes, as docs/scale.md says`,
+    other: "see to its rights",
+  },
+};
 
 /** The token of a file, which is made if there is none. @throws UsageError when the file is not fit to hold a secret */
 export function storedToken(file: string): string {
-  return storedSecrets(file, TOKEN)[0] as string;
+  return storedSecrets(file, TOKEN, () => undefined)[0] as string;
 }
 
 /**
- * The keys of a file, one a line, of which one is made if there is none. While keys are changed it holds several: the first is
- * used, all are accepted. @throws UsageError when the file is not fit to hold a secret
+ * The keys of a file, one a line. While keys are changed it holds several: the first is used, all are accepted. Where there is none
+ * one is made, and `onMade` told of it; without `onMade` that is refused. @throws UsageError when the file is not fit to hold a secret
  */
-export function storedShareKeys(file: string): readonly string[] {
-  return storedSecrets(file, SHARE_KEY);
+export function storedShareKeys(file: string, onMade?: (file: string) => void): readonly string[] {
+  return storedSecrets(file, SHARE_KEY, onMade);
 }
 
-function storedSecrets(file: string, kind: SecretKind): readonly string[] {
+function storedSecrets(file: string, kind: SecretKind, onMade?: (file: string) => void): readonly string[] {
   try {
-    return readSecrets(file, kind) ?? [makeSecret(file, kind)];
+    const found = readSecrets(file, kind);
+    if (found !== undefined) return found;
+    if (onMade !== undefined) return [makeSecret(file, kind, onMade)];
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(
-      `the ${kind.noun} file ${file} cannot be used (${(error as Error).message}); see to its rights, or remove it`,
+      `the ${kind.noun} file ${file} cannot be used (${(error as Error).message}); ${kind.mend.other}`,
       { cause: error },
     );
   }
+  throw new UsageError(
+    `there is no key at ${file}: copy it from a machine where serve shares, or name it with --share-key FILE`,
+  );
 }
 
 /** Undefined when there is no file. The checks are made on the open file, which nobody can swap any more. */
 function readSecrets(file: string, kind: SecretKind): readonly string[] | undefined {
-  const { noun, pattern, most } = kind;
-  const descriptor = openExisting(file, noun);
+  const { noun, pattern, most, mend } = kind;
+  const descriptor = openExisting(file, kind);
   if (descriptor === undefined) return undefined;
   try {
-    checkOwner(file, fs.fstatSync(descriptor), noun);
+    checkOwner(file, fs.fstatSync(descriptor), kind);
     const bytes = Buffer.alloc(MAX_FILE_BYTES);
     const lines = bytes.toString("latin1", 0, fs.readSync(descriptor, bytes)).trimEnd().split(/\r?\n/);
     if (lines.length > most || !lines.every((line) => pattern.test(line)))
-      throw new UsageError(`${file} holds no ${noun}: remove it, and the next start makes a new one`);
+      throw new UsageError(`${file} holds no ${noun}: ${mend.wrong}`);
     return lines;
   } finally {
     fs.closeSync(descriptor);
   }
 }
 
-function openExisting(file: string, noun: string): number | undefined {
+function openExisting(file: string, { noun, mend }: SecretKind): number | undefined {
   try {
     // A link or pipe planted under the name must neither be followed nor waited for. Windows has no such flags, and "or" takes them for 0.
     return fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
@@ -217,30 +289,23 @@ function openExisting(file: string, noun: string): number | undefined {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
     if (code === "ELOOP")
-      throw new UsageError(
-        `${file} is a link, and the ${noun} has to be in a file of its own: remove it, and the next start makes one`,
-      );
+      throw new UsageError(`${file} is a link, and the ${noun} has to be in a file of its own: ${mend.link}`);
     throw error;
   }
 }
 
-function checkOwner(file: string, stats: fs.Stats, noun: string): void {
-  if (!stats.isFile())
-    throw new UsageError(
-      `${file} is no file, so the ${noun} cannot be kept there: remove it, and the next start makes one`,
-    );
+function checkOwner(file: string, stats: fs.Stats, { noun, mend }: SecretKind): void {
+  if (!stats.isFile()) throw new UsageError(`${file} is no file, so the ${noun} cannot be kept there: ${mend.link}`);
   if (process.platform === "win32") return;
-  if (stats.uid !== process.getuid?.())
-    throw new UsageError(`${file} belongs to somebody else: remove it, and the next start makes a ${noun} of your own`);
+  if (stats.uid !== process.getuid?.()) throw new UsageError(`${file} belongs to somebody else: ${mend.foreign}`);
   if ((stats.mode & OTHERS) === 0) return;
   const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
-  throw new UsageError(
-    `${file} may be read by others (mode ${mode}), so its ${noun} may be known: remove it, and the next start makes a new one`,
-  );
+  const why = noun === "token" ? ", so its token may be known" : "";
+  throw new UsageError(`${file} may be read by others (mode ${mode})${why}: ${mend.known(file)}`);
 }
 
 /** Writes a file of another name and links it to the right one, so that it is whole and of two first starts only one wins. */
-function makeSecret(file: string, kind: SecretKind): string {
+function makeSecret(file: string, kind: SecretKind, onMade: (file: string) => void): string {
   const folder = dirname(file);
   makeFolder(folder);
   const secret = randomBytes(SECRET_BYTES).toString(kind.encoding);
@@ -252,7 +317,9 @@ function makeSecret(file: string, kind: SecretKind): string {
   } finally {
     fs.closeSync(descriptor);
   }
-  return place(draft, file) ? secret : (readSecrets(file, kind)?.[0] ?? secret);
+  if (!place(draft, file)) return readSecrets(file, kind)?.[0] ?? secret;
+  onMade(file);
+  return secret;
 }
 
 /** False when another start was faster. */

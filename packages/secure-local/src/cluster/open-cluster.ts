@@ -95,6 +95,8 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
       await questions.start();
       await heads.start(audit, { redis: stores.name, prefix });
       quiet = tellMetrics(stores.records, node, metrics);
+      const others = [...nodes.keys()].filter((each) => each !== node).length;
+      say(`shares over ${stores.name} as ${node}, with ${others === 1 ? "1 other" : `${others || "no"} others`}`);
     },
     metrics: () => allMetrics(stores.records),
     async close() {

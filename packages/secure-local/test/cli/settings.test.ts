@@ -1,6 +1,7 @@
 // Where the program looks for what it needs, and what it tells a person at a terminal.
 import { resolve } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { clusterSettings, unknownVariables } from "../../src/cli/serve-http-settings.js";
 import { readArguments } from "../../src/cli/call-arguments.js";
 import { auditFile, ownPlaces, policyFile } from "../../src/cli/settings.js";
 import { cacheFolder, stateFolder } from "../../src/policy/own-places.js";
@@ -50,6 +51,27 @@ describe("settings", () => {
     expect(stateFolder({ XDG_STATE_HOME: "not/absolute" }, "linux")).not.toContain("not/absolute");
     expect(stateFolder({}, "darwin")).toMatch(/Library[\\/]Logs[\\/]mcp-secure-local$/);
     expect(stateFolder({ LOCALAPPDATA: "/local" }, "win32")).toMatch(/local[\\/]mcp-secure-local[\\/]Log$/);
+  });
+});
+
+describe("variables of the environment", () => {
+  it("that are empty where an address has to be are refused: whoever set it meant to share", () => {
+    const line = { redis: undefined, shareKey: undefined, address: undefined, prefix: undefined };
+    expect(() => clusterSettings(line, { MCP_SECURE_LOCAL_REDIS: "" })).toThrow("MCP_SECURE_LOCAL_REDIS is empty");
+    expect(clusterSettings(line, {})).toBeUndefined();
+    const given = clusterSettings({ ...line, redis: "redis://127.0.0.1" }, { MCP_SECURE_LOCAL_REDIS: "" });
+    expect(given?.redis).toBe("redis://127.0.0.1");
+  });
+
+  it("that nobody reads are named, with what was meant", () => {
+    const known = { MCP_SECURE_LOCAL_REDIS: "x", MCP_SECURE_LOCAL_TREE: "x", OTHER: "x" };
+    expect(unknownVariables(known)).toBeUndefined();
+    expect(unknownVariables({ ...known, MCP_SECURE_LOCAL_REDDIS: "x" })).toBe(
+      'MCP_SECURE_LOCAL_REDDIS is a variable that nobody reads; did you mean "MCP_SECURE_LOCAL_REDIS"?',
+    );
+    expect(unknownVariables({ MCP_SECURE_LOCAL_REDIS_URL: "x", MCP_SECURE_LOCAL_XYZZY: "x" })).toBe(
+      'MCP_SECURE_LOCAL_REDIS_URL is a variable that nobody reads; did you mean "MCP_SECURE_LOCAL_REDIS"? MCP_SECURE_LOCAL_XYZZY is a variable that nobody reads',
+    );
   });
 });
 

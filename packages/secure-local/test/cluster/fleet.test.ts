@@ -267,6 +267,27 @@ describe.runIf(hasRedis)("a change of the shared key", () => {
   );
 });
 
+describe.runIf(hasRedis)("a process that has joined", () => {
+  it("says where it shares, under which name and with how many others, and that it made the key", LONG, async () => {
+    const fleet = await startFleet(CALCULATE);
+    const [one, two] = fleet.members as [(typeof fleet.members)[number], (typeof fleet.members)[number]];
+    const place = `redis://127.0.0.1:${fleet.redis.port}`;
+    await one.served.complained("others\n");
+    await two.served.complained("other\n");
+    expect(one.served.stderr).toMatch(new RegExp(`: shares over ${place} as \\w+, with no others$`, "m"));
+    expect(two.served.stderr).toMatch(new RegExp(`: shares over ${place} as \\w+, with 1 other$`, "m"));
+    const file = join(one.home, ".config", "mcp-secure-local", "share-key");
+    expect(one.served.stderr).toContain(`made a new key at ${file}: copy it to the other machines\n`);
+    expect(two.served.stderr).not.toContain("made a new key");
+    const own = machine(CALCULATE, one);
+    const env = { MCP_SECURE_LOCAL_REDIS: "", MCP_SECURE_LOCAL_PREFIX: "x" };
+    const alone = new Served(["--policy", own.policy], own.home, { env });
+    expect(await alone.exited()).toBe(2);
+    expect(alone.stderr).toContain("MCP_SECURE_LOCAL_PREFIX is a variable that nobody reads");
+    expect(alone.stderr).toContain("MCP_SECURE_LOCAL_REDIS is empty: give it an address");
+  });
+});
+
 describe.runIf(hasRedis)("a refusal", () => {
   it("names what differs: the token, the people, the policy, or several of them", LONG, async () => {
     const fleet = await startFleet(CALCULATE, 1);

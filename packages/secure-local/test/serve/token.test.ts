@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { storedShareKeys, storedToken } from "../../src/cli/serve-http-settings.js";
+import { clusterPlace, clusterSettings, storedShareKeys, storedToken } from "../../src/cli/serve-http-settings.js";
 import { tokenFile } from "../../src/cli/settings.js";
 import { configFolder } from "../../src/policy/own-places.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
@@ -62,14 +62,54 @@ describe("the token", () => {
 describe("the key that processes share", () => {
   it("is made once, for its owner only; two lines are two keys, while they are changed", () => {
     const file = join(temporaryFolder(), "share-key");
-    const [key = ""] = storedShareKeys(file);
+    const made: string[] = [];
+    const keys = (): readonly string[] => storedShareKeys(file, (path) => made.push(path));
+    const [key = ""] = keys();
     expect(Buffer.from(key, "base64")).toHaveLength(32);
-    expect(storedShareKeys(file)).toEqual([key]);
+    expect(keys()).toEqual([key]);
+    expect(made).toEqual([file]);
     if (POSIX) expect(statSync(file).mode & MODE).toBe(0o600);
     const newer = Buffer.alloc(32, 7).toString("base64");
     writeFileSync(file, `${newer}\n${key}\n`);
-    expect(storedShareKeys(file)).toEqual([newer, key]);
+    expect(keys()).toEqual([newer, key]);
+  });
+
+  it("is made by nobody but serve, and in no folder that was only misspelt", () => {
+    const folder = temporaryFolder();
+    const line = { redis: "redis://127.0.0.1", prefix: undefined, address: undefined };
+    const lost = clusterSettings({ ...line, shareKey: join(folder, "share-kye") });
+    if (lost === undefined) throw new Error("no settings");
+    expect(() => clusterPlace(lost)).toThrow(`there is no key at ${join(folder, "share-kye")}: `);
+    expect(readdirSync(folder)).toEqual([]);
+    const astray = clusterSettings({ ...line, shareKey: join(folder, "gone", "share-key") });
+    if (astray === undefined) throw new Error("no settings");
+    expect(() => clusterPlace(astray, () => undefined)).toThrow(`there is no folder ${join(folder, "gone")}`);
+    expect(readdirSync(folder)).toEqual([]);
+    // The usual folder is made, as it is for the token.
+    const usual = clusterSettings({ ...line, shareKey: undefined }, { XDG_CONFIG_HOME: join(folder, "config") });
+    if (usual === undefined) throw new Error("no settings");
+    expect(clusterPlace(usual, () => undefined).keys).toHaveLength(1);
+  });
+
+  it("is mended without leaving the others: nothing that is told makes a key of one process alone", () => {
+    const file = join(temporaryFolder(), "share-key");
+    const [key = ""] = storedShareKeys(file, () => undefined);
+    const told = (): string => {
+      try {
+        return storedShareKeys(file, () => undefined).join();
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
     writeFileSync(file, `${key.slice(1)}\n`);
-    expect(() => storedShareKeys(file)).toThrow(`${file} holds no key: remove it, and the next start makes a new one`);
+    expect(told()).toContain(`${file} holds no key: copy it anew from a machine that has it`);
+    if (!POSIX) return;
+    writeFileSync(file, `${key}\n`);
+    chmodSync(file, 0o644);
+    expect(told()).toContain(
+      `may be read by others (mode 0644): if you copied it and nobody else could read it, chmod 600 ${file}; otherwise change the key in all processes, as docs/scale.md says`,
+    );
+    symlinkSync(file, `${file}-link`);
+    expect(() => storedShareKeys(`${file}-link`, () => undefined)).toThrow("put a copy in its place");
   });
 });
