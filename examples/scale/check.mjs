@@ -1,10 +1,10 @@
 // Two processes behind a round robin: sessions, questions and news work whichever of them a request meets, and go on when one is
-// killed. Behind nginx where it is installed, else behind a round robin of a few lines.
+// killed or restarted. Behind nginx where it is installed, else behind a round robin of a few lines.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { connect as dial, createServer as listen } from "node:net";
 import { tmpdir } from "node:os";
@@ -22,8 +22,16 @@ const installed = (program) => {
   }
 };
 
-if (installed("redis-server")) await check();
-else console.log("scale: skipped, redis-server is not installed here");
+/** What was to be started has ended, and why in its own words. */
+class NotStarted extends Error {}
+
+if (!installed("redis-server")) console.log("scale: skipped, redis-server is not installed here");
+else
+  await check().catch((error) => {
+    if (!(error instanceof NotStarted)) throw error;
+    console.error(`scale: ${error.message}`);
+    process.exitCode = 1;
+  });
 
 async function check() {
   const folder = mkdtempSync(join(tmpdir(), "scale-"));
@@ -33,10 +41,10 @@ async function check() {
     for (const child of children.toReversed()) await end(child);
   };
   process.once("SIGTERM", () => void endAll().then(() => process.exit(143)));
-  const start = (command, args, env = {}) => {
+  const start = (command, args, { env = {}, stderr = "inherit" } = {}) => {
     const child = spawn(command, args, {
       cwd: folder,
-      stdio: ["ignore", "pipe", "inherit"],
+      stdio: ["ignore", "pipe", stderr],
       env: { ...process.env, ...env },
     });
     children.push(child);
@@ -52,15 +60,24 @@ async function check() {
     const front = await freePort();
     const script = fileURLToPath(new URL("server.mjs", import.meta.url));
     const hosts = [front, ...ports].map((port) => `127.0.0.1:${port}`).join();
-    const members = ports.map((port) => start(process.execPath, [script, String(port)], { ...env, MCP_HOSTS: hosts }));
-    for (const { stdout } of members) await once(createInterface({ input: stdout }), "line");
+    const begin = async (port) => {
+      const member = start(process.execPath, [script, String(port)], { env: { ...env, MCP_HOSTS: hosts } });
+      const listens = once(createInterface({ input: member.stdout }), "line");
+      await Promise.race([listens, endedEarly(member, "server.mjs")]);
+      return member;
+    };
+    const members = await Promise.all(ports.map(begin));
     const behind = installed("nginx") ? behindNginx : behindFewLines;
     const balancer = await behind({ front, ports, folder, start });
-    await talk(`http://127.0.0.1:${front}/mcp`, members);
+    const url = `http://127.0.0.1:${front}/mcp`;
+    await talk(url);
+    if (behind === behindNginx) await large(url, folder);
+    for (const [at, port] of ports.entries()) members[at] = await restarted(url, members[at], () => begin(port));
+    await killed(url, members);
     balancer?.close();
     balancer?.closeAllConnections();
     console.log(
-      `scale: two processes behind ${behind === behindNginx ? "nginx" : "a round robin"} served as one, and one went on`,
+      `scale: two processes behind ${behind === behindNginx ? "nginx" : "a round robin"} served as one, lost nothing when restarted, and one went on`,
     );
   } finally {
     await endAll();
@@ -78,7 +95,7 @@ async function end(child) {
   clearTimeout(late);
 }
 
-async function talk(url, members) {
+async function talk(url) {
   for (const revision of ["2025-11-25", "2026-07-28"]) {
     const elicit = () => ({ action: "accept", content: { sure: true } });
     const client = await connect(url, { revision, elicit, verdicts: false });
@@ -88,6 +105,34 @@ async function talk(url, members) {
     }
     await client.close();
   }
+}
+
+/** A body that nginx puts into a file: into one of this folder, and not of a place that belongs to somebody else. */
+async function large(url, folder) {
+  const client = await connect(url, { verdicts: false });
+  const { content } = await client.call("length", { text: "x".repeat(100_000) });
+  assert.equal(content[0].text, "100000");
+  await client.close();
+  assert.ok(readdirSync(folder).includes("nginx-body"));
+}
+
+/** As operators do it: told to end, ended, started again. What reads only may be repeated, and then nothing is lost. */
+async function restarted(url, member, begin) {
+  const client = await connect(url, { revision: "2026-07-28", verdicts: false });
+  const call = () => client.call("where");
+  let ended = false;
+  const ending = end(member).then(() => (ended = true));
+  while (!ended) await call().catch(call);
+  await ending;
+  // Each turn of the round robin comes to where nobody listens now, and what is sent there has not left: none fails.
+  for (let n = 0; n < 6; n++) await call();
+  const again = await begin();
+  for (let n = 0; n < 2; n++) await call();
+  await client.close();
+  return again;
+}
+
+async function killed(url, members) {
   const client = await connect(url, { revision: "2025-11-25", verdicts: false });
   const [{ text }] = (await client.call("where")).content;
   const owner = members.find(({ pid }) => text === `process ${pid}`);
@@ -115,8 +160,24 @@ async function behindNginx({ front, ports, folder, start }) {
     join(folder, "nginx.conf"),
     own.reduce((all, [from, to]) => all.replaceAll(`:${from}`, `:${to}`), text),
   );
-  start("nginx", ["-p", folder, "-c", "nginx.conf"]);
-  await reached(front);
+  // Where root starts nginx, what it writes is written by another user, who has to come into the folder.
+  chmodSync(folder, 0o711);
+  const nginx = start("nginx", ["-e", "stderr", "-p", folder, "-c", "nginx.conf"], { stderr: "pipe" });
+  const early = endedEarly(nginx, "nginx");
+  const alive = () => nginx.exitCode === null && nginx.signalCode === null;
+  const listens = reached(front, alive).catch((error) => (alive() ? Promise.reject(error) : early));
+  await Promise.race([listens, early]);
+}
+
+/** Rejects with the program's own words as soon as it ends, which it should not yet. */
+function endedEarly(child, name) {
+  let words = "";
+  child.stderr?.setEncoding("utf8").on("data", (text) => (words += text));
+  const ended = once(child, "close").then(() => {
+    throw new NotStarted(`${name} has ended${words === "" ? "" : `: ${words.trim()}`}`);
+  });
+  ended.catch(() => undefined);
+  return ended;
 }
 
 async function behindFewLines({ front, ports }) {
@@ -146,8 +207,8 @@ async function freePort() {
   return port;
 }
 
-async function reached(port) {
-  for (const began = Date.now(); Date.now() - began < 20_000;) {
+async function reached(port, alive = () => true) {
+  for (const began = Date.now(); Date.now() - began < 20_000 && alive();) {
     const socket = dial(port, "127.0.0.1");
     const there = await new Promise((resolve) =>
       socket.on("connect", () => resolve(true)).on("error", () => resolve(false)),

@@ -8,6 +8,11 @@ const port = Number(process.argv[2] ?? 3001);
 
 const server = new Server({ name: "many", version: "1.0.0" });
 server.tool("where", { description: "Says which process answers", run: () => `process ${process.pid}` });
+server.tool("length", {
+  description: "Counts the characters of a text",
+  input: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+  run: ({ text }) => String(text.length),
+});
 server.tool("confirm", {
   description: "Asks, and says what was answered",
   async run(_, ctx) {
@@ -29,7 +34,7 @@ try {
   });
   console.log(serving.url);
 } catch (error) {
-  // What is wrong with Redis or the options is one sentence.
-  console.error(error.code === "BAD_SHARE" ? error.message : error);
+  // What is wrong with Redis, the options or the port is one sentence; what is not known is shown whole.
+  console.error(typeof error.code === "string" ? error.message : error);
   process.exitCode = 2;
 }

@@ -48,8 +48,15 @@ async function behindNginx(ports: readonly number[]): Promise<string> {
     .replace(/listen 443 ssl;[^]*?\n(?= *server_name)/, `listen 127.0.0.1:${front};\n`);
   const folder = temporaryFolder();
   const file = join(folder, "nginx.conf");
-  writeFileSync(file, `daemon off; pid nginx.pid; error_log stderr; events {} http { access_log off;\n${text}\n}`);
-  const child = spawn("nginx", ["-p", folder, "-c", file], { stdio: "inherit" });
+  // What it writes is in the folder, so that whoever runs this needs no rights.
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+    .map((of) => `${of}_temp_path ${of};`)
+    .join(" ");
+  writeFileSync(
+    file,
+    `daemon off; pid nginx.pid; error_log stderr; events {} http { access_log off; ${temporary}\n${text}\n}`,
+  );
+  const child = spawn("nginx", ["-e", "stderr", "-p", folder, "-c", file], { stdio: "inherit" });
   onTestFinished(async () => {
     child.kill("SIGTERM");
     if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
@@ -65,8 +72,11 @@ async function behindNginx(ports: readonly number[]): Promise<string> {
 }
 
 async function member(redis: string, place: string, first?: Member): Promise<Member> {
-  const own = machine(CALCULATE, first);
-  const args = ["--policy", own.policy, "--audit", own.audit, "--redis", redis, "--prefix", place];
+  return begun(redis, place, machine(CALCULATE, first));
+}
+
+async function begun(redis: string, place: string, own: Pick<Member, "home" | "policy" | "audit">, port = "0") {
+  const args = ["--policy", own.policy, "--audit", own.audit, "--redis", redis, "--prefix", place, "--port", port];
   const served = new Served([...args, "--public-host", NAME], own.home);
   const url = await Promise.race([served.ready(), served.exited()]);
   if (typeof url !== "string") throw new Error(served.stderr);
@@ -95,5 +105,19 @@ describe.runIf(hasRedis && hasNginx)("processes behind nginx", () => {
     expect(asked.code).not.toBe(0);
     expect(asked.stderr).toContain("--public-host");
     expect(asked.stderr).not.toContain("scopes");
+  });
+
+  it("are restarted one after the other, and no call that comes meanwhile is lost", { timeout: 60_000 }, async () => {
+    const redis = await startRedis();
+    const place = prefix();
+    const first = await member(redis.url, place);
+    const members = [first, await member(redis.url, place, first)];
+    const front = await behindNginx(members.map(({ url }) => Number(new URL(url).port)));
+    const call = toolCall("calculate", { expression: "6 * 7" }, { ...first.served.bearer, host: NAME });
+    for (const [at, { served, url, ...own }] of members.entries()) {
+      expect(await served.end()).toBe(0);
+      for (let n = 0; n < 4; n++) expect(told(await send(`${front}/mcp`, call))).toEqual({ text: "42", failed: false });
+      members[at] = await begun(redis.url, place, own, new URL(url).port);
+    }
   });
 });
