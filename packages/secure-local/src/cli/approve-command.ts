@@ -59,7 +59,7 @@ async function showRemembered(line: CommandLine): Promise<number> {
       cleanText(about),
       styled(
         "dim",
-        `  answered ${localTime(at)} (${by}); has let ${used} ${used === 1 ? "call" : "calls"} pass${counts}`,
+        `  answered ${localTime(at)} (${by}); has let ${used} ${used === 1 ? "call" : "calls"} pass here${counts}`,
       ),
     ].join("\n");
   });

@@ -311,6 +311,10 @@ interface Heard {
   readonly over: AbortController;
   readonly text: string;
   readonly servers: Set<Socket>;
+  /** Whether an answer was given here, to all of those servers: the one whose word counts may not be the first that says what became. */
+  isAnswered: boolean;
+  /** What is known of it until all have said. */
+  became?: SettledQuestion;
 }
 
 export class ApprovalsInbox {
@@ -400,8 +404,19 @@ export class ApprovalsInbox {
     const { id, answer, reason, by, counted } = message;
     const heard = this.#open.get(id);
     if (heard?.servers.has(server) !== true) return;
-    this.#open.delete(id);
     const settled = { answer, reason, by, counted };
+    if (heard.isAnswered && !counted && heard.servers.size > 1) {
+      // Of processes that share, one may have heard of this very answer by another before it was read here.
+      heard.servers.delete(server);
+      if (heard.became?.answer === undefined) heard.became = settled;
+      return;
+    }
+    const best = answer === undefined || heard.became?.answer !== undefined ? (heard.became ?? settled) : settled;
+    this.#ended(id, heard, counted ? settled : best);
+  }
+
+  #ended(id: string, heard: Heard, settled: SettledQuestion): void {
+    this.#open.delete(id);
     this.#settled.set(id, { ...settled, at: Date.now() });
     const [oldest] = this.#settled.keys();
     if (this.#settled.size > MAX_SETTLED && oldest !== undefined) this.#settled.delete(oldest);
@@ -419,15 +434,19 @@ export class ApprovalsInbox {
     const over = new AbortController();
     const gone = over.signal;
     const servers = new Set([server]);
-    this.#open.set(id, { over, text, servers });
+    const open: Heard = { over, text, servers, isAnswered: false };
+    this.#open.set(id, open);
     const shown = digestOfText(text);
     let answered = false;
     const answer: PendingQuestion["answer"] = async (given) => {
       const first = !answered;
       answered = true;
       const said = controlLine({ ask: "answer", id, shown, answer: given, by: this.#by });
+      open.isAnswered = true;
       if (first && !gone.aborted) for (const each of servers) each.write(said);
-      const settled = await becameOf(gone);
+      const known = await becameOf(gone);
+      if (known === undefined && open.became !== undefined) this.#ended(id, open, open.became);
+      const settled = known ?? open.became;
       return settled && { ...settled, counted: first && settled.counted };
     };
     const until = Date.now() + secondsLeft * 1_000;
