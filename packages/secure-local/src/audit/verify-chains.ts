@@ -66,7 +66,8 @@ export async function verifyChains(
   const there = new Set(logs.values());
   for (const head of memory.latest()) {
     if (there.has(head.chain)) continue;
-    const reason = `the chain of the process ${head.node} is missing: others remember it up to record ${head.seq}`;
+    // A log of that name that is here is another one: of another machine, or begun anew after this one was taken away.
+    const reason = `the chain of the process ${head.node}, which its machine has in a file ${head.file}, is missing: others remember it up to record ${head.seq}`;
     checked.push({ file: head.file, ok: false, records: 0, witnesses: 0, checkpoints: 0, reason });
   }
   return checked;

@@ -248,6 +248,7 @@ const SERVE_ALONE: readonly Key[] = ["socket", "rate", "tokens", "sse", "quiet",
 const NOT_SERVE: ReadonlyMap<string, readonly Key[]> = new Map([
   ["bridge", SERVE_ALONE],
   ["console", SERVE_ONLY.filter((key) => key !== "port")],
+  ["doctor", SERVE_ONLY.filter((key) => key !== "tokens")],
 ]);
 /** Options that only commands have which talk to a server, and those commands. */
 const TARGET_ONLY: readonly Key[] = [
@@ -283,7 +284,7 @@ const OWNERS: readonly (readonly [Key, readonly string[]])[] = [
   ["only", ["plugins", "servers"]],
   ["output", ["audit", "policy"]],
   // Without a command, too: that is how clients start this program.
-  ["profile", ["", "serve", "attach", "tools", "call", "policy", "install"]],
+  ["profile", ["", "serve", "attach", "tools", "call", "policy", "install", "doctor"]],
   ["redis", SHARING],
   ["shareKey", SHARING],
   ["prefix", SHARING],

@@ -455,7 +455,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     name: "doctor",
     usage: "[TARGET]",
     about: "Say what is wrong with a server and what to do; without TARGET, what this machine lacks",
-    options: [POLICY, "--audit", "--strict", "--ignore", "--redis", "--prefix", ...TARGET, ...LIMITS],
+    options: [POLICY, "--audit", "--strict", "--ignore", ...SHARE, "--tokens", "--profile", ...TARGET, ...LIMITS],
     examples: [
       ["doctor --redis redis://10.0.0.2", "whether a Redis is fit for what processes share"],
       ["doctor", "what this machine lacks, and the command that mends it"],

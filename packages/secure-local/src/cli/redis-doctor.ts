@@ -1,7 +1,13 @@
 // `mcp-secure-local doctor --redis URL`: says whether a Redis is fit for what processes share, and if not what to change.
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { inspectRedis, type RedisReport } from "@secure-local/mcp/redis";
 import { type CommandLine, UsageError } from "./command-line.js";
-import { clusterSettings } from "./serve-http-settings.js";
+import { loadPolicy } from "../policy/load-policy.js";
+import { KnownPeople } from "../server/http-options.js";
+import { namedTokens } from "./named-tokens.js";
+import { clusterPlace, type ClusterSettings, clusterSettings, storedToken } from "./serve-http-settings.js";
+import { policyFile, tokenFile } from "./settings.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 
 /** A clock so far off makes the times of records hard to compare; sharing itself goes by the clock of Redis. */
@@ -13,12 +19,40 @@ export async function redisDoctor(line: CommandLine): Promise<number> {
     throw new UsageError(`doctor --redis takes no target, not "${line.words[1]}"; leave it out`);
   const settings = clusterSettings(line);
   if (settings === undefined) throw new UsageError("doctor needs an address of Redis, as in --redis redis://127.0.0.1");
+  const keys = keysFor(line, settings);
   const report = await inspectRedis(settings.redis, settings.prefix);
-  const wrong = faultsOf(report);
+  const stranger = await refusalThere(line, settings, keys);
+  const wrong = [...faultsOf(report), ...(stranger === undefined ? [] : [stranger])];
   if (line.json) printJson({ ok: wrong.length === 0, ...report, wrong });
   else if (wrong.length > 0) for (const each of wrong) complain(`mcp-secure-local: ${each}`);
   else print(`${styled("green", "ok")}  ${told(report)}`);
   return wrong.length === 0 ? ExitCode.Ok : ExitCode.Usage;
+}
+
+/** Those of the file; none where there is none yet at the usual place, which the first start of `serve` makes. */
+function keysFor(line: CommandLine, settings: ClusterSettings): readonly string[] | undefined {
+  if (line.shareKey === undefined && !existsSync(settings.keyFile)) return undefined;
+  return clusterPlace(settings).keys;
+}
+
+/** Why `serve` with these options would be refused by the processes that share there; undefined where it would be let in. */
+async function refusalThere(
+  line: CommandLine,
+  settings: ClusterSettings,
+  keys: readonly string[] | undefined,
+): Promise<string | undefined> {
+  const { refusalBy } = await import("../cluster/open-cluster.js");
+  const { commonOf, known } = await import("./serve-http-command.js");
+  const policy = await loadPolicy(policyFile(line), line.profile);
+  const token = existsSync(tokenFile()) ? storedToken(tokenFile()) : undefined;
+  const people = new KnownPeople(line.tokens === undefined ? [] : namedTokens(line.tokens, token));
+  const common = { ...commonOf(policy), "--profile": [line.profile ?? ""], ...known(token, people) };
+  // A key of nobody: whoever is there has another one.
+  const used = keys ?? [randomBytes(32).toString("base64")];
+  const why = await refusalBy({ redis: settings.redis, prefix: settings.prefix, keys: used }, common);
+  if (why === undefined) return undefined;
+  const keyless = keys === undefined ? `; there is no key at ${settings.keyFile}: copy theirs there` : "";
+  return `serve would be refused here: ${why.replace(/^share: /, "")}${keyless}`;
 }
 
 function faultsOf({ persistence, policy, clockMs }: RedisReport): readonly string[] {

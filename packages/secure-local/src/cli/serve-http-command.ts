@@ -144,13 +144,13 @@ async function joined(
 }
 
 /** By what callers are known, which all processes have to have alike. */
-function known(token: string | undefined, people: KnownPeople): Record<string, readonly string[]> {
+export function known(token: string | undefined, people: KnownPeople): Record<string, readonly string[]> {
   const list = people.tokens.map(tokenLine);
   return { token: [token ?? ""], "list of people (--tokens)": list };
 }
 
 /** What of a policy all processes have to have alike: the file, and what was approved of plugins and servers. */
-function commonOf({ hash, file }: Policy): Record<string, readonly string[]> {
+export function commonOf({ hash, file }: Policy): Record<string, readonly string[]> {
   return {
     policy: [hash],
     "lock (what was approved of plugins and servers)": [file === undefined ? "" : lockOf(file)],

@@ -66,9 +66,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
   const { redis, prefix, keys, address, common, auditKey, local, say, witnessMs } = options;
   const stores = redisStores(redis, { key: keys, ...(prefix === undefined ? {} : { prefix }) });
   const node = newName();
-  const policy = (): readonly string[] => fingerprints(keys, Object.values(common()).flat());
-  const parts = (): Readonly<Record<string, readonly string[]>> =>
-    Object.fromEntries(Object.entries(common()).map(([name, values]) => [name, fingerprints(keys, values)]));
+  const { policy, parts } = agreed(keys, common);
   let nodes: ReadonlyMap<string, string> = new Map();
   const onBeat = (now: ReadonlyMap<string, string>): void => {
     nodes = now;
@@ -106,6 +104,40 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
       await stores.close();
     },
   };
+}
+
+/** Fingerprints of what all processes have to have alike. */
+function agreed(
+  keys: readonly string[],
+  common: ClusterOptions["common"],
+): {
+  readonly policy: () => readonly string[];
+  readonly parts: () => Readonly<Record<string, readonly string[]>>;
+} {
+  return {
+    policy: () => fingerprints(keys, Object.values(common()).flat()),
+    parts: () =>
+      Object.fromEntries(Object.entries(common()).map(([name, values]) => [name, fingerprints(keys, values)])),
+  };
+}
+
+/** Why the processes that share there would refuse one with these keys and this in common; undefined where they would not. Joins nothing. */
+export async function refusalBy(
+  { redis, prefix, keys }: ClusterPlace,
+  common: ReturnType<ClusterOptions["common"]>,
+): Promise<string | undefined> {
+  const stores = redisStores(redis, { key: keys, ...(prefix === undefined ? {} : { prefix }) });
+  const { policy, parts } = agreed(keys, () => common);
+  try {
+    await stores.open(newName(), fleetOf(keys, policy, parts));
+    return undefined;
+  } catch (error) {
+    const { code, message } = error as { readonly code?: string; readonly message: string };
+    if (code === "BAD_SHARE") return message;
+    throw error;
+  } finally {
+    await stores.close();
+  }
 }
 
 /** What the processes of a server have signed of their logs. Rejects as `openCluster` does. */

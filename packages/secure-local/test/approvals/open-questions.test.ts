@@ -188,46 +188,49 @@ describe.skipIf(process.platform === "win32")("questions at the control socket",
     ["the one where it counted says so last", ["echo", "counted"], "allowed"],
     ["the one where it counted says so first", ["counted", "echo"], "allowed"],
     ["it counted at none of them", ["echo", "echo"], "no longer open: it was answered at another process: approve"],
-  ])("says of the only answer what became of it, however the servers that share tell of it: %s", async (_, order, told) => {
-    // Each heard the answer of this terminal; one by the others before it had read it here.
-    const id = QUESTION.id;
-    const messages: Record<string, Parameters<typeof controlLine>[0]> = {
-      echo: { kind: "settled", id, reason: "it was answered at another process: approve", counted: false },
-      counted: { kind: "settled", id, answer: "approve", by: "terminal", counted: true },
-    };
-    await control.close();
-    const peers: Socket[] = [];
-    let answers = 0;
-    const say = (): void => {
-      if ((answers += 1) < 2) return;
-      // The second one says it when the first one's word has been taken in.
-      peers[0]?.write(controlLine(messages[order[0] as string] as (typeof messages)[string]));
-      setImmediate(() => peers[1]?.write(controlLine(messages[order[1] as string] as (typeof messages)[string])));
-    };
-    const servers = ["1-a.run", "2-b.run"].map((name) =>
-      createServer((peer) => {
-        peers.push(peer);
-        peer.on("error", () => undefined);
-        let asked = false;
-        peer.on("data", () => {
-          if (asked) return say();
-          asked = true;
-          // With one more of its own, by which is seen that both were read.
-          for (const each of [id, name])
-            peer.write(controlLine({ kind: "question", id: each, text: QUESTION.text, secondsLeft: 5 }));
-        });
-      }).listen(join(folder, name)),
-    );
-    await vi.waitFor(() => expect(readdirSync(folder)).toHaveLength(2));
-    inbox.look();
-    await vi.waitFor(() => expect(inbox.open()).toHaveLength(3));
-    const question = inbox.open().find((each) => each.id === id);
-    if (question === undefined) throw new Error("nothing was asked");
-    await answerOne(question, () => Promise.resolve(id.slice(0, 4)));
-    const lines = vi.mocked(process.stderr.write).mock.calls.map(([line]) => String(line));
-    expect(lines.at(-1)).toBe(`${told}\n`);
-    for (const server of servers) server.close();
-  });
+  ])(
+    "says of the only answer what became of it, however the servers that share tell of it: %s",
+    async (_, order, told) => {
+      // Each heard the answer of this terminal; one by the others before it had read it here.
+      const id = QUESTION.id;
+      const messages: Record<string, Parameters<typeof controlLine>[0]> = {
+        echo: { kind: "settled", id, reason: "it was answered at another process: approve", counted: false },
+        counted: { kind: "settled", id, answer: "approve", by: "terminal", counted: true },
+      };
+      await control.close();
+      const peers: Socket[] = [];
+      let answers = 0;
+      const say = (): void => {
+        if ((answers += 1) < 2) return;
+        // The second one says it when the first one's word has been taken in.
+        peers[0]?.write(controlLine(messages[order[0] as string] as (typeof messages)[string]));
+        setImmediate(() => peers[1]?.write(controlLine(messages[order[1] as string] as (typeof messages)[string])));
+      };
+      const servers = ["1-a.run", "2-b.run"].map((name) =>
+        createServer((peer) => {
+          peers.push(peer);
+          peer.on("error", () => undefined);
+          let asked = false;
+          peer.on("data", () => {
+            if (asked) return say();
+            asked = true;
+            // With one more of its own, by which is seen that both were read.
+            for (const each of [id, name])
+              peer.write(controlLine({ kind: "question", id: each, text: QUESTION.text, secondsLeft: 5 }));
+          });
+        }).listen(join(folder, name)),
+      );
+      await vi.waitFor(() => expect(readdirSync(folder)).toHaveLength(2));
+      inbox.look();
+      await vi.waitFor(() => expect(inbox.open()).toHaveLength(3));
+      const question = inbox.open().find((each) => each.id === id);
+      if (question === undefined) throw new Error("nothing was asked");
+      await answerOne(question, () => Promise.resolve(id.slice(0, 4)));
+      const lines = vi.mocked(process.stderr.write).mock.calls.map(([line]) => String(line));
+      expect(lines.at(-1)).toBe(`${told}\n`);
+      for (const server of servers) server.close();
+    },
+  );
 
   it("rings once in a terminal, and shows no escape for it", async () => {
     await ask();

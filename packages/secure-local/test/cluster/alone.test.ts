@@ -41,6 +41,9 @@ describe("the program without --redis", () => {
     [["serve", "--redis", "redis://:SECRET@127.0.0.1:1"], "redis://127.0.0.1:1 cannot be reached"],
     [["tools", "--redis", "redis://127.0.0.1"], "--redis belongs to serve and doctor and audit"],
     [["doctor", "--redis", "redis://127.0.0.1:1"], "cannot be reached"],
+    [["doctor", "--redis", "redis://127.0.0.1:1", "--share-key", "/gone/key"], "there is no key at /gone/key"],
+    [["doctor", "--prefix", "team"], "--prefix belongs to doctor --redis"],
+    [["doctor", "--share-key", "key"], "--share-key belongs to doctor --redis"],
   ])("says in one line what is wrong with %j", { timeout: 30_000 }, async (args, said) => {
     const { code, stderr } = await run(args, { home: temporaryFolder() });
     expect(stderr).toContain(said);

@@ -77,7 +77,7 @@ describe("the logs of two processes", () => {
     rmSync(one.file);
     expect(await reasons(folder)).toEqual([
       "ok",
-      "the chain of the process one is missing: others remember it up to record 6",
+      "the chain of the process one, which its machine has in a file one.log, is missing: others remember it up to record 6",
     ]);
   });
 

@@ -267,6 +267,27 @@ describe.runIf(hasRedis)("a change of the shared key", () => {
   );
 });
 
+describe.runIf(hasRedis)("doctor --redis beside processes that share", () => {
+  it("says what serve would be refused for, and nothing where it would be let in", LONG, async () => {
+    const fleet = await startFleet(CALCULATE, 1);
+    const look = (own: ReturnType<typeof machine>): ReturnType<typeof run> =>
+      run(["doctor", "--redis", fleet.redis.url, "--prefix", fleet.prefix, "--policy", own.policy], { home: own.home });
+    const like = machine(CALCULATE, fleet.members[0]);
+    expect(await look(like)).toMatchObject({ code: 0, stderr: "" });
+    const other = await look(machine(CALCULATE.replace("5", "6"), fleet.members[0]));
+    expect([other.code, other.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^mcp-secure-local: serve would be refused here: .* has another policy: .*\n$/),
+    ]);
+    const keyless = machine(CALCULATE, fleet.members[0]);
+    const file = join(keyless.home, ".config", "mcp-secure-local", "share-key");
+    rmSync(file);
+    const lost = await look(keyless);
+    expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining(`there is no key at ${file}: copy theirs`)]);
+    expect(existsSync(file)).toBe(false);
+  });
+});
+
 describe.runIf(hasRedis)("a process that has joined", () => {
   it("says where it shares, under which name and with how many others, and that it made the key", LONG, async () => {
     const fleet = await startFleet(CALCULATE);

@@ -11,6 +11,14 @@ import { bearerToken, interruptible, limitsOf, person, timeoutMs } from "./with-
 
 export async function doctorCommand(line: CommandLine): Promise<number> {
   if (line.redis !== undefined) return (await import("../redis-doctor.js")).redisDoctor(line);
+  const lonely = Object.entries({
+    "--share-key": line.shareKey,
+    "--prefix": line.prefix,
+    "--tokens": line.tokens,
+    "--profile": line.profile,
+  }).find(([, value]) => value !== undefined);
+  if (lonely !== undefined)
+    throw new UsageError(`${lonely[0]} belongs to doctor --redis, as in doctor --redis redis://127.0.0.1`);
   if (isOwn(line, 0)) return await (await import("../status-command.js")).machineDoctor(line);
   ignoredChecks(line);
   const { target, words } = await findTarget(line, "doctor needs a target, as in doctor TARGET");
