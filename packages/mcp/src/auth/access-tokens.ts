@@ -122,10 +122,22 @@ export interface JwtOptions extends TokenOptions, FetchOptions {
 
 /** What both ways to a verdict take. */
 const JUDGING_MEMBERS = {
-  ...{ ...TOKEN_MEMBERS, fetch: 0, allowLoopbackHttp: 0 },
-  ...{ issuer: 0, audience: 0, clockSkewSeconds: 0, principal: 0, now: 0 },
+  ...TOKEN_MEMBERS,
+  fetch: "function",
+  allowLoopbackHttp: "flag",
+  issuer: "text",
+  audience: ["text", "texts"],
+  clockSkewSeconds: 0,
+  principal: "function",
+  now: "function",
+} as const;
+const JWT_MEMBERS: MembersOf<JwtOptions> = {
+  ...JUDGING_MEMBERS,
+  jwksUri: "text",
+  jwks: "object",
+  algorithms: "texts",
+  typ: "text",
 };
-const JWT_MEMBERS: MembersOf<JwtOptions> = { ...JUDGING_MEMBERS, jwksUri: 0, jwks: 0, algorithms: 0, typ: 0 };
 
 /** Longest token: those with dozens of groups in them stay under 8 KiB. */
 const TOKEN_LENGTH = 12 * 1024;
@@ -400,10 +412,10 @@ const UNAVAILABLE: TokenVerdict = {
 
 const INTROSPECTION_MEMBERS: MembersOf<IntrospectionOptions> = {
   ...JUDGING_MEMBERS,
-  endpoint: 0,
-  clientId: 0,
-  clientSecret: 0,
-  clientAuth: 0,
+  endpoint: "text",
+  clientId: "text",
+  clientSecret: "text",
+  clientAuth: ["=basic", "=post"],
   cacheSeconds: 0,
 };
 

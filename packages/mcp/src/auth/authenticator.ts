@@ -1,7 +1,7 @@
 // Names what every way of authenticating has in common: the request it sees and the outcome it gives.
 import { LocalError } from "../jsonrpc/errors.js";
 import type { Identity } from "../jsonrpc/transport.js";
-import { type KnownMembers, memberFault } from "../schema/schema.js";
+import { type KnownMembers, memberFault, shownValue } from "../schema/schema.js";
 
 /** What an authenticator sees of an HTTP request. The body is not part of it: a token is never looked for there. */
 export interface AuthRequest {
@@ -37,10 +37,27 @@ export interface Admission {
 /** What became of a request at the door: somebody let in, or a refusal with its status and challenge. */
 export type AuthOutcome = Admission | Refusal;
 
-/** Throws BAD_OPTIONS for a member that does not exist: a misspelt one would let in more than was meant. */
+/** Throws BAD_OPTIONS for a member that does not exist or holds another kind of value: it would let in more than was meant. */
 export function checkMembers(what: string, given: unknown, known: KnownMembers): void {
   const fault = memberFault(given, known);
   if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `${what}: ${fault}`);
+}
+
+/** What a verifier or an authenticator of somebody's own gave is no verdict: nobody is let in by it, and the log has the words. */
+export class Misjudged extends Error {}
+
+/** Throws where `given` neither lets somebody in nor says no. Only `ok: true` lets in. */
+export function checkVerdict(what: string, given: unknown): void {
+  const { ok, identity, status } = (given ?? {}) as { readonly [name: string]: unknown };
+  if (ok === true ? isIdentity(identity) : ok === false && typeof status === "number" && status >= 400) return;
+  const has = typeof given === "object" && given !== null ? ` with ${Object.keys(given).join(", ") || "nothing"}` : "";
+  const wrong = ok === true ? `the identity ${shownValue(identity)}` : `${shownValue(given)}${has}`;
+  const wanted = '{ ok: true, identity: { principal, scopes: ["..."] } } or { ok: false, status: 401, message: "..." }';
+  throw new Misjudged(`${wrong}: ${what} gives ${wanted}`);
+}
+
+function isIdentity(given: unknown): boolean {
+  return typeof given === "object" && given !== null && Array.isArray((given as Partial<Identity>).scopes);
 }
 
 /** Decides who sent a request, at once or later. Throws only for faults of our own, which are to be answered with 500. */
@@ -64,6 +81,7 @@ export function anyOf(...authenticators: readonly Authenticator[]): Authenticato
       const refusals: Refusal[] = [];
       for (const one of authenticators) {
         const outcome = await one.authenticate(request);
+        checkVerdict("authenticate", outcome);
         if (outcome.ok) return outcome;
         refusals.push(outcome);
       }

@@ -35,8 +35,14 @@ export interface DpopOptions {
 }
 
 const DPOP_MEMBERS: MembersOf<DpopOptions> = {
-  ...{ required: 0, algorithms: 0, origin: 0, nonce: 0 },
-  ...{ maxAgeSeconds: 0, clockSkewSeconds: 0, replays: 0, now: 0 },
+  required: "flag",
+  algorithms: "texts",
+  origin: "text",
+  nonce: ["flag", "current() accepts()"],
+  maxAgeSeconds: 0,
+  clockSkewSeconds: 0,
+  replays: "use()",
+  now: "function",
 };
 
 /** Whether a proof of possession holds, and headers for the reply, such as the next nonce. */

@@ -4,7 +4,14 @@
 import { type FetchOptions, Refreshed, checkServerUrl, fetchJson } from "./fetch-json.js";
 import { checkScopeNames } from "./scopes.js";
 import type { MembersOf } from "../schema/schema.js";
-import { type Admission, type AuthRequest, type Authenticator, checkMembers, type Refusal } from "./authenticator.js";
+import {
+  type Admission,
+  type AuthRequest,
+  type Authenticator,
+  checkMembers,
+  checkVerdict,
+  type Refusal,
+} from "./authenticator.js";
 
 /** What is published of a protected resource (RFC 9728): its URL, its authorization servers, its scopes. */
 export interface ResourceOptions {
@@ -24,8 +31,13 @@ export interface ResourceOptions {
 }
 
 const RESOURCE_MEMBERS: MembersOf<ResourceOptions> = {
-  ...{ resource: 0, authorizationServers: 0, scopes: 0, name: 0 },
-  ...{ documentation: 0, dpop: 0, allowLoopbackHttp: 0 },
+  resource: "text",
+  authorizationServers: "texts",
+  scopes: "texts",
+  name: "text",
+  documentation: "text",
+  dpop: "object",
+  allowLoopbackHttp: "flag",
 };
 
 /** The document, as RFC 9728 §2 names its members. */
@@ -121,6 +133,7 @@ export function requestGate(authenticator: Authenticator): RequestGate {
   return {
     async authenticate(head) {
       const outcome = await authenticator.authenticate(authRequest(head));
+      checkVerdict("authenticate", outcome);
       if (outcome.ok) {
         admissions.set(head, outcome);
         return outcome.identity.principal;
@@ -134,7 +147,8 @@ export function requestGate(authenticator: Authenticator): RequestGate {
 /** A refusal as an endpoint answers it. */
 export function gateRefusal({ status, challenge, headers, message }: Refusal): GateRefusal {
   const all: Record<string, string> = { "cache-control": "no-store", ...headers };
-  if (challenge !== "") all["www-authenticate"] = challenge;
+  // One of somebody's own may have left it out.
+  if ((challenge ?? "") !== "") all["www-authenticate"] = challenge;
   return { status, headers: all, text: message };
 }
 

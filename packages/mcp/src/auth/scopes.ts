@@ -82,8 +82,13 @@ export function requireScopes(
   });
 }
 
-const TABLE_MEMBERS: MembersOf<ScopeTable> = { default: 0, methods: 0, tools: 0 };
-const SCOPE_OPTIONS: MembersOf<ScopeOptions> = { hierarchy: 0, metadataUrl: 0, schemes: 0, later: 0 };
+const TABLE_MEMBERS: MembersOf<ScopeTable> = { default: "texts", methods: "lists by name", tools: "lists by name" };
+const SCOPE_OPTIONS: MembersOf<ScopeOptions> = {
+  hierarchy: "lists by name",
+  metadataUrl: "text",
+  schemes: "texts",
+  later: "flag",
+};
 
 /** Scopes by method and tool. Throws RangeError for a name that is no scope, BAD_OPTIONS for a member that does not exist. */
 export function scopeRules(table: ScopeTable, options: ScopeOptions = {}): ScopeRules {

@@ -1,9 +1,11 @@
 // Turns whatever can verify a token, a fixed list of them included, into an authenticator: credentials, proof of
 // possession, scopes, challenges.
-import type { MembersOf } from "../schema/schema.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import { type MembersOf, shownValue, valueFault } from "../schema/schema.js";
 import type { Identity } from "../jsonrpc/transport.js";
 import {
   checkMembers,
+  checkVerdict,
   type Authenticator,
   type AuthOutcome,
   type AuthRequest,
@@ -52,10 +54,17 @@ export interface TokenOptions {
 }
 
 /** The members of `TokenOptions`. */
-export const TOKEN_MEMBERS: MembersOf<TokenOptions> = { resource: 0, scopes: 0, hierarchy: 0, dpop: 0 };
+export const TOKEN_MEMBERS: MembersOf<TokenOptions> = {
+  resource: "object",
+  scopes: "texts",
+  hierarchy: "lists by name",
+  dpop: "verify()",
+};
 
 /** An authenticator for tokens of one's own kind. Throws RangeError for a scope that is none. */
 export function tokenAuthenticator(verifier: TokenVerifier, options: TokenOptions = {}): Authenticator {
+  checkMembers("tokenAuthenticator(verifier, options)", options, TOKEN_MEMBERS);
+  checkVerifier(verifier);
   checkScopeNames(options.scopes ?? []);
   const terms = challengeTerms(options);
   return {
@@ -66,6 +75,7 @@ export function tokenAuthenticator(verifier: TokenVerifier, options: TokenOption
         return refusalOf(terms, { status: 400, error: "invalid_request", message: credentials.malformed });
       }
       const verdict = await verifier.verify(credentials.token);
+      checkVerdict("verify", verdict);
       if (!verdict.ok) {
         const error = verdict.status === 503 ? "temporarily_unavailable" : "invalid_token";
         return refusalOf(terms, { status: verdict.status, error, message: verdict.message });
@@ -73,6 +83,15 @@ export function tokenAuthenticator(verifier: TokenVerifier, options: TokenOption
       return admit(request, credentials, { verdict, terms, options });
     },
   };
+}
+
+function checkVerifier(verifier: unknown): void {
+  if (typeof (verifier as Partial<TokenVerifier> | undefined | null)?.verify === "function") return;
+  const what = `takes an object with verify(token), not ${shownValue(verifier)}`;
+  throw new LocalError(
+    "BAD_OPTIONS",
+    `tokenAuthenticator(verifier, options): ${what}: write { verify: async (token) => ... }`,
+  );
 }
 
 interface Judged {
@@ -89,7 +108,7 @@ async function admit(request: AuthRequest, credentials: Credentials, judged: Jud
   let headers: Readonly<Record<string, string>> | undefined;
   if (boundTo !== undefined && options.dpop !== undefined) {
     const proof = await options.dpop.verify(request, credentials.token, boundTo);
-    if (!proof.ok) return refusalOf({ ...terms, schemes: ["DPoP"] }, proof);
+    if (proof.ok !== true) return refusalOf({ ...terms, schemes: ["DPoP"] }, proof);
     headers = proof.headers;
   }
   const needed = options.scopes ?? [];
@@ -171,7 +190,13 @@ export interface StaticToken {
   readonly clientId?: string;
 }
 
-const STATIC_MEMBERS: MembersOf<StaticToken> = { token: 0, sha256: 0, principal: 0, scopes: 0, clientId: 0 };
+const STATIC_MEMBERS: MembersOf<StaticToken> = {
+  token: "text",
+  sha256: "text",
+  principal: "any",
+  scopes: "texts",
+  clientId: "text",
+};
 
 /** Shortest token: 128 random bits are 22 characters of base64url. */
 const MIN_LENGTH = 22;
@@ -198,6 +223,8 @@ export function staticTokenAuthenticator(
   options: Omit<TokenOptions, "dpop"> = {},
 ): Authenticator {
   checkMembers("staticTokenAuthenticator(tokens, options)", options, TOKEN_MEMBERS);
+  const fault = valueFault("tokens", tokens, "list");
+  if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `staticTokenAuthenticator(tokens, options): ${fault}`);
   if (tokens.length === 0 || tokens.length > MAX_TOKENS) throw new RangeError(`Give 1 to ${MAX_TOKENS} tokens`);
   for (const one of tokens) checkToken(one);
   const known = Promise.all(tokens.map(remember));

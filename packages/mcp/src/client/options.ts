@@ -2,7 +2,12 @@
 import type { MembersOf } from "../schema/schema.js";
 import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import type { Transport } from "../jsonrpc/transport.js";
-import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
+import {
+  type ClientCapabilities,
+  type Implementation,
+  IMPLEMENTATION_MEMBERS,
+  type ServerCapabilities,
+} from "../protocol/capabilities.js";
 import type {
   ElicitRequestFormParams,
   ElicitRequestURLParams,
@@ -98,31 +103,31 @@ export interface ClientOptions {
 
 /** The members of `ClientOptions`. */
 export const CLIENT_MEMBERS: MembersOf<ClientOptions> = {
-  clientInfo: 0,
-  capabilities: 0,
-  revision: 0,
-  era: 0,
-  require: 0,
-  timeoutMs: 0,
-  maxTimeoutMs: 0,
-  probeTimeoutMs: 0,
-  connectTimeoutMs: 0,
-  elicit: 0,
-  sample: 0,
-  roots: 0,
-  onLog: 0,
-  onNoise: 0,
-  onListChanged: 0,
-  onNotification: 0,
-  middleware: 0,
-  onWarning: 0,
-  ping: 0,
-  validateOutput: 0,
-  cache: 0,
-  verdicts: 0,
-  reconnect: { attempts: 0, delayMs: 0 },
+  clientInfo: IMPLEMENTATION_MEMBERS,
+  capabilities: "object",
+  revision: "text",
+  era: ["=auto", "=handshake", "=stateless"],
+  require: "each experimental extensions logging completions prompts resources tools tasks",
+  timeoutMs: "ms",
+  maxTimeoutMs: "ms",
+  probeTimeoutMs: "ms",
+  connectTimeoutMs: "ms",
+  elicit: "function",
+  sample: "function",
+  roots: ["list", "function"],
+  onLog: "function",
+  onNoise: "function",
+  onListChanged: "function",
+  onNotification: "function",
+  middleware: "functions",
+  onWarning: "function",
+  ping: { intervalMs: "ms", timeoutMs: "ms", failures: "whole", onFailure: ["=close", "=warn"] },
+  validateOutput: ["=strict", "=warn", "=off"],
+  cache: ["false", { store: "get() set()", identity: "text", server: "text" }],
+  verdicts: ["false", "get() set()"],
+  reconnect: ["false", { attempts: "number", delayMs: "ms" }],
   limits: CLIENT_LIMITS,
-  signal: 0,
+  signal: "addEventListener()",
 };
 
 /** A request on its way to the server. `params` may be replaced before `next()`. */

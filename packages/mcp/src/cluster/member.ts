@@ -1,4 +1,5 @@
 // One process among many: it keeps its lease, knows who has which session, and sends each request where it has to be served.
+import type { MembersOf } from "../schema/schema.js";
 import { checkOptions } from "../protocol/capabilities.js";
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
@@ -57,12 +58,12 @@ export interface ShareOptions {
 }
 
 /** The members of `ShareOptions`. */
-export const SHARE_MEMBERS: Readonly<Record<keyof ShareOptions, unknown>> = {
-  key: 0,
-  address: 0,
-  node: 0,
-  policy: 0,
-  parts: 0,
+export const SHARE_MEMBERS: MembersOf<ShareOptions> = {
+  key: "any",
+  address: "text",
+  node: "text",
+  policy: ["text", "texts", "function"],
+  parts: "function",
 };
 
 /** 32 bytes, or their base64. */

@@ -63,19 +63,19 @@ export interface MountOptions {
 }
 
 const MOUNT_MEMBERS: MembersOf<MountOptions> = {
-  prefix: 0,
-  sharing: 0,
-  offer: 0,
-  known: 0,
-  onChanged: 0,
-  idleMs: 0,
-  timeoutMs: 0,
-  before: 0,
-  beforeRead: 0,
-  admit: 0,
-  checkOutput: 0,
-  words: 0,
-  relayed: 0,
+  prefix: "text",
+  sharing: ["=user", "=session", "=call"],
+  offer: "object",
+  known: "object",
+  onChanged: "function",
+  idleMs: "ms",
+  timeoutMs: "ms",
+  before: "function",
+  beforeRead: "function",
+  admit: "function",
+  checkOutput: "flag",
+  words: "object",
+  relayed: "function",
 };
 
 /** A server that was mounted. */

@@ -125,7 +125,7 @@ export class CallGate {
     // Callers without types may answer anything.
     const value: unknown = decision.value;
     const { deny, args: edited } = isJsonObject(value) ? value : {};
-    if (typeof deny === "string") throw denied(entry, deny);
+    if (deny !== undefined) throw denied(entry, typeof deny === "string" ? deny : "it was not approved");
     if (isJsonObject(edited)) {
       passing.args = structuredClone(edited);
       passing.edited = true;

@@ -1,7 +1,7 @@
 // What the maker of a host decides.
 import { CLIENT_MEMBERS, type ClientOptions, type Dialer } from "../client/options.js";
 import type { MembersOf } from "../schema/schema.js";
-import type { Implementation } from "../protocol/capabilities.js";
+import { type Implementation, IMPLEMENTATION_MEMBERS } from "../protocol/capabilities.js";
 import type { BreakerOptions, ServerStatus } from "./managed-server.js";
 import type { CallDecision, CallRequest, ResultCheck } from "./call-gate.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
@@ -64,22 +64,30 @@ export interface HostOptions {
   readonly client?: HostClientOptions;
 }
 
+const SAMPLING_MEMBERS: MembersOf<SamplingOptions> = {
+  model: "generate()",
+  review: "request() answer()",
+  perMinute: "whole",
+  maxTokens: "whole",
+  timeoutMs: "ms",
+};
+
 /** The members of `HostOptions`. */
 export const HOST_MEMBERS: MembersOf<HostOptions> = {
-  clientInfo: 0,
-  authorize: 0,
-  approvals: 0,
-  onCall: 0,
-  onResult: 0,
-  onEvent: 0,
-  elicit: 0,
-  urlQuestions: 0,
-  sampling: 0,
-  roots: 0,
-  decisionTimeoutMs: 0,
-  startTimeoutMs: 0,
-  startsAtOnce: 0,
-  restart: 0,
+  clientInfo: IMPLEMENTATION_MEMBERS,
+  authorize: "function",
+  approvals: "get() set()",
+  onCall: "function",
+  onResult: "function",
+  onEvent: "function",
+  elicit: "function",
+  urlQuestions: "flag",
+  sampling: SAMPLING_MEMBERS,
+  roots: { source: "list()", consent: "function" },
+  decisionTimeoutMs: "ms",
+  startTimeoutMs: "ms",
+  startsAtOnce: "whole",
+  restart: { firstMs: "ms", mostMs: "ms", failures: "whole", coolDownMs: "ms", random: "function" },
   client: CLIENT_MEMBERS,
 };
 
@@ -95,7 +103,12 @@ export interface AddOptions {
 }
 
 /** The members of `AddOptions`. */
-export const ADD_MEMBERS: MembersOf<AddOptions> = { trusted: 0, enabled: 0, startTimeoutMs: 0, client: CLIENT_MEMBERS };
+export const ADD_MEMBERS: MembersOf<AddOptions> = {
+  trusted: "flag",
+  enabled: "flag",
+  startTimeoutMs: "ms",
+  client: CLIENT_MEMBERS,
+};
 
 /** Makes the links to what is not a link already. Throws a LocalError INVALID_TARGET for what it cannot reach. */
 export type Dial = (target: CommandTarget | UrlTarget, server: string) => Dialer;
@@ -125,14 +138,14 @@ export interface LoadOptions {
 
 /** The members of `LoadOptions`. */
 export const LOAD_MEMBERS: MembersOf<LoadOptions> = {
-  source: 0,
-  env: 0,
-  userHome: 0,
-  workspaceFolder: 0,
-  input: 0,
-  readEnvFile: 0,
-  waitMs: 0,
-  options: 0,
+  source: "text",
+  env: "texts by name",
+  userHome: "text",
+  workspaceFolder: "text",
+  input: "function",
+  readEnvFile: "function",
+  waitMs: "ms",
+  options: "function",
 };
 
 /** What is wrong with an entry of a configuration, with line and column from 1. */

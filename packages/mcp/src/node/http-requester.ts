@@ -1,4 +1,5 @@
 // Sends HTTP requests: on sockets of its own, and through a proxy with node:http and node:https.
+import type { MembersOf } from "../schema/schema.js";
 import {
   Agent as HttpAgent,
   type ClientRequest,
@@ -248,12 +249,12 @@ export interface NodeRequesterOptions {
 }
 
 /** The members of `NodeRequesterOptions`. */
-export const NODE_REQUESTER_MEMBERS: Readonly<Record<keyof NodeRequesterOptions, unknown>> = {
-  connectMs: 0,
-  connections: 0,
-  ca: 0,
-  proxy: 0,
-  lookup: 0,
+export const NODE_REQUESTER_MEMBERS: MembersOf<NodeRequesterOptions> = {
+  connectMs: "ms",
+  connections: "whole",
+  ca: "any",
+  proxy: ["text", "toJSON()"],
+  lookup: "function",
 };
 
 const connected = new WeakSet<object>();

@@ -31,7 +31,7 @@ export interface TaskFileStoreOptions extends Partial<TaskStoreLimits> {
  */
 export async function taskFileStore(folder: string, options: TaskFileStoreOptions = {}): Promise<TaskStore> {
   const { tasks, tasksPerPrincipal, taskBytes } = DEFAULT_SERVER_LIMITS;
-  checkOptions("taskFileStore(folder, options)", options, { tasks, tasksPerPrincipal, taskBytes, report: 0 });
+  checkOptions("taskFileStore(folder, options)", options, { tasks, tasksPerPrincipal, taskBytes, report: "function" });
   await makeFolder(folder);
   const lock = await ownerOf(folder);
   const store = new TaskFileStore(folder, lock, { ...DEFAULT_SERVER_LIMITS, ...options });

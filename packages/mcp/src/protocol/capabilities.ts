@@ -2,7 +2,7 @@
 // the icons it shows.
 import { LocalError } from "../jsonrpc/errors.js";
 import { isJsonObject } from "../jsonrpc/message.js";
-import { type KnownMembers, memberFault } from "../schema/schema.js";
+import { type KnownMembers, memberFault, type MembersOf } from "../schema/schema.js";
 
 /** Settings of one capability; `{}` when it has none. */
 export interface CapabilitySettings {
@@ -35,6 +35,16 @@ export interface ServerCapabilities {
 }
 
 // Describes a client or server program: name, version and what may be shown about it.
+
+/** The members of `Implementation`. `icons` are looked at by `iconsFault`. */
+export const IMPLEMENTATION_MEMBERS: MembersOf<Implementation> = {
+  name: "text",
+  version: "text",
+  title: "text",
+  description: "text",
+  websiteUrl: "text",
+  icons: "list",
+};
 
 /** Identity of a program. For display only: no behaviour and no security decision may depend on it. */
 export interface Implementation {
@@ -105,7 +115,10 @@ export interface Icon {
 
 // Holds the options that programs give to the members there are, once, when they are given.
 
-/** Throws BAD_OPTIONS for a member that does not exist: what was meant by it would not happen, and nobody would be told. */
+/**
+ * Throws BAD_OPTIONS for a member that does not exist, and for a value of another kind than its member takes: what was meant would not
+ * happen, and nobody would be told.
+ */
 export function checkOptions(what: string, given: unknown, known: KnownMembers): void {
   const fault = given === undefined ? undefined : memberFault(given, known);
   if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `${what}: ${fault}`);

@@ -564,7 +564,7 @@ export interface RedisClusterOptions extends ShareOptions {
  * options that make no sense; `serveHttp` rejects with it when Redis is not fit.
  */
 export function redisCluster(target: RedisTarget, given: RedisClusterOptions): Share {
-  checkOptions("redisCluster(target, options)", given, { ...SHARE_MEMBERS, prefix: 0 });
+  checkOptions("redisCluster(target, options)", given, { ...SHARE_MEMBERS, prefix: "text" });
   const { prefix, ...options } = given;
   return shareOver(new RedisStores(target, { keys: keysOf(options.key), prefix }), options);
 }

@@ -110,40 +110,194 @@ type Filled<Properties> = {
   [Name in keyof Properties]: Properties[Name] extends { readonly default: unknown } ? Name : never;
 }[keyof Properties];
 
-// What is wrong with the members of an object that a program gives, such as options: one that nobody reads is a mistake unheard.
+// What is wrong with the members of an object that a program gives, such as options: one that nobody reads is a mistake unheard,
+// and so is a value of another kind than the one that is read.
 
-/** Names of members. One whose value is an object has members of its own, which are held to those. */
-export type KnownMembers = Readonly<Record<string, unknown>>;
+/** Members by name, and what may stand at each. */
+export interface KnownMembers {
+  readonly [name: string]: Kind;
+}
 
-/** The names of all members of `T`, none left out: the compiler holds the list to the type. */
-export type MembersOf<T> = { readonly [K in keyof Required<T>]: unknown };
+/**
+ * What may stand at a member: one of the words of `WORDS`, `=word` for that word alone, `each one two` for a list of these, `get() set()` for an object with these methods,
+ * an object with members of its own, or any of several. A number is a limit's default: whoever reads the limit judges it.
+ */
+export type Kind = string | number | KnownMembers | readonly Kind[];
 
-/** What is wrong with a member, as the end of a sentence; undefined when nothing is. */
-export function memberFault(given: unknown, known: KnownMembers): string | undefined {
-  if (typeof given !== "object" || given === null) {
-    return `takes one object, not ${typeof given === "function" ? "a function" : String(given)}`;
-  }
-  for (const [name, value] of ownMembers(given)) {
-    if (!Object.hasOwn(known, name)) return unknownMember(name, Object.keys(known));
-    const inner = known[name];
-    if (typeof inner !== "object" || inner === null || typeof value !== "object" || value === null) continue;
-    const fault = memberFault(value, inner as KnownMembers);
-    if (fault !== undefined) return `in "${name}" ${fault}`;
+/** The names of all members of `T`, none left out, and a kind its type has: the compiler holds the table to the type. */
+export type MembersOf<T> = { readonly [K in keyof T]-?: KindOf<Exclude<T[K], undefined>> };
+
+/** The kinds that fit a type. `any` is for what is judged elsewhere, or by nobody. */
+type KindOf<V> = "any" | WordOf<V> | readonly WordOf<V>[];
+
+type WordOf<V> = unknown extends V
+  ? Kind
+  : (boolean extends V ? "flag" : false extends V ? "false" : never) | PlainWord<Exclude<V, boolean | null>>;
+
+type PlainWord<V> = V extends string
+  ? string extends V
+    ? "text"
+    : `=${V}`
+  : V extends number
+    ? number | "number" | "ms" | "whole"
+    : V extends (...args: never[]) => unknown
+      ? "function"
+      : V extends readonly unknown[]
+        ? "list" | (V extends readonly string[] ? "texts" | `each ${string}` : "functions")
+        : V extends object
+          ?
+              | "object"
+              | MethodsOf<V>
+              | (string extends keyof V ? "texts by name" | "lists by name" | KnownMembers : MembersOf<V>)
+          : never;
+
+/** Methods an object of the type has: the first is held to the type, for all of several are too many types. */
+type MethodsOf<V> = Called<
+  { [K in keyof V]-?: NonNullable<V[K]> extends (...args: never[]) => unknown ? K : never }[keyof V]
+>;
+type Called<K> = `${K & string}()` | `${K & string}() ${string}()`;
+
+/** Begins the kind of a list of some words: `each user assistant`. */
+const EACH = "each ";
+
+/** What each word says of a value, whether it is one, and how one is written. */
+const WORDS: Readonly<Record<string, readonly [says: string, holds: (value: unknown) => boolean, written: string]>> = {
+  text: ["a text", isText, '"..."'],
+  flag: ["true or false", (value) => typeof value === "boolean", "true"],
+  false: ["false", (value) => value === false, "false"],
+  number: ["a number from 0", (value) => Number.isFinite(value) && (value as number) >= 0, "1"],
+  ms: ["a number of milliseconds", (value) => typeof value === "number" && value >= 0, "5000"],
+  whole: ["a positive whole number", (value) => Number.isSafeInteger(value) && (value as number) > 0, "10"],
+  function: ["a function", isFunction, "() => { ... }"],
+  list: ["a list", Array.isArray, "[...]"],
+  texts: ["a list of texts", (value) => Array.isArray(value) && value.every(isText), '["..."]'],
+  "texts by name": [
+    "an object of texts",
+    (value) => isOpen(value) && Object.values(value).every((each) => each === undefined || isText(each)),
+    '{ NAME: "..." }',
+  ],
+  "lists by name": [
+    "an object of lists of texts",
+    (value) => isOpen(value) && Object.values(value).every((each) => Array.isArray(each) && each.every(isText)),
+    '{ NAME: ["..."] }',
+  ],
+  functions: [
+    "a list of functions",
+    (value) => Array.isArray(value) && value.every(isFunction),
+    "[(request, next) => next()]",
+  ],
+  object: ["an object", isOpen, "{ ... }"],
+  any: ["anything", () => true, "..."],
+};
+
+function isFunction(value: unknown): boolean {
+  return typeof value === "function";
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+/** Whether its members can be read by name: no list, map or promise, whose members say nothing. */
+function isOpen(value: unknown): value is Readonly<Record<string, unknown>> {
+  return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(value));
+}
+
+/** What is wrong with a member, as the end of a sentence; undefined when nothing is. `unknown` words that one does not exist. */
+export function memberFault(
+  given: unknown,
+  known: KnownMembers,
+  unknown: typeof unknownMember = unknownMember,
+): string | undefined {
+  if (!isOpen(given)) return `takes one object, not ${shownValue(given)}`;
+  // Further members of an author's own class are the author's business.
+  const names = isPlain(given) ? Object.keys(given) : Object.keys(known);
+  for (const name of names) {
+    const value = given[name];
+    if (value === undefined) continue;
+    if (!Object.hasOwn(known, name)) return unknown(name, Object.keys(known));
+    const fault = valueFault(name, value, known[name] as Kind);
+    if (fault !== undefined) return fault;
   }
   return undefined;
 }
 
+/** What is wrong with the value of a member: what it takes, and what to write instead. */
+export function valueFault(name: string, value: unknown, kind: Kind): string | undefined {
+  const kinds = Array.isArray(kind) ? (kind as readonly Kind[]) : [kind];
+  for (const each of kinds) {
+    if (typeof each === "object" && isOpen(value)) {
+      const fault = memberFault(value, each as KnownMembers);
+      return fault && `in "${name}" ${fault}`;
+    }
+    if (holds(value, each)) return undefined;
+  }
+  const said = kinds.map((each) => inWords(each)).join(" or ");
+  return `"${name}" is ${said}, not ${shownValue(value)}: write ${/^\w+$/.test(name) ? name : `"${name}"`}: ${written(kinds, value)}`;
+}
+
+function holds(value: unknown, kind: Kind): boolean {
+  if (typeof kind !== "string") return typeof kind === "number";
+  if (kind.startsWith("=")) return value === kind.slice(1);
+  if (kind.startsWith(EACH))
+    return Array.isArray(value) && value.every((one) => kind.split(" ").indexOf(one as string) > 0);
+  const word = WORDS[kind];
+  if (word !== undefined) return word[1](value);
+  const methods = typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+  return kind.split(" ").every((method) => typeof methods[method.slice(0, -2)] === "function");
+}
+
+function inWords(kind: Kind): string {
+  if (typeof kind === "object") return `{ ${Object.keys(kind).join(", ")} }`;
+  const text = String(kind);
+  if (text.startsWith(EACH)) return `a list of ${text.slice(EACH.length).replaceAll(" ", ", ")}`;
+  return text.startsWith("=") ? `"${text.slice(1)}"` : (WORDS[text]?.[0] ?? `an object with ${text}`);
+}
+
+/** What could stand there: what was given, where only its form is wrong. */
+function written([kind = "any"]: readonly Kind[], value?: unknown): string {
+  const given = isText(value) && value.length <= SHOWN ? value : undefined;
+  if (kind === "texts" && given !== undefined) return JSON.stringify([given]);
+  if (
+    given !== undefined &&
+    (kind === "flag" ? /^(true|false)$/ : /^(number|whole|ms)$/.test(String(kind)) ? /^\d+$/ : /^$/).test(given)
+  )
+    return given;
+  if (typeof kind === "number") return String(typeof value === "number" ? value : kind);
+  if (typeof kind === "object") {
+    const [name, inner] = Object.entries(kind)[0] ?? ["", "any"];
+    return `{ ${name}: ${written([inner as Kind], value)} }`;
+  }
+  if (kind.startsWith(EACH)) return `["${kind.split(" ")[1]}"]`;
+  if (kind.startsWith("=")) return `"${kind.slice(1)}"`;
+  return WORDS[kind]?.[2] ?? `{ ${kind.replaceAll("()", "() { ... },")} }`;
+}
+
+/** Longest text that is repeated: tokens and keys are longer. */
+const SHOWN = 20;
+
+/** What was given, in words that tell no secret. */
+export function shownValue(value: unknown): string {
+  if (isText(value)) return value.length > SHOWN ? "a text" : JSON.stringify(value);
+  if (typeof value === "function") return "a function";
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return "a list";
+  const kind = Object.prototype.toString.call(value).slice(8, -1).toLowerCase();
+  return kind === "object" ? "an object" : `a ${kind}`;
+}
+
 /** The sentence for a member that does not exist. */
 export function unknownMember(name: string, members: readonly string[]): string {
-  const near = nearest(name, members);
+  // Or what was cut short, as "readOnly" is.
+  const near =
+    nearest(name, members) ??
+    members.find((each) => name.length > 3 && each.toLowerCase().startsWith(name.toLowerCase()));
   return `there is no member "${name}"${near === undefined ? `: there are ${members.join(", ")}` : `, did you mean "${near}"?`}`;
 }
 
-/** Members that say something. Those of an author's own class are the author's business. */
-export function ownMembers(given: object): readonly (readonly [string, unknown])[] {
+function isPlain(given: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(given);
-  if (prototype !== Object.prototype && prototype !== null) return [];
-  return Object.entries(given).filter(([, value]) => value !== undefined);
+  return prototype === Object.prototype || prototype === null;
 }
 
 // Finds the name that was meant.

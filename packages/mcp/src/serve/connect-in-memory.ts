@@ -4,7 +4,7 @@ import type { MembersOf } from "../schema/schema.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { Identity, MessageSink, Transport } from "../jsonrpc/transport.js";
-import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
+import { type ClientCapabilities, type Implementation, IMPLEMENTATION_MEMBERS } from "../protocol/capabilities.js";
 import { META } from "../protocol/meta.js";
 import { NEWEST, revision as revisionOf } from "../protocol/revisions/all.js";
 import type { Revision } from "../protocol/revisions/revision.js";
@@ -32,14 +32,14 @@ export interface MemoryPeerOptions {
 }
 
 const PEER_MEMBERS: MembersOf<MemoryPeerOptions> = {
-  revision: 0,
-  capabilities: 0,
-  client: 0,
-  principal: 0,
-  identity: 0,
-  logLevel: 0,
-  open: 0,
-  answer: 0,
+  revision: "text",
+  capabilities: "object",
+  client: IMPLEMENTATION_MEMBERS,
+  principal: "text",
+  identity: "object",
+  logLevel: "text",
+  open: "flag",
+  answer: "object",
 };
 
 /** Any message, as it stood on the wire. */

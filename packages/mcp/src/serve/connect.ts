@@ -8,7 +8,12 @@ import { LocalError, SERVE } from "../jsonrpc/errors.js";
 import type { LeanServer } from "../server/lean-server.js";
 import type { Served } from "../server/conversation.js";
 import { type FetchLike, fetchRequester } from "../http/client/fetch-requester.js";
-import { type HttpClientLimits, type HttpRequester, shownUrl } from "../http/client/http-caller.js";
+import {
+  DEFAULT_HTTP_CLIENT_LIMITS,
+  type HttpClientLimits,
+  type HttpRequester,
+  shownUrl,
+} from "../http/client/http-caller.js";
 import { sseTransport } from "../http/client/sse-transport.js";
 import { type HttpTransportOptions, streamableHttpTransport } from "../http/client/streamable-http-transport.js";
 
@@ -39,17 +44,17 @@ export interface ConnectOptions extends ClientOptions {
 }
 
 const HTTP_CONNECT_MEMBERS: MembersOf<HttpConnectOptions> = {
-  fetch: 0,
-  requester: 0,
-  headers: 0,
-  authorizer: 0,
-  fallback: 0,
-  limits: 0,
+  fetch: "function",
+  requester: "request()",
+  headers: "texts by name",
+  authorizer: "headers()",
+  fallback: "flag",
+  limits: DEFAULT_HTTP_CLIENT_LIMITS,
 };
 
 /** The members of `ConnectOptions`, where those of `http` are these. */
 export function connectMembers(http: KnownMembers): MembersOf<ConnectOptions> {
-  return { ...CLIENT_MEMBERS, http: { ...HTTP_CONNECT_MEMBERS, ...http }, identity: 0 };
+  return { ...CLIENT_MEMBERS, http: { ...HTTP_CONNECT_MEMBERS, ...http }, identity: ["text", "object"] };
 }
 
 /** A URL, a server in this program, a factory of transports (a new one for each call), or a dialer with a fallback. */

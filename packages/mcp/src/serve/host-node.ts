@@ -1,5 +1,6 @@
 // A host on Node: beside what `/host` reaches it starts programs, and reads configuration files.
 import { checkOptions } from "../protocol/capabilities.js";
+import { DEFAULT_HTTP_CLIENT_LIMITS } from "../http/client/http-caller.js";
 import type { MembersOf } from "../schema/schema.js";
 import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
@@ -28,9 +29,9 @@ export interface NodeHostOptions extends HostOptions {
 
 const NODE_HOST_MEMBERS: MembersOf<NodeHostOptions> = {
   ...HOST_MEMBERS,
-  http: { ...NODE_REQUESTER_MEMBERS, fetch: 0, limits: 0 },
-  stderr: 0,
-  closeTimeouts: 0,
+  http: { ...NODE_REQUESTER_MEMBERS, fetch: "function", limits: DEFAULT_HTTP_CLIENT_LIMITS },
+  stderr: ["=forward", "function"],
+  closeTimeouts: "object",
 };
 
 /**

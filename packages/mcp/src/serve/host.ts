@@ -6,6 +6,7 @@ import { HostCore } from "../host/host.js";
 import { type AddOptions, HOST_MEMBERS, type HostOptions } from "../host/options.js";
 import { type CommandTarget, type HostTarget, isCommand, type UrlTarget } from "../host/launch.js";
 import type { ServerStatus } from "../host/managed-server.js";
+import { DEFAULT_HTTP_CLIENT_LIMITS } from "../http/client/http-caller.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type { Transport } from "../jsonrpc/transport.js";
 import type { LeanServer } from "../server/lean-server.js";
@@ -18,7 +19,10 @@ export interface WebHostOptions extends HostOptions {
   readonly http?: Omit<HttpConnectOptions, "headers" | "authorizer" | "fallback" | "requester">;
 }
 
-const WEB_HOST_MEMBERS: MembersOf<WebHostOptions> = { ...HOST_MEMBERS, http: { fetch: 0, limits: 0 } };
+const WEB_HOST_MEMBERS: MembersOf<WebHostOptions> = {
+  ...HOST_MEMBERS,
+  http: { fetch: "function", limits: DEFAULT_HTTP_CLIENT_LIMITS },
+};
 
 /**
  * Holds many servers. Nothing is started or connected to that `authorize` does not allow, no tool is called that

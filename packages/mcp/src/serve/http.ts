@@ -49,13 +49,13 @@ export interface ServeHttpOptions extends HttpOptions {
 
 const SERVE_HTTP_MEMBERS: MembersOf<ServeHttpOptions> = {
   ...HTTP_MEMBERS,
-  port: 0,
-  host: 0,
-  socketPath: 0,
-  publicHosts: 0,
-  tls: 0,
-  share: 0,
-  signals: 0,
+  port: "number",
+  host: "text",
+  socketPath: "text",
+  publicHosts: "texts",
+  tls: "object",
+  share: "join()",
+  signals: "flag",
 };
 
 /** What is open now, and the bytes of all connections so far. */
@@ -168,7 +168,7 @@ export interface NodeHandlerOptions extends HttpOptions {
   readonly identity?: (request: NodeRequest) => Known | Promise<Known>;
 }
 
-const NODE_HANDLER_MEMBERS: MembersOf<NodeHandlerOptions> = { ...HTTP_MEMBERS, pathPrefix: 0, identity: 0 };
+const NODE_HANDLER_MEMBERS: MembersOf<NodeHandlerOptions> = { ...HTTP_MEMBERS, pathPrefix: "text", identity: "any" };
 
 type Known = string | (Partial<Identity> & Pick<Identity, "principal">) | undefined | null | false;
 

@@ -15,11 +15,11 @@ export interface ServeStdioOptions extends ServeOptions, StdioOptions {
 }
 
 const STDIO_MEMBERS: MembersOf<ServeStdioOptions> = {
-  graceMs: 0,
-  input: 0,
-  output: 0,
+  graceMs: "ms",
+  input: "on()",
+  output: "write()",
   limits: DEFAULT_LIMITS,
-  signals: 0,
+  signals: "flag",
 };
 
 /**

@@ -28,7 +28,7 @@ import {
   type Tells,
 } from "./subscription.js";
 import { completeArgument, type PromptEntry, PromptFiller } from "./prompts.js";
-import { Registry, type Unlisted, type Visibility } from "./registry.js";
+import { Registry, saidYes, type Unlisted, type Visibility } from "./registry.js";
 import type { Reporter } from "./reporter.js";
 import { type ResourceEntry, ResourceReader, type TemplateEntry } from "./resources.js";
 import { ToolCaller, type ToolEntry } from "./tools.js";
@@ -137,10 +137,21 @@ export class ServerCore implements AskServices {
     this.sessions = new LiveSessions(this, options.hooks);
     this.parking = new Later(() => this.#parked(options));
     const { visible, unlisted, tells } = options;
-    this.subscribers = new Subscribers((uri) => this.#watch(uri), tells);
+    const warn = (text: string): void => this.report("error", text);
+    // Asked while nobody waits for an answer: what it throws is a no.
+    const judged =
+      tells &&
+      ((...about: Parameters<Tells>) =>
+        saidYes(
+          '"tells"',
+          this.guarded('"tells"', () => tells(...about)),
+          warn,
+        ));
+    this.subscribers = new Subscribers((uri) => this.#watch(uri), judged);
     const seen = (kind: Parameters<Visibility>[0]): ConstructorParameters<typeof Registry>[2] => ({
       visible: visible && ((key, call) => visible(kind, key, call)),
       unlisted: unlisted && ((key) => unlisted(kind, key)),
+      warn,
     });
     this.tools = new Registry("tool", () => this.#changed("tools"), seen("tool"));
     this.prompts = new Registry("prompt", () => this.#changed("prompts"), seen("prompt"));

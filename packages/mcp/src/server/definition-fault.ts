@@ -1,7 +1,7 @@
 // What is wrong with a definition as its author wrote it, in the sentence that mends it: most write what another SDK wants.
 import { LocalError } from "../jsonrpc/errors.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
-import { ownMembers, unknownMember } from "../schema/schema.js";
+import { type KnownMembers, memberFault, type MembersOf, unknownMember } from "../schema/schema.js";
 import { isStandardSchema, isZod3 } from "../schema/standard-schema.js";
 import type { Restricted } from "./registry.js";
 
@@ -13,14 +13,12 @@ export const SHOWN_TOOL_MEMBERS: readonly string[] = [
   ...new Set(REVISIONS.flatMap(({ fields }) => fields.tool)),
 ].filter((name) => !SAID_OTHERWISE.includes(name));
 
-/** The members of a definition, the function it needs, and what others call them. */
+/** The function a definition needs, and what others call its members. */
 interface Form {
-  readonly members: readonly string[];
   readonly runs: string | undefined;
   readonly renamed: Readonly<Record<string, string>>;
 }
 
-const DESCRIBED = ["title", "description", "icons", "_meta", "scopes", "visible"];
 /** What SDK v1 and v2, FastMCP, the AI SDK, tmcp and mcp-lite call what runs. */
 const RUNNERS = ["execute", "handler", "callback", "cb", "invoke", "call", "load", "func", "fn", "readCallback"];
 
@@ -31,18 +29,6 @@ type Kind = "tool" | "prompt" | "prompt argument" | "resource" | "resource templ
 
 const FORMS: Readonly<Record<Kind, Form>> = {
   tool: {
-    members: [
-      ...SHOWN_TOOL_MEMBERS,
-      "scopes",
-      "visible",
-      "input",
-      "output",
-      "inputJsonSchema",
-      "outputJsonSchema",
-      "replay",
-      "task",
-      "run",
-    ],
     runs: "run",
     renamed: {
       ...renamedTo("run", RUNNERS),
@@ -52,62 +38,59 @@ const FORMS: Readonly<Record<Kind, Form>> = {
     },
   },
   prompt: {
-    members: [...DESCRIBED, "arguments", "run"],
     runs: "run",
     renamed: {
       ...renamedTo("run", [...RUNNERS, "get"]),
       ...renamedTo("arguments", ["argsSchema", "args", "schema", "input"]),
     },
   },
-  "prompt argument": {
-    members: ["title", "description", "required", "complete"],
-    runs: undefined,
-    renamed: renamedTo("complete", ["completer", "enum", "values"]),
-  },
-  resource: {
-    members: [...DESCRIBED, "name", "mimeType", "annotations", "ttlMs", "shared", "watch", "size", "read"],
-    runs: "read",
-    renamed: renamedTo("read", [...RUNNERS, "run"]),
-  },
+  "prompt argument": { runs: undefined, renamed: renamedTo("complete", ["completer", "enum", "values"]) },
+  resource: { runs: "read", renamed: renamedTo("read", [...RUNNERS, "run"]) },
   "resource template": {
-    members: [...DESCRIBED, "name", "mimeType", "annotations", "ttlMs", "shared", "watch", "complete", "list", "read"],
     runs: "read",
     renamed: { ...renamedTo("read", [...RUNNERS, "run"]), ...renamedTo("complete", ["arguments", "completions"]) },
   },
   server: {
-    members: [
-      ...["name", "version", "title", "description", "websiteUrl", "icons", "instructions", "capabilities", "limits"],
-      ...["seal", "listTtlMs", "visible", "unlisted", "tells", "report", "onSession", "onSessionEnd", "tasks"],
-      "questions",
-    ],
     runs: undefined,
     renamed: { ...renamedTo("report", ["logger", "onError", "onerror"]), ...renamedTo("icons", ["icon"]) },
   },
-  capabilities: {
-    members: ["expect", "logging", "experimental", "extensions"],
-    runs: undefined,
-    renamed: {},
-  },
+  capabilities: { runs: undefined, renamed: {} },
 };
 
-/** What is wrong with the members of a definition, as the end of a sentence; undefined when nothing is. */
-export function definitionFault(kind: Kind, definition: unknown): string | undefined {
-  const { members, runs, renamed } = FORMS[kind];
-  if (typeof definition === "function") return `takes one object, with the function as its member "${runs}"`;
-  if (typeof definition !== "object" || definition === null) return `takes one object, not ${String(definition)}`;
-  const given = definition as Readonly<Record<string, unknown>>;
-  for (const [name] of ownMembers(given)) {
-    if (members.includes(name)) continue;
+/**
+ * What is wrong with the members of a definition, as the end of a sentence; undefined when nothing is. `more`: what was given after it,
+ * in place of one object.
+ */
+export function definitionFault(
+  kind: Kind,
+  definition: unknown,
+  members: KnownMembers,
+  more?: unknown,
+): string | undefined {
+  const { runs, renamed } = FORMS[kind];
+  if (typeof definition === "function" && runs !== undefined)
+    return `takes one object, with the function as its member "${runs}"`;
+  if (more !== undefined) {
+    const moved = typeof more === "function" && runs !== undefined ? `the function as its member "${runs}"` : MOVED;
+    return `takes one object, not two: write ${moved} in the first one`;
+  }
+  const fault = memberFault(definition, members, (name, names) => {
     const meant = Object.hasOwn(renamed, name) ? renamed[name] : undefined;
     if (meant !== undefined) return `"${name}" is called "${meant}" here`;
     if (kind === "capabilities") {
       return `"${name}" is not said here: what is registered says it, and "expect" what will be registered later`;
     }
-    return unknownMember(name, members);
-  }
-  if (runs === undefined || typeof given[runs] === "function") return undefined;
+    return unknownMember(name, names);
+  });
+  if (fault !== undefined || runs === undefined) return fault;
+  if (typeof (definition as Readonly<Record<string, unknown>>)[runs] === "function") return undefined;
   return `needs "${runs}", the function that ${runs === "read" ? "gives what is read" : "does it"}`;
 }
+
+const MOVED = "the members of the second";
+
+/** The members of `Restricted`: `restrictions` judges them. */
+export const RESTRICTED_MEMBERS: MembersOf<Restricted> = { scopes: "any", visible: "any" };
 
 /** Who may use what is defined. Throws BAD_SCOPES for a list that no token could have. */
 export function restrictions({ scopes, visible }: Restricted): Restricted {

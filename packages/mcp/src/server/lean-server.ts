@@ -8,7 +8,8 @@ import { type Icon, iconsFault } from "../protocol/capabilities.js";
 import { NEWEST, REVISIONS } from "../protocol/revisions/all.js";
 import type { CapabilityOptions } from "./capabilities.js";
 import { definitionFault } from "./definition-fault.js";
-import { resolveServerLimits, type ServerLimits } from "./limits.js";
+import type { MembersOf } from "../schema/schema.js";
+import { DEFAULT_SERVER_LIMITS, resolveServerLimits, type ServerLimits } from "./limits.js";
 import { isReservedMetaKey } from "../protocol/meta.js";
 import type { Meta } from "../protocol/meta.js";
 import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompts.js";
@@ -78,6 +79,37 @@ export interface ServerOptions {
   readonly tasks?: { readonly store: TaskStore };
 }
 
+/** The members of `ServerOptions`. `any`: judged in the constructor. */
+export const SERVER_MEMBERS: MembersOf<ServerOptions> = {
+  name: "any",
+  version: "any",
+  title: "text",
+  description: "text",
+  websiteUrl: "text",
+  icons: "any",
+  instructions: "text",
+  capabilities: "any",
+  limits: DEFAULT_SERVER_LIMITS,
+  seal: "seal() open()",
+  listTtlMs: "number",
+  visible: "function",
+  unlisted: "function",
+  tells: "function",
+  report: ["function", "false"],
+  onSession: "function",
+  onSessionEnd: "function",
+  tasks: { store: "get() put()" },
+  questions: ["=park", "=replay"],
+};
+
+/** The members of `CapabilityOptions`. */
+export const CAPABILITY_MEMBERS: MembersOf<CapabilityOptions> = {
+  expect: "each tools prompts resources completions",
+  logging: "flag",
+  experimental: "object",
+  extensions: "object",
+};
+
 let readCore: (server: LeanServer) => ServerCore;
 
 /**
@@ -101,8 +133,12 @@ export class LeanServer {
   }
 
   /** Throws BAD_SERVER for a member that does not exist and for icons no client should show, RangeError for a limit that is not a positive integer. */
-  constructor(options: ServerOptions) {
-    const wrong = definitionFault("server", options) ?? definitionFault("capabilities", options.capabilities ?? {});
+  constructor(options: ServerOptions, more?: undefined) {
+    const wrong =
+      definitionFault("server", options, SERVER_MEMBERS, more) ??
+      (options.capabilities === undefined
+        ? undefined
+        : definitionFault("capabilities", options.capabilities, CAPABILITY_MEMBERS));
     if (wrong !== undefined) throw new LocalError("BAD_SERVER", `new Server(...): ${wrong}`);
     const { name, version }: { readonly name?: unknown; readonly version?: unknown } = options;
     if (typeof name !== "string" || name === "" || typeof version !== "string")
@@ -148,14 +184,15 @@ export class LeanServer {
   tool<const I extends StandardSchema | undefined = undefined, const O extends StandardSchema | undefined = undefined>(
     name: string,
     definition: ToolDefinition<I, O>,
+    more?: undefined,
   ): Registration<ToolDefinition<I, O>> {
-    return addTool<ToolDefinition<I, O>>(this.#core, undefined, name, definition);
+    return addTool<ToolDefinition<I, O>>(this.#core, undefined, name, definition, more);
   }
 
   /** Registers one resource under its URI. Throws BAD_RESOURCE or DUPLICATE. */
-  resource(uri: string, definition: ResourceDefinition): Registration<ResourceDefinition> {
+  resource(uri: string, definition: ResourceDefinition, more?: undefined): Registration<ResourceDefinition> {
     return this.#core.resources.add<ResourceDefinition>(uri, definition, (now) => {
-      const entry = resourceEntry(uri, now);
+      const entry = resourceEntry(uri, now, more);
       warn(this.#core, reservedWarning(`The resource ${uri}`, now._meta) ?? webWarning(`The resource ${uri}`, uri));
       return entry;
     });
@@ -165,9 +202,10 @@ export class LeanServer {
   prompt<const A extends ArgumentDefinitions = Record<never, never>>(
     name: string,
     definition: PromptDefinition<A>,
+    more?: undefined,
   ): Registration<PromptDefinition<A>> {
     return this.#core.prompts.add<PromptDefinition<A>>(name, definition, (now) => {
-      const entry = promptEntry(name, now);
+      const entry = promptEntry(name, now, more);
       warn(this.#core, reservedWarning(`The prompt ${name}`, now._meta));
       return entry;
     });
@@ -254,9 +292,10 @@ export function addTool<D extends ToolDefinition<AnyInput | undefined, AnyInput 
   schemas: SchemaReader | undefined,
   name: string,
   definition: D,
+  more: unknown,
 ): Registration<D> {
   return core.tools.add<D>(name, definition, (now) => {
-    const entry = toolEntry(name, now, schemas);
+    const entry = toolEntry(name, now, { schemas, more });
     if (entry.task !== undefined && core.tasks === undefined)
       throw badTool(name, '"task" needs `Server`: a LeanServer has no tasks');
     warn(core, mirrorWarning(entry.tool) ?? reservedWarning(`The tool ${name}`, now._meta));

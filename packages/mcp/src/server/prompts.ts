@@ -15,11 +15,12 @@ import type {
 import type { Role } from "../protocol/features/resources.js";
 import { metaFault } from "../protocol/meta.js";
 import type { Meta } from "../protocol/meta.js";
+import type { MembersOf } from "../schema/schema.js";
 import { isStandardSchema } from "../schema/standard-schema.js";
 import { complete, type Completer, type CompletionValues, NOTHING } from "./completer.js";
 import { Block, Relayed } from "./content.js";
 import { type AskServices, Context } from "./context.js";
-import { definitionFault, restrictions, schemaFault } from "./definition-fault.js";
+import { definitionFault, RESTRICTED_MEMBERS, restrictions, schemaFault } from "./definition-fault.js";
 import { InputRequired, runInteractive } from "./interactive.js";
 import type { Registry, Restricted } from "./registry.js";
 import type { ResourceEntry, TemplateEntry } from "./resources.js";
@@ -233,8 +234,12 @@ export interface PromptEntry extends Restricted {
 }
 
 /** Checks a definition. Throws BAD_PROMPT saying what to change. */
-export function promptEntry(name: string, definition: PromptDefinition<ArgumentDefinitions>): PromptEntry {
-  const wrong = definitionFault("prompt", definition);
+export function promptEntry(
+  name: string,
+  definition: PromptDefinition<ArgumentDefinitions>,
+  more?: unknown,
+): PromptEntry {
+  const wrong = definitionFault("prompt", definition, PROMPT_MEMBERS, more);
   if (wrong !== undefined) throw badPrompt(name, wrong);
   const { title, description, icons, _meta } = definition;
   const args = definition.arguments ?? {};
@@ -253,6 +258,25 @@ export function promptEntry(name: string, definition: PromptDefinition<ArgumentD
   return { prompt, arguments: args, ...restrictions(definition), run: (values, ctx) => definition.run(values, ctx) };
 }
 
+/** The members of `ArgumentDefinition`. */
+export const ARGUMENT_MEMBERS: MembersOf<ArgumentDefinition> = {
+  title: "text",
+  description: "text",
+  required: "flag",
+  complete: ["texts", "function"],
+};
+
+/** The members of `PromptDefinition`. */
+export const PROMPT_MEMBERS: MembersOf<PromptDefinition<unknown>> = {
+  title: "text",
+  description: "text",
+  icons: "any",
+  _meta: "object",
+  ...RESTRICTED_MEMBERS,
+  arguments: "any",
+  run: "any",
+};
+
 /** Arguments of a prompt are strings by the specification: there is no schema to give. */
 function argumentsFault(args: unknown): string | undefined {
   const advice = "write an object with the arguments by name, as in { city: { required: true } }";
@@ -261,7 +285,7 @@ function argumentsFault(args: unknown): string | undefined {
     return `"arguments" is a schema, but a prompt's arguments are always strings; ${advice}`;
   }
   for (const [name, argument] of Object.entries(args as object)) {
-    const fault = definitionFault("prompt argument", argument);
+    const fault = definitionFault("prompt argument", argument, ARGUMENT_MEMBERS);
     if (fault !== undefined) return `argument ${JSON.stringify(name)}: ${fault}`;
   }
   return undefined;

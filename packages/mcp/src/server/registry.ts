@@ -2,6 +2,7 @@
 import type { Call } from "../endpoint/call.js";
 import { brand, ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { toBase64Url } from "./content.js";
+import { isThenable } from "../jsonrpc/message.js";
 import type { Context } from "./context.js";
 
 /** Who may see and use a thing, where not everybody may. */
@@ -37,6 +38,15 @@ interface Kept<Entry> {
   enabled: boolean;
 }
 
+/** Whether a function of an author's said yes: true alone is. A promise is told of, for it says nothing while somebody waits. */
+export function saidYes(what: string, answer: unknown, warn: (text: string) => void): boolean {
+  if (isThenable(answer)) {
+    warn(`${what} returned a promise, which counts as no: return true or false at once`);
+    Promise.resolve(answer).catch(() => undefined);
+  }
+  return answer === true;
+}
+
 /** Things with a unique key. */
 export class Registry<Entry extends Restricted> {
   readonly #kept = new Map<string, Kept<Entry>>();
@@ -44,6 +54,7 @@ export class Registry<Entry extends Restricted> {
   readonly #changed: () => void;
   readonly #visible: ((key: string, call: Call) => boolean) | undefined;
   readonly #unlisted: ((key: string) => boolean) | undefined;
+  readonly #warn: (text: string) => void;
   #keys: readonly string[] | undefined;
   #listed: readonly string[] | undefined;
   #restricted = false;
@@ -58,8 +69,11 @@ export class Registry<Entry extends Restricted> {
     hides: {
       readonly visible?: ((key: string, call: Call) => boolean) | undefined;
       readonly unlisted?: ((key: string) => boolean) | undefined;
+      /** Told of a promise where an answer was wanted. */
+      readonly warn?: (text: string) => void;
     } = {},
   ) {
+    this.#warn = hides.warn ?? (() => undefined);
     this.#what = what;
     this.#changed = changed;
     this.#visible = hides.visible;
@@ -91,7 +105,13 @@ export class Registry<Entry extends Restricted> {
   }
 
   sees(key: string, entry: Entry, call: Call): boolean {
-    return (entry.visible === undefined || entry.visible(call) === true) && this.#visible?.(key, call) !== false;
+    const { visible } = entry;
+    if (visible !== undefined && !this.#said("visible", key, visible(call))) return false;
+    return this.#visible === undefined || this.#said("visible", key, this.#visible(key, call));
+  }
+
+  #said(option: string, key: string, answer: unknown): boolean {
+    return answer === true || saidYes(`"${option}" of the ${this.#what} "${key}"`, answer, this.#warn);
   }
 
   /** Adds what `make` makes of a definition, now and with every update. Throws DUPLICATE when its key is taken. */
@@ -150,7 +170,7 @@ export class Registry<Entry extends Restricted> {
   /** Those of the keys that lists show. */
   listed(): readonly string[] {
     if (this.#unlisted === undefined) return this.keys();
-    return (this.#listed ??= this.keys().filter((key) => this.#unlisted?.(key) !== true));
+    return (this.#listed ??= this.keys().filter((key) => !this.#said("unlisted", key, this.#unlisted?.(key))));
   }
 
   /** The place of a key in the order; undefined when it is not there. */

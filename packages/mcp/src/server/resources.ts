@@ -18,7 +18,8 @@ import { type Icon, iconsFault } from "../protocol/capabilities.js";
 import { metaFault } from "../protocol/meta.js";
 import type { UriTemplate } from "../protocol/uri-template.js";
 import type { Completer } from "./completer.js";
-import { definitionFault, restrictions } from "./definition-fault.js";
+import { type MembersOf, valueFault } from "../schema/schema.js";
+import { definitionFault, RESTRICTED_MEMBERS, restrictions } from "./definition-fault.js";
 
 /** A resource a URI names: its definition and how to read it. */
 interface Found {
@@ -175,6 +176,42 @@ interface Described extends Restricted {
   watch?(uri: string, changed: () => void): (() => void) | undefined | Promise<(() => void) | undefined>;
 }
 
+const ANNOTATION_MEMBERS: MembersOf<Annotations> = {
+  audience: "each user assistant",
+  priority: "number",
+  lastModified: "text",
+};
+
+const DESCRIBED_MEMBERS: MembersOf<Described> = {
+  ...RESTRICTED_MEMBERS,
+  title: "text",
+  description: "text",
+  mimeType: "text",
+  annotations: ANNOTATION_MEMBERS,
+  icons: "any",
+  _meta: "object",
+  ttlMs: "number",
+  shared: "flag",
+  watch: "function",
+};
+
+/** The members of `ResourceDefinition`. */
+export const RESOURCE_MEMBERS: MembersOf<ResourceDefinition> = {
+  name: "text",
+  ...DESCRIBED_MEMBERS,
+  size: "any",
+  read: "any",
+};
+
+/** The members of `ResourceTemplateDefinition`. */
+export const TEMPLATE_MEMBERS: MembersOf<ResourceTemplateDefinition> = {
+  name: "text",
+  ...DESCRIBED_MEMBERS,
+  complete: "object",
+  list: "function",
+  read: "any",
+};
+
 /** A resource as its author writes it. */
 export interface ResourceDefinition extends Described {
   /** Default: the URI. */
@@ -213,8 +250,8 @@ export interface TemplateEntry extends Restricted {
 }
 
 /** Checks a definition. Throws BAD_RESOURCE saying what to change. */
-export function resourceEntry(uri: string, definition: ResourceDefinition): ResourceEntry {
-  const wrong = definitionFault("resource", definition);
+export function resourceEntry(uri: string, definition: ResourceDefinition, more?: unknown): ResourceEntry {
+  const wrong = definitionFault("resource", definition, RESOURCE_MEMBERS, more);
   if (wrong !== undefined) throw bad(uri, wrong);
   if (!URL.canParse(uri)) throw bad(uri, "is not an absolute URI");
   const { size } = definition;
@@ -231,12 +268,14 @@ export function resourceEntry(uri: string, definition: ResourceDefinition): Reso
 export function templateEntry(
   uriTemplate: string,
   parse: (template: string) => UriTemplate,
-  definition: ResourceTemplateDefinition,
+  { definition, more }: { readonly definition: ResourceTemplateDefinition; readonly more?: unknown },
 ): TemplateEntry {
-  const wrong = definitionFault("resource template", definition);
+  const wrong = definitionFault("resource template", definition, TEMPLATE_MEMBERS, more);
   if (wrong !== undefined) throw bad(uriTemplate, wrong);
   const parsed = parse(uriTemplate);
-  for (const name of Object.keys(definition.complete ?? {})) {
+  for (const [name, completer] of Object.entries<unknown>(definition.complete ?? {})) {
+    const fault = valueFault(name, completer, ["texts", "function"]);
+    if (fault !== undefined) throw bad(uriTemplate, `in "complete" ${fault}`);
     if (!parsed.variables.includes(name)) throw bad(uriTemplate, `has no variable "${name}" to complete`);
   }
   return {

@@ -34,8 +34,8 @@ const SCHEMAS: SchemaReader = {
 /** A server for every revision of the protocol. Give it to `serveStdio`, `serve` or `connectInMemory`. */
 export class Server extends LeanServer {
   /** Throws BAD_SERVER for a member that does not exist and for icons no client should show, RangeError for a limit that is not a positive integer. */
-  constructor(options: ServerOptions) {
-    super(options);
+  constructor(options: ServerOptions, more?: undefined) {
+    super(options, more);
     const core = coreOf(this);
     // Tasks ask too.
     core.questions = new Later(() => questions);
@@ -50,18 +50,20 @@ export class Server extends LeanServer {
   override tool<const I extends AnyInput | undefined = undefined, const O extends AnyInput | undefined = undefined>(
     name: string,
     definition: ToolDefinition<I, O>,
+    more?: undefined,
   ): Registration<ToolDefinition<I, O>> {
-    return addTool<ToolDefinition<I, O>>(coreOf(this), SCHEMAS, name, definition);
+    return addTool<ToolDefinition<I, O>>(coreOf(this), SCHEMAS, name, definition, more);
   }
 
   /** Registers a family of resources under an RFC 6570 template. Throws BAD_RESOURCE, DUPLICATE or the template's error. */
   resourceTemplate<const U extends string>(
     uriTemplate: U,
     definition: ResourceTemplateDefinition<VariablesOf<U>>,
+    more?: undefined,
   ): Registration<ResourceTemplateDefinition<VariablesOf<U>>> {
     const core = coreOf(this);
     return core.templates.add<ResourceTemplateDefinition<VariablesOf<U>>>(uriTemplate, definition, (now) => {
-      const entry = templateEntry(uriTemplate, (text) => new UriTemplate(text), now);
+      const entry = templateEntry(uriTemplate, (text) => new UriTemplate(text), { definition: now, more });
       const what = `The template ${uriTemplate}`;
       warn(core, reservedWarning(what, now._meta) ?? webWarning(what, uriTemplate));
       return entry;

@@ -17,9 +17,10 @@ import {
   type CallToolResult,
   type ObjectSchema,
   type Tool,
+  type ToolAnnotations,
   toolNameFault,
 } from "../protocol/features/tools.js";
-import type { Fault, FromJsonSchema, JsonSchema, Outcome, Schema } from "../schema/schema.js";
+import type { Fault, FromJsonSchema, JsonSchema, MembersOf, Outcome, Schema } from "../schema/schema.js";
 import { AskError } from "./content.js";
 import type { AskServices, Context } from "./context.js";
 import { HandleError, type Registry, type Restricted } from "./registry.js";
@@ -28,7 +29,13 @@ import { type Block, Relayed, ToolError, type ToolResult, failure, toToolResult 
 import { iconsFault } from "../protocol/capabilities.js";
 import { metaFault } from "../protocol/meta.js";
 import { fromStandard, type InferStandard, isStandardSchema, type StandardSchema } from "../schema/standard-schema.js";
-import { definitionFault, restrictions, schemaFault, SHOWN_TOOL_MEMBERS } from "./definition-fault.js";
+import {
+  definitionFault,
+  RESTRICTED_MEMBERS,
+  restrictions,
+  schemaFault,
+  SHOWN_TOOL_MEMBERS,
+} from "./definition-fault.js";
 
 const EMPTY_ARGUMENTS: JsonObject = Object.freeze({});
 
@@ -211,6 +218,31 @@ export type TaskSupport = "optional" | "required";
 /** The members of a tool that its author writes as lists show them. */
 export type ShownMembers = Readonly<Omit<Tool, "name" | "inputSchema" | "outputSchema" | "execution">>;
 
+const ANNOTATION_MEMBERS: MembersOf<ToolAnnotations> = {
+  title: "text",
+  readOnlyHint: "flag",
+  destructiveHint: "flag",
+  idempotentHint: "flag",
+  openWorldHint: "flag",
+};
+
+/** The members of `ToolDefinition`. `any`: judged where the entry is made. */
+export const TOOL_MEMBERS: MembersOf<ToolDefinition<unknown, unknown>> = {
+  title: "text",
+  description: "text",
+  icons: "any",
+  annotations: ANNOTATION_MEMBERS,
+  _meta: "object",
+  ...RESTRICTED_MEMBERS,
+  input: "any",
+  output: "any",
+  inputJsonSchema: ["object", "flag"],
+  outputJsonSchema: ["object", "flag"],
+  replay: "flag",
+  task: ["=optional", "=required"],
+  run: "any",
+};
+
 /** A tool as its author writes it. */
 export interface ToolDefinition<I, O> extends ShownMembers, Restricted {
   /** What the tool does, for the model: with examples, ranges and formats. */
@@ -267,9 +299,9 @@ const NO_INPUT: JsonSchema = { type: "object", additionalProperties: false };
 export function toolEntry(
   name: string,
   definition: ToolDefinition<AnyInput | undefined, AnyInput | undefined>,
-  schemas?: SchemaReader,
+  { schemas, more }: { readonly schemas?: SchemaReader | undefined; readonly more?: unknown } = {},
 ): ToolEntry {
-  const wrong = definitionFault("tool", definition);
+  const wrong = definitionFault("tool", definition, TOOL_MEMBERS, more);
   if (wrong !== undefined) throw badTool(name, wrong);
   const { annotations, icons, task, _meta } = definition;
   const fault = toolNameFault(name) ?? iconsFault(icons) ?? metaFault(_meta);

@@ -1,5 +1,5 @@
 // Puts an HTTP endpoint together from its options, whatever runtime its requests come from.
-import type { Authenticator, AuthOutcome, Refusal } from "../../auth/authenticator.js";
+import { type Authenticator, type AuthOutcome, checkVerdict, type Refusal } from "../../auth/authenticator.js";
 import { authRequest, gateRefusal, type RequestHead } from "../../auth/resource-metadata.js";
 import { type ScopeRules, scopeRules } from "../../auth/scopes.js";
 import { Later } from "../../endpoint/call.js";
@@ -9,11 +9,11 @@ import { type Awaitable, isJsonObject, isThenable, type JsonObject } from "../..
 import type { Identity } from "../../jsonrpc/transport.js";
 import { REVISIONS } from "../../protocol/revisions/all.js";
 import type { ServerCore } from "../../server/core.js";
-import type { MembersOf } from "../../schema/schema.js";
+import { type MembersOf, shownValue, valueFault } from "../../schema/schema.js";
 import { coreOf, type LeanServer } from "../../server/lean-server.js";
 import { noSuchTask } from "../../server/tasks/task-store.js";
 import { KeepAlive, StreamKeeper } from "./event-stream.js";
-import type { ClusterMember, HttpExchange, LocalEnd } from "./exchange.js";
+import type { ClusterMember, HttpExchange, HttpRequestHead, LocalEnd } from "./exchange.js";
 import {
   DEFAULT_HTTP_LIMITS,
   DEFAULT_PINGS,
@@ -27,17 +27,16 @@ import {
   type Authenticate,
   FrontDoor,
   type HttpAdmission,
-  type HttpPage,
   type HttpRoute,
   HttpSite,
-  PageRoute,
+  type HttpSiteOptions,
   type Permits,
   RateGate,
   type RateOptions,
   serveLater,
   Turns,
 } from "./http-site.js";
-import type { HttpRefusal, ReplyMode } from "./reply.js";
+import { failRequest, type HttpRefusal, type ReplyMode, headerList } from "./reply.js";
 import type { Whose } from "./http-session.js";
 import type { EventStore } from "./resumable-stream.js";
 import { SessionlessRequests } from "./sessionless-requests.js";
@@ -96,23 +95,23 @@ export interface HttpOptions {
 
 /** The members of `HttpOptions`. */
 export const HTTP_MEMBERS: MembersOf<HttpOptions> = {
-  path: 0,
-  sessions: DEFAULT_SESSION_LIMITS,
-  answers: 0,
-  allowedHosts: 0,
-  allowedOrigins: 0,
-  originOption: 0,
-  hostAdvice: 0,
-  cors: 0,
-  sse: { path: 0, messages: 0 },
+  path: "text",
+  sessions: ["flag", DEFAULT_SESSION_LIMITS],
+  answers: ["=auto", "=json", "=sse"],
+  allowedHosts: "texts",
+  allowedOrigins: "texts",
+  originOption: "text",
+  hostAdvice: "text",
+  cors: "flag",
+  sse: ["flag", { path: "text", messages: "text" }],
   limits: DEFAULT_HTTP_LIMITS,
-  rate: { ...DEFAULT_RATE, address: 0 },
-  pings: DEFAULT_PINGS,
-  authenticate: 0,
-  authorization: { authenticator: 0, scopes: 0, onRefused: 0 },
-  eventStore: 0,
-  servers: 0,
-  pages: 0,
+  rate: { ...DEFAULT_RATE, address: "function" },
+  pings: ["flag", DEFAULT_PINGS],
+  authenticate: "any",
+  authorization: { authenticator: "any", scopes: "any", onRefused: "function" },
+  eventStore: "append() after() forget()",
+  servers: "object",
+  pages: "object",
 };
 
 /** What an endpoint has open now. */
@@ -162,7 +161,8 @@ export function httpEndpoint(
   const door = new FrontDoor({ hosts, origins: [...defaults.origins, ...allowedOrigins], originOption, hostAdvice });
   const keeper = new StreamKeeper(limits);
   const { authenticate, permits } = hooks(options, core);
-  const { answers = "auto", eventStore: store } = options;
+  const { answers = "auto" } = options;
+  const store = guardedStore(options.eventStore, core);
   const sessions = options.sessions === false ? undefined : { limits: sessionLimits, store, keeper, answers };
   const sessionless = new SessionlessRequests({ core, limits, keeper, answers });
   const pinger = pingerOf(options, core);
@@ -172,14 +172,16 @@ export function httpEndpoint(
   const streamable = new StreamableHttp({ ...common, sessionless, handshake, sessions: sessions !== undefined });
   const others = furtherServers(options, { door, sessions, cluster, parts, sessionless: { limits, keeper, answers } });
   const sse = sseOf(options, parts, { ...common, pinger, keeper, limits: sessionLimits });
+  const failed = failing(core);
   const site = new HttpSite({
     door,
-    routes: routes(options, streamable, { sse, others }),
+    routes: routes(options, streamable, { sse, others, failed }),
     cors: options.cors === true,
     authenticate,
     rate: options.rate && new RateGate(options.rate, cluster),
     turns: new Turns(limits.turns),
     onError: (error) => core.report("error", "authenticate failed", { error }),
+    failed,
   });
   const close = async (): Promise<void> => {
     site.passes.closing = true;
@@ -279,6 +281,24 @@ function localEnd(core: ServerCore, site: HttpSite, handshake: Later<HandshakeRe
   };
 }
 
+/** Answers a request that something of the program's own threw at, with an id under which the log has what it was. */
+function failing({ report }: ServerCore): (exchange: HttpExchange, error: unknown) => void {
+  return (exchange, error) => failRequest(exchange, error, report);
+}
+
+/** A store of somebody's own: what it throws costs the event, not the process. */
+function guardedStore(store: EventStore | undefined, core: ServerCore): EventStore | undefined {
+  if (store === undefined) return undefined;
+  return {
+    append: (...event) => core.guarded("append of eventStore", () => store.append(...event)),
+    after: async (...place) => {
+      const kept: unknown = await store.after(...place);
+      return Array.isArray(kept) ? (kept as Awaited<ReturnType<EventStore["after"]>>) : [];
+    },
+    forget: (session) => core.guarded("forget of eventStore", () => store.forget(session)),
+  };
+}
+
 /** Milliseconds readers get to take the last answers before their streams are cut. */
 const FLUSH_MS = 2_000;
 
@@ -294,6 +314,11 @@ function checkAsking({ authenticate, authorization }: HttpOptions): void {
   if (authorization !== undefined && typeof given !== "function") {
     const what = '"authorization" is an object whose "authenticator" says who is asking';
     throw new LocalError("BAD_OPTIONS", `${what}: { authenticator: jwtAuthenticator({ ... }) }`);
+  }
+  const scopes: unknown = authorization?.scopes;
+  if (scopes !== undefined && typeof (scopes as Partial<ScopeRules> | null)?.check !== "function") {
+    const what = `in "authorization" "scopes" is what scopeRules makes, not ${shownValue(scopes)}`;
+    throw new LocalError("BAD_OPTIONS", `${what}: write scopes: scopeRules({ tools: { NAME: ["..."] } })`);
   }
 }
 
@@ -340,11 +365,24 @@ function sseOf(
 function routes(
   { path = "/mcp", pages = {} }: HttpOptions,
   streamable: HttpRoute,
-  { sse, others }: { readonly sse: LaterSse | undefined; readonly others: readonly FurtherServer[] },
+  {
+    sse,
+    others,
+    failed,
+  }: {
+    readonly sse: LaterSse | undefined;
+    readonly others: readonly FurtherServer[];
+    readonly failed: ReturnType<typeof failing>;
+  },
 ): ReadonlyMap<string, HttpRoute> {
   const all: [string, HttpRoute][] = [[path, streamable]];
   for (const other of others) all.push([other.path, other.streamable]);
-  for (const [each, page] of Object.entries(pages)) all.push([each, new PageRoute(page)]);
+  for (const [each, page] of Object.entries(pages)) {
+    const fault =
+      valueFault(each, page, PAGE_MEMBERS) ?? (page?.respond === undefined ? `"${each}" needs "respond"` : undefined);
+    if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `in "pages" ${fault}`);
+    all.push([each, new PageRoute(page, failed)]);
+  }
   all.push(...(sse?.routes ?? []));
   for (const [each] of all) {
     if (!/^\/[!-~]*$/.test(each) || /[?#]/.test(each)) {
@@ -355,6 +393,54 @@ function routes(
     throw new LocalError("BAD_PATH", "Servers, HTTP+SSE and pages need paths of their own");
   }
   return new Map(all);
+}
+
+// Small documents beside the endpoint, such as health or metadata: whole replies, made on demand.
+
+/** A whole reply to a request for a page: the status, headers by lower-case name, and the text. */
+export interface HttpPageReply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** A document of one path. Only the front door and, unless it is open, `authenticate` stand before it. */
+export interface HttpPage {
+  /** True: served to whoever asks. Default: `authenticate` decides as for the endpoint. */
+  readonly open?: boolean;
+  /** Called for GET and HEAD. Must neither throw nor reject. */
+  respond(request: HttpRequestHead): Awaitable<HttpPageReply>;
+}
+
+/** The members of `HttpPage`. */
+const PAGE_MEMBERS: MembersOf<HttpPage> = { respond: "function", open: "flag" };
+
+const NOT_ALLOWED: HttpPageReply = { status: 405, headers: { allow: "GET, HEAD" } };
+
+class PageRoute implements HttpRoute {
+  readonly open: boolean;
+  readonly #page: HttpPage;
+  readonly #failed: HttpSiteOptions["failed"];
+
+  constructor(page: HttpPage, failed: HttpSiteOptions["failed"]) {
+    this.#page = page;
+    this.#failed = failed;
+    this.open = page.open === true;
+  }
+
+  serve(exchange: HttpExchange): void {
+    const { method } = exchange;
+    const reply = method === "GET" || method === "HEAD" ? this.#page.respond(exchange) : NOT_ALLOWED;
+    if (!isThenable(reply)) return send(exchange, reply);
+    Promise.resolve(reply)
+      .then((late) => send(exchange, late))
+      .catch((error: unknown) => this.#failed(exchange, error));
+  }
+}
+
+function send(exchange: HttpExchange, { status, headers, body }: HttpPageReply): void {
+  const list = headerList(headers);
+  exchange.reply(status, list, exchange.method === "HEAD" ? "" : body);
 }
 
 // Joins authorization to the endpoint: tokens at the door, scopes once a message is read, and word of each refusal.
@@ -401,11 +487,7 @@ function authorizationHooks({ authorization, authenticate, core }: Gate): Author
   checkNames(rules, core);
   if (authorization === undefined && authenticate === undefined) checkReachable(core);
   const refused = (refusal: Refusal, request: RefusedRequest): HttpRefusal => {
-    try {
-      onRefused?.(refusal, request);
-    } catch (error) {
-      core.report("error", "onRefused failed", { error });
-    }
+    if (onRefused !== undefined) core.guarded("onRefused", () => onRefused(refusal, request));
     return gateRefusal(refusal);
   };
   const judge = (exchange: HttpExchange, message: unknown): HttpRefusal | undefined => {
@@ -418,7 +500,12 @@ function authorizationHooks({ authorization, authenticate, core }: Gate): Author
     if (more === undefined && identity === undefined) return undefined;
     const tool = toolOf(message);
     const refusal = rules.check(identity ?? STRANGER, method, tool, more);
-    return refusal && refused(refusal, { path, principal: exchange.principal, method, tool });
+    if (refusal === undefined) return undefined;
+    if (typeof (refusal as Partial<Refusal> | null)?.status !== "number")
+      throw new TypeError(
+        `"scopes" of "authorization" returned ${shownValue(refusal)}: check gives undefined or a refusal`,
+      );
+    return refused(refusal, { path, principal: exchange.principal, method, tool });
   };
   // One for all: a function made for each request would keep it until the next full collection of garbage, as V8 has it, and half
   // of what a busy server makes with it.
@@ -436,10 +523,12 @@ function authorizationHooks({ authorization, authenticate, core }: Gate): Author
     return undefined;
   };
   if (authenticator === undefined) return { authenticate, permits };
-  const entrance = (head: RequestHead, outcome: AuthOutcome): HttpAdmission | HttpRefusal =>
-    outcome.ok
+  const entrance = (head: RequestHead, outcome: AuthOutcome): HttpAdmission | HttpRefusal => {
+    checkVerdict("authenticate", outcome);
+    return outcome.ok
       ? outcome
       : refused(outcome, { path: head.path, principal: undefined, method: undefined, tool: undefined });
+  };
   const admit: Authenticate = (head) => {
     const outcome = authenticator.authenticate(authRequest(head));
     return isThenable(outcome)

@@ -3,8 +3,9 @@ import { withLimits } from "../../jsonrpc/limits.js";
 import { type Awaitable, isThenable } from "../../jsonrpc/message.js";
 import { type Identity, identityFault } from "../../jsonrpc/transport.js";
 import type { GoneListener, HeaderList, HttpCluster, HttpExchange, HttpRequestHead } from "./exchange.js";
-import { CHALLENGE, type Entering, Passes } from "./passes.js";
+import { CHALLENGE, type Entering, entranceFault, Passes } from "./passes.js";
 import { DEFAULT_RATE, type RateLimits } from "./http-limits.js";
+import { Misjudged } from "../../auth/authenticator.js";
 import type { Later } from "../../endpoint/call.js";
 import { type HttpRefusal, headerList, refuse, turnAway } from "./reply.js";
 
@@ -44,7 +45,7 @@ export interface HttpRoute {
   serve(exchange: HttpExchange): void;
 }
 
-interface HttpSiteOptions {
+export interface HttpSiteOptions {
   readonly door: FrontDoor;
   readonly routes: ReadonlyMap<string, HttpRoute>;
   readonly cors: boolean;
@@ -53,6 +54,8 @@ interface HttpSiteOptions {
   readonly turns: Turns;
   /** Told of an exception of `authenticate`. */
   readonly onError: (error: unknown) => void;
+  /** Told of any other exception that a request met, whatever of the program's own threw it. Answers the request. */
+  readonly failed: (exchange: HttpExchange, error: unknown) => void;
 }
 
 export class HttpSite {
@@ -78,6 +81,14 @@ export class HttpSite {
   }
 
   handle(exchange: HttpExchange): void {
+    try {
+      this.#handle(exchange);
+    } catch (error) {
+      this.#options.failed(exchange, error);
+    }
+  }
+
+  #handle(exchange: HttpExchange): void {
     const { door, routes, cors, authenticate } = this.#options;
     const refusal = door.refusal(exchange);
     if (refusal !== undefined) return turnAway(exchange, refusal.status, refusal.text);
@@ -126,10 +137,13 @@ export class HttpSite {
       exchange.principal = who;
       exchange.identity = { principal: who, scopes: NO_SCOPES };
     } else if (typeof who !== "object" || who === null) {
-      return this.#strange(exchange, who);
+      const nobody = who === undefined || who === null || (who as unknown) === false || who === "";
+      return this.#strange(exchange, nobody ? undefined : identityFault(who));
     } else if ("identity" in who) {
       // A program in JavaScript may say anything here.
-      if (identityFault(who.identity) !== undefined) return this.#strange(exchange, who.identity);
+      const { ok = true } = who as { readonly ok?: unknown };
+      const fault = ok === true ? entranceFault(who.identity) : 'an identity whose "ok" is not true';
+      if (fault !== undefined) return this.#strange(exchange, fault);
       exchange.principal = who.identity.principal;
       exchange.identity = who.identity;
       if (who.headers !== undefined) exchange.extra = [...(exchange.extra ?? []), ...headerList(who.headers)];
@@ -144,9 +158,7 @@ export class HttpSite {
   }
 
   /** Turns away whom nobody knows. Whoever was named by something that is no name is reported: the program has to be mended. */
-  #strange(exchange: HttpExchange, who: unknown): void {
-    const nobody = who === undefined || who === null || who === false || who === "";
-    const fault = nobody ? undefined : identityFault(who);
+  #strange(exchange: HttpExchange, fault: string | undefined): void {
     if (fault !== undefined) this.#options.onError(new TypeError(`What says who is asking returned ${fault}`));
     this.#unlessHeldBack(exchange, () => turnAway(exchange, 401, STRANGER, CHALLENGE));
   }
@@ -164,7 +176,11 @@ export class HttpSite {
 
   #begin(exchange: HttpExchange, route: HttpRoute): void {
     const serve = (each: HttpExchange): void => {
-      if (!turnedAway(each)) route.serve(each);
+      try {
+        if (!turnedAway(each)) route.serve(each);
+      } catch (error) {
+        this.#options.failed(each, error);
+      }
     };
     // Only what is posted is work: the rest is streams without end, and what ends something.
     if (exchange.method === "POST") this.#options.turns.enter(exchange, serve);
@@ -180,10 +196,11 @@ export class HttpSite {
     };
     const counted = this.#options.rate?.take(exchange) ?? 0;
     if (typeof counted === "number") held(counted);
-    else void counted.then(held);
+    else void counted.then(held).catch((error: unknown) => this.#options.failed(exchange, error));
   }
 
   #failed(exchange: HttpExchange, error: unknown): void {
+    if (error instanceof Misjudged) return this.#strange(exchange, error.message);
     this.#options.onError(error);
     refuse(exchange, 500, "Authentication failed for a reason the server's log knows", ["connection", "close"]);
   }
@@ -327,47 +344,6 @@ export function loopbackHosts(port: number, defaultPort: number): readonly strin
   const names = ["localhost", "127.0.0.1", "[::1]"];
   const hosts = names.map((name) => `${name}:${port}`);
   return port === defaultPort ? [...hosts, ...names] : hosts;
-}
-
-// Small documents beside the endpoint, such as health or metadata: whole replies, made on demand.
-
-/** A whole reply to a request for a page: the status, headers by lower-case name, and the text. */
-export interface HttpPageReply {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
-
-/** A document of one path. Only the front door and, unless it is open, `authenticate` stand before it. */
-export interface HttpPage {
-  /** True: served to whoever asks. Default: `authenticate` decides as for the endpoint. */
-  readonly open?: boolean;
-  /** Called for GET and HEAD. Must neither throw nor reject. */
-  respond(request: HttpRequestHead): Awaitable<HttpPageReply>;
-}
-
-const NOT_ALLOWED: HttpPageReply = { status: 405, headers: { allow: "GET, HEAD" } };
-
-export class PageRoute implements HttpRoute {
-  readonly open: boolean;
-  readonly #page: HttpPage;
-
-  constructor(page: HttpPage) {
-    this.#page = page;
-    this.open = page.open === true;
-  }
-
-  serve(exchange: HttpExchange): void {
-    const { method } = exchange;
-    const reply = method === "GET" || method === "HEAD" ? this.#page.respond(exchange) : NOT_ALLOWED;
-    if (isThenable(reply)) void Promise.resolve(reply).then((late) => send(exchange, late));
-    else send(exchange, reply);
-  }
-}
-
-function send(exchange: HttpExchange, { status, headers, body }: HttpPageReply): void {
-  const list = headerList(headers);
-  exchange.reply(status, list, exchange.method === "HEAD" ? "" : body);
 }
 
 // Gives callers their turn: who has many requests in service waits for those, and everybody else does not.

@@ -1,6 +1,8 @@
 // What a request is let in by, as something that can be taken back: whatever goes on for a request asks its pass whether it still may.
 import type { HeaderList, HttpExchange } from "./exchange.js";
 import type { Whose } from "./http-session.js";
+import { type Identity, identityFault } from "../../jsonrpc/transport.js";
+import { type MembersOf, nearest, shownValue } from "../../schema/schema.js";
 
 /** Why a request may not go on. */
 interface NoPass {
@@ -105,4 +107,30 @@ export class Passes {
 /** A session that is ending may still be told the answers to its questions; requests it refuses by itself. */
 function mayFinish(exchange: HttpExchange): boolean {
   return exchange.method === "POST" && exchange.header("mcp-session-id") !== undefined;
+}
+
+// Who is asking, as a program of somebody's own says it.
+
+/** The members of an identity: one that is misspelt would take away what somebody may, or give it. */
+const IDENTITY_MEMBERS: MembersOf<Identity> = {
+  principal: "text",
+  scopes: "texts",
+  clientId: "text",
+  program: "text",
+  claims: "any",
+  expiresAt: "number",
+};
+const IDENTITY_NAMES: readonly string[] = Object.keys(IDENTITY_MEMBERS);
+
+/** What is wrong with an identity that has to be an object, as the end of a sentence. Members of nobody's are the program's business. */
+export function entranceFault(identity: unknown): string | undefined {
+  if (typeof identity !== "object" || identity === null)
+    return `the identity ${shownValue(identity)}: give an object, { principal, scopes: ["read", "write"] }`;
+  const fault = identityFault(identity);
+  if (fault !== undefined) return fault;
+  for (const name in identity) {
+    const meant = IDENTITY_NAMES.includes(name) ? undefined : nearest(name, IDENTITY_NAMES);
+    if (meant !== undefined) return `an identity with the member "${name}": did you mean "${meant}"?`;
+  }
+  return undefined;
 }

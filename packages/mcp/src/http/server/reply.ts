@@ -1,6 +1,8 @@
 // Replies to HTTP requests: refusals, and the one that answers a POST, in JSON or as a stream (basic/transports, Streamable HTTP).
 import { type RequestId, failureText } from "../../jsonrpc/message.js";
 import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
+import { unexpected } from "../../endpoint/call.js";
+import type { Reporter } from "../../server/reporter.js";
 import { McpErrorCode } from "../../protocol/meta.js";
 import { EVENT_STREAM_HEADERS, type ReplyStream, event } from "./event-stream.js";
 import type { GoneListener, HeaderList, HttpExchange } from "./exchange.js";
@@ -67,6 +69,13 @@ export function refuseMessage(
 /** Refuses a request whose body was read or has none. */
 export function refuse(exchange: HttpExchange, status: number, text: string, headers: HeaderList = NO_HEADERS): void {
   exchange.reply(status, ["content-type", "text/plain; charset=utf-8", ...headers], text);
+}
+
+/** Refuses a request that something of the program's own threw at: its sender learns an id, and the log has the rest under it. */
+export function failRequest(exchange: HttpExchange, error: unknown, report: Reporter): void {
+  const { id, message } = unexpected();
+  report("error", `A request over HTTP failed (error id ${id})`, { errorId: id, error });
+  refuse(exchange, 500, message, ["connection", "close"]);
 }
 
 /** Refuses a request whose body was read, in the words of a hook. */

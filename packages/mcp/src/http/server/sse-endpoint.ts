@@ -14,6 +14,7 @@ import { type FrontDoor, type Permits, turnedAway } from "./http-site.js";
 import {
   handshakeStatus,
   refuse,
+  failRequest,
   refuseAs,
   refuseMessage,
   Reply,
@@ -180,6 +181,14 @@ export class SseEndpoint implements BodyReceiver {
   }
 
   body(exchange: HttpExchange, text: string): void {
+    try {
+      this.#body(exchange, text);
+    } catch (error) {
+      failRequest(exchange, error, this.#options.core.report);
+    }
+  }
+
+  #body(exchange: HttpExchange, text: string): void {
     if (turnedAway(exchange)) return;
     const id = this.#elsewhere(exchange);
     if (id === undefined) this.#read(exchange, text);

@@ -7,7 +7,7 @@ import type { ServerCore } from "../../server/core.js";
 import type { BodyFault, BodyReceiver, HttpCluster, HttpExchange, Named } from "./exchange.js";
 import type { HandshakeRequests } from "./handshake-requests.js";
 import { type FrontDoor, type HttpRoute, type Permits, serveLater, turnedAway } from "./http-site.js";
-import { refuseAs, refuseMessage, turnAway, turnAwayForNow } from "./reply.js";
+import { failRequest, refuseAs, refuseMessage, turnAway, turnAwayForNow } from "./reply.js";
 import { answeredNode, isStateless, type SessionlessRequests } from "./sessionless-requests.js";
 
 interface StreamableHttpOptions {
@@ -54,6 +54,14 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   body(exchange: HttpExchange, text: string): void {
+    try {
+      this.#read(exchange, text);
+    } catch (error) {
+      failRequest(exchange, error, this.#options.core.report);
+    }
+  }
+
+  #read(exchange: HttpExchange, text: string): void {
     if (turnedAway(exchange)) return;
     const { core, cluster, handshake } = this.#options;
     const value = parseJson(text, core.limits);
