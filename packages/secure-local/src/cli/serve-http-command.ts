@@ -53,8 +53,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const metrics = new Metrics(version);
   const onRefused = (): void => void (metrics.shed += 1);
   const gate = new LoadShedder({ watch: new MemoryMonitor({ limit: memoryLimit() }), onRefused });
-  outliveReaders();
-  tellUnread();
+  readyToSpeak();
   const door = new ControlDoor(say);
   const common = (): ReturnType<ClusterOptions["common"]> => ({
     ...commonOf(secure.policy),
@@ -309,9 +308,10 @@ class SpokenAudit implements AuditSink {
   }
 }
 
-/** A terminal or log that goes away must not take the server with it. */
-function outliveReaders(): void {
+/** A terminal or log that goes away must not take the server with it. Says first which variables nobody reads. */
+function readyToSpeak(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+  tellUnread();
 }
 
 function say(text: string): void {
