@@ -120,9 +120,8 @@ async function large(url, folder) {
 async function restarted(url, member, begin) {
   const client = await connect(url, { revision: "2026-07-28", verdicts: false });
   const call = () => client.call("where");
-  let ended = false;
-  const ending = end(member).then(() => (ended = true));
-  while (!ended) await call().catch(call);
+  const ending = end(member);
+  while (member.exitCode === null && member.signalCode === null) await call().catch(call);
   await ending;
   // Each turn of the round robin comes to where nobody listens now, and what is sent there has not left: none fails.
   for (let n = 0; n < 6; n++) await call();
