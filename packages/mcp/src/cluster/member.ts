@@ -30,7 +30,7 @@ import {
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
-import { type ForwardOutcome, lost, NodeRelay, repeatable, unavailable } from "./relay.js";
+import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable } from "./relay.js";
 import { Detours, StreamKeep, whole } from "./detours.js";
 
 /** How a process shares with others. */
@@ -134,16 +134,6 @@ export function keysOf(key: ShareOptions["key"]): readonly Buffer[] {
     if (bytes.length === 32) return bytes;
     throw bad(`key must be 32 bytes, or their base64: it has ${bytes.length} (make one with: openssl rand -base64 32)`);
   });
-}
-
-function addressOf(address: string): URL {
-  try {
-    const url = new URL(address);
-    if (url.protocol === "unix:" || (url.protocol === "tcp:" && url.port !== "" && url.hostname !== "")) return url;
-  } catch {
-    // Said below.
-  }
-  throw bad(`address "${address}" must be tcp://host:port or unix:///path, where the other processes reach this one`);
 }
 
 function bad(what: string): LocalError {

@@ -2,7 +2,8 @@
 // reply comes back as it is written, and the process that serves it sees an exchange like any other.
 
 import { type Server, type Socket, connect, createServer } from "node:net";
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Duplex } from "node:stream";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { failureText, type RequestId } from "../jsonrpc/message.js";
@@ -89,17 +90,15 @@ export class NodeRelay {
     this.#detours = options.detours?.((way) => void this.#accept(way));
   }
 
-  /** Listens. Resolves with the address to be told. Rejects with Node's own error when that cannot be. */
+  /** Listens. Resolves with the address to be told. Rejects with BAD_SHARE when that cannot be. */
   async open(): Promise<string> {
     const { listen } = this.#options;
-    const path = listen.protocol === "unix:" ? decodeURIComponent(listen.pathname) : undefined;
+    const path = pathOf(listen);
     await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
+      // What goes wrong later, as when too many files are open, concerns one connection.
+      this.#server.on("error", (error) => reject(unheardAt(listen, error)));
       const where = path === undefined ? { host: bare(listen.hostname), port: Number(listen.port) } : { path };
-      this.#server.listen(where, () => {
-        this.#server.off("error", reject);
-        resolve();
-      });
+      this.#server.listen(where, resolve);
     });
     if (path !== undefined) return listen.href;
     const { port } = this.#server.address() as { readonly port: number };
@@ -171,13 +170,13 @@ export class NodeRelay {
 
   /** Ends every connection. */
   async close(): Promise<void> {
+    const path = this.#server.listening ? pathOf(this.#options.listen) : undefined;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const link of [...this.#links.keys()]) link.close();
     this.#detours?.close();
     for (const socket of this.#incoming) socket.destroy();
     await closed;
-    if (this.#options.listen.protocol === "unix:")
-      rmSync(decodeURIComponent(this.#options.listen.pathname), { force: true });
+    if (path !== undefined) rmSync(path, { force: true });
   }
 
   #newStream(): number {
@@ -424,12 +423,65 @@ function headOf(exchange: HttpExchange, session: string | undefined): RelayedHea
   return { method, path, query, principal, identity, address, session, headers: allHeaders };
 }
 
+// Addresses of processes.
+
+/** Bytes of a path of a socket: what is longer is cut, and another file is made. */
+const PATH_BYTES = process.platform === "linux" ? 107 : 103;
+/** Nobody can connect to all addresses of a machine. */
+const ALL_ADDRESSES: ReadonlySet<string> = new Set(["0.0.0.0", "0", "[::]"]);
+
+/** Throws BAD_SHARE for what nobody can be reached at. */
+export function addressOf(address: unknown): URL {
+  const url = typeof address === "string" && URL.canParse(address) ? new URL(address) : undefined;
+  const isTcp = url?.protocol === "tcp:" && url.port !== "" && url.hostname !== "";
+  if (url === undefined || !(isTcp || url.protocol === "unix:"))
+    throw bad(address, "must be tcp://host:port or unix:///path, where the other processes reach this one");
+  if (isTcp && ALL_ADDRESSES.has(url.hostname))
+    throw bad(address, "is every address of this machine: name the one at which the other processes reach it");
+  if (url.protocol === "unix:" && (url.host !== "" || url.pathname === "/" || url.pathname === ""))
+    throw bad(
+      address,
+      "must begin with three slashes and name a file by its whole path, as in unix:///run/mcp/one.sock",
+    );
+  if (Buffer.byteLength(pathOf(url) ?? "") > PATH_BYTES)
+    throw bad(address, `is too long for a socket: choose a path of at most ${PATH_BYTES} bytes`);
+  return url;
+}
+
+function bad(address: unknown, what: string): LocalError {
+  return new LocalError("BAD_SHARE", `share: address ${JSON.stringify(address)} ${what}`);
+}
+
+/** Why an address cannot be listened on, and what to change. */
+function unheardAt(listen: URL, { code, message }: NodeJS.ErrnoException): LocalError {
+  const path = pathOf(listen);
+  if (path === undefined) {
+    if (code === "EADDRINUSE")
+      return bad(
+        listen.href,
+        `is taken: end the process that listens there, or choose another port (0: one that is free)`,
+      );
+    if (code === "EACCES") return bad(listen.href, "may not be listened on by you: choose a port above 1023");
+    return bad(listen.href, "is no address of this machine: choose one that it has");
+  }
+  if (code === "EADDRINUSE")
+    return bad(listen.href, "is taken: end the process that listens there, or remove the file where none does");
+  // Node says that it has no rights there, too.
+  if (!existsSync(dirname(path)))
+    return bad(listen.href, "is in a folder that is not there: make it, or choose another");
+  if (code === "EACCES") return bad(listen.href, "may not be made by you: choose a folder that you may write to");
+  return bad(listen.href, `cannot be listened on (${message}): choose another`);
+}
+
+/** The file of a socket. */
+function pathOf(address: URL): string | undefined {
+  return address.protocol === "unix:" ? decodeURIComponent(address.pathname) : undefined;
+}
+
 function connected(address: URL): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const where =
-      address.protocol === "unix:"
-        ? { path: decodeURIComponent(address.pathname) }
-        : { host: bare(address.hostname), port: Number(address.port) };
+    const path = pathOf(address);
+    const where = path === undefined ? { host: bare(address.hostname), port: Number(address.port) } : { path };
     const socket = connect(where, () => {
       clearTimeout(timer);
       socket.off("error", reject);

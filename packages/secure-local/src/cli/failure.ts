@@ -157,6 +157,7 @@ interface Setting {
 const HEADERS = 'write headers: { Authorization: "Bearer ${secret:NAME}" } into servers.ENTRY';
 
 const SETTINGS: readonly Setting[] = [
+  { said: /^share: address (?=")/, option: "--address", withOption: "--address ", else: "share: address " },
   {
     said: / ?Raise (?:maxTimeoutMs if it needs longer|timeoutMs, or pass onProgress so that progress grants more time)\./g,
     option: "--timeout",

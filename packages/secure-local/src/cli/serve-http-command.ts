@@ -205,6 +205,8 @@ async function begin(given: Parts): Promise<HttpServing> {
     serving = await listen(secure.server, settings, options);
   } catch (error) {
     await audit.close();
+    // Its connections would keep the process.
+    await cluster?.close();
     throw error;
   }
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => drain(signal));
