@@ -17,7 +17,7 @@ import {
 import { parseScopes } from "./scopes.js";
 import {
   TOKEN_MEMBERS,
-  tokenAuthenticator,
+  verifying,
   type TokenOptions,
   type TokenVerdict,
   type TokenVerifier,
@@ -151,7 +151,7 @@ const REFUSED = "The access token could not be verified: ask the authorization s
 /** Throws RangeError for options that would accept too much, a TypeError for missing ones, BAD_OPTIONS for those that do not exist. */
 export function jwtAuthenticator(options: JwtOptions): Authenticator {
   checkMembers("jwtAuthenticator(options)", options, JWT_MEMBERS);
-  return tokenAuthenticator(jwtVerifier(options), options);
+  return verifying(jwtVerifier(options), options);
 }
 
 interface Settings {
@@ -371,8 +371,8 @@ function readAudiences(options: {
 
 /** Milliseconds of a clock skew. Throws RangeError outside 0 to 300 seconds. */
 function readSkew(seconds = 30): number {
-  if (seconds >= 0 && seconds <= MAX_SKEW_SECONDS) return seconds * 1000;
-  throw new RangeError(`clockSkewSeconds must be between 0 and ${MAX_SKEW_SECONDS}, not ${seconds}`);
+  if (typeof seconds === "number" && seconds >= 0 && seconds <= MAX_SKEW_SECONDS) return seconds * 1000;
+  throw new RangeError(`clockSkewSeconds must be between 0 and ${MAX_SKEW_SECONDS}, not ${String(seconds)}`);
 }
 
 // Authenticates by opaque tokens: the authorization server is asked what they are (RFC 7662), and rarely twice a minute.
@@ -422,7 +422,7 @@ const INTROSPECTION_MEMBERS: MembersOf<IntrospectionOptions> = {
 /** Throws RangeError for options that would accept too much, a TypeError for missing ones, BAD_OPTIONS for those that do not exist. */
 export function introspectionAuthenticator(options: IntrospectionOptions): Authenticator {
   checkMembers("introspectionAuthenticator(options)", options, INTROSPECTION_MEMBERS);
-  return tokenAuthenticator(new Introspection(options), options);
+  return verifying(new Introspection(options), options);
 }
 
 class Introspection implements TokenVerifier {
@@ -438,8 +438,8 @@ class Introspection implements TokenVerifier {
   constructor(options: IntrospectionOptions) {
     const { cacheSeconds = 30 } = options;
     checkServerUrl(options.endpoint, options);
-    if (!(cacheSeconds >= 0 && cacheSeconds <= MAX_CACHE_SECONDS)) {
-      throw new RangeError(`cacheSeconds must be between 0 and ${MAX_CACHE_SECONDS}, not ${cacheSeconds}`);
+    if (!(typeof cacheSeconds === "number" && cacheSeconds >= 0 && cacheSeconds <= MAX_CACHE_SECONDS)) {
+      throw new RangeError(`cacheSeconds must be between 0 and ${MAX_CACHE_SECONDS}, not ${String(cacheSeconds)}`);
     }
     const skewMs = readSkew(options.clockSkewSeconds);
     this.#options = options;

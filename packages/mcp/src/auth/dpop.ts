@@ -196,8 +196,8 @@ function readOrigin(origin: string | undefined): string | undefined {
 }
 
 function readSeconds(name: string, seconds: number): number {
-  if (seconds >= 0 && seconds <= MAX_AGE_SECONDS) return seconds * 1000;
-  throw new RangeError(`${name} must be between 0 and ${MAX_AGE_SECONDS}, not ${seconds}`);
+  if (typeof seconds === "number" && seconds >= 0 && seconds <= MAX_AGE_SECONDS) return seconds * 1000;
+  throw new RangeError(`${name} must be between 0 and ${MAX_AGE_SECONDS}, not ${String(seconds)}`);
 }
 
 // Hands out the nonces that DPoP proofs must repeat where the server wants to limit how long they are prepared ahead (RFC 9449 §9).

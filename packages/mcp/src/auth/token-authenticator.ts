@@ -65,6 +65,11 @@ export const TOKEN_MEMBERS: MembersOf<TokenOptions> = {
 export function tokenAuthenticator(verifier: TokenVerifier, options: TokenOptions = {}): Authenticator {
   checkMembers("tokenAuthenticator(verifier, options)", options, TOKEN_MEMBERS);
   checkVerifier(verifier);
+  return verifying(verifier, options);
+}
+
+/** The same with options that were looked at. */
+export function verifying(verifier: TokenVerifier, options: TokenOptions): Authenticator {
   checkScopeNames(options.scopes ?? []);
   const terms = challengeTerms(options);
   return {

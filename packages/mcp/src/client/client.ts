@@ -10,7 +10,12 @@ import {
   type RequestMessage,
   successText,
 } from "../jsonrpc/message.js";
-import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
+import {
+  checkOptions,
+  type ClientCapabilities,
+  type Implementation,
+  type ServerCapabilities,
+} from "../protocol/capabilities.js";
 import type {
   CompleteRequestParams,
   CompletionReference,
@@ -21,7 +26,7 @@ import type { ReadResourceResult, Resource, ResourceTemplate } from "../protocol
 import type { CallToolResult, Tool } from "../protocol/features/tools.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { TemplateValues } from "../protocol/uri-template/expand.js";
-import { type CallOptions, changeOf, type ClientOptions, type Dialer, settingsOf } from "./options.js";
+import { CALL_MEMBERS, type CallOptions, changeOf, type ClientOptions, type Dialer, settingsOf } from "./options.js";
 import { type CompleteOptions, Completions, type Completion, type Listing, Lists } from "./lists.js";
 import { type LogMessage, LogRing, Pinger } from "./server-watch.js";
 import { type Subscription, Subscriptions, type Watched } from "./subscriptions.js";
@@ -35,6 +40,9 @@ import { Questions } from "./questions.js";
 import { Requests, type SendOptions, Wire, guarded } from "./wire.js";
 import { ResponseCache, ToolCache, type TypedResult, typedResult } from "./caches.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
+
+const TYPED_CALL_MEMBERS = { ...CALL_MEMBERS, output: "any" };
+const ARGUMENTS = { args: "object" };
 
 /**
  * A client of one server, made by `connect`. Methods reject with an `RpcError` when the server answers with an error,
@@ -160,6 +168,8 @@ export class Client {
     args?: JsonObject,
     options?: CallOptions & { readonly output?: StandardSchema },
   ): Promise<CallToolResult> {
+    if (options !== undefined) checkOptions("call(name, args, options)", options, TYPED_CALL_MEMBERS);
+    if (args !== undefined) checkOptions("call(name, args)", { args }, ARGUMENTS);
     const result = await this.#called(name, args, options);
     return options?.output === undefined ? result : typedResult(name, result, options.output);
   }

@@ -1,5 +1,5 @@
 // What a caller may say about a connection.
-import type { MembersOf } from "../schema/schema.js";
+import type { KnownMembers, MembersOf } from "../schema/schema.js";
 import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import type { Transport } from "../jsonrpc/transport.js";
 import {
@@ -177,6 +177,20 @@ export interface CallOptions {
   /** Told of log messages of this call; where nothing says whose a message is, every such call under way is told. */
   readonly onLog?: (message: LogMessage) => void;
 }
+
+/** The members of `CallOptions`, and of what is built on them. */
+export const CALL_MEMBERS: MembersOf<CallOptions> & KnownMembers = {
+  onProgress: "function",
+  signal: "addEventListener()",
+  timeoutMs: "ms",
+  maxTimeoutMs: "ms",
+  logLevel: ["=debug", "=info", "=notice", "=warning", "=error", "=critical", "=alert", "=emergency"],
+  meta: "object",
+  answers: "object",
+  round: "object",
+  onRequest: "function",
+  onLog: "function",
+};
 
 /** What one round brings of the round before. */
 export interface Round {

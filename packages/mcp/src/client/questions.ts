@@ -175,7 +175,12 @@ function checkedForm(form: unknown): RequestedSchema {
   return form as RequestedSchema;
 }
 
+const ACTIONS: ReadonlySet<unknown> = new Set(["accept", "decline", "cancel"]);
+
 function fitted(result: ElicitResult, form: RequestedSchema | undefined): ElicitResult {
+  // A function in JavaScript may forget to answer.
+  if (!ACTIONS.has((result as Partial<ElicitResult> | undefined)?.action))
+    throw new RpcError(ErrorCode.InternalError, "`elicit` gives { action }, one of accept, decline and cancel");
   if (form === undefined || result.action !== "accept") {
     const { content: _, ...rest } = result;
     return rest;

@@ -4,6 +4,7 @@ import type { CallOptions, ClientOptions, Dialer } from "../client/options.js";
 import type { Client } from "../client/client.js";
 import type { CompleteOptions, Completion } from "../client/lists.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import { CLIENT_LIMITS, resolveLimits } from "../jsonrpc/limits.js";
 import { type JsonObject, visibleText } from "../jsonrpc/message.js";
 import type { ResourceLink } from "../protocol/content.js";
 import type { GetPromptResult } from "../protocol/features/prompts.js";
@@ -35,6 +36,7 @@ import {
 } from "./options.js";
 import {
   checkServerName,
+  checkTarget,
   type CommandTarget,
   Consent,
   type HostTarget,
@@ -93,6 +95,7 @@ export class HostCore {
   #closed = false;
 
   constructor(options: HostOptions, dial: Dial) {
+    resolveLimits(options.client?.limits, CLIENT_LIMITS);
     this.#options = options;
     this.#dial = dial;
     const { authorize, approvals, decisionTimeoutMs: timeoutMs, startsAtOnce = STARTS_AT_ONCE } = options;
@@ -126,6 +129,7 @@ export class HostCore {
    */
   async add(name: string, target: HostTarget, options: AddOptions = {}): Promise<ServerStatus> {
     checkOptions("add(name, target, options)", options, ADD_MEMBERS);
+    resolveLimits(options.client?.limits, CLIENT_LIMITS);
     const server = this.#made(name, target, options);
     if (options.enabled !== false) await this.#start(server);
     return server.status;
@@ -303,6 +307,7 @@ export class HostCore {
     checkServerName(name, this.#servers.keys());
     if (this.#servers.size >= MOST_SERVERS)
       throw new LocalError("LIMIT", `The server "${name}" was not added: there are ${MOST_SERVERS} already`);
+    checkTarget(name, given);
     // What is shown is what is started, whatever becomes of the caller's object.
     const target = snapshot(given);
     const launch = launchOf(name, target);

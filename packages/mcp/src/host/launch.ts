@@ -2,6 +2,8 @@
 // be.
 import type { Dialer } from "../client/options.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import { checkOptions } from "../protocol/capabilities.js";
+import type { MembersOf } from "../schema/schema.js";
 import { visibleText } from "../jsonrpc/message.js";
 import type { HttpAuthorizer, Transport } from "../jsonrpc/transport.js";
 
@@ -29,6 +31,27 @@ export interface UrlTarget {
 
 /** A program, a URL, or a link of one's own: a function that makes it, or a dialer. */
 export type HostTarget = CommandTarget | UrlTarget | string | URL | Dialer | (() => Transport);
+
+const COMMAND_MEMBERS: MembersOf<CommandTarget> = {
+  command: "text",
+  args: "texts",
+  env: "texts by name",
+  inheritEnv: ["flag", "texts"],
+  cwd: "text",
+};
+const URL_MEMBERS: MembersOf<UrlTarget> = {
+  url: ["text", "toJSON()"],
+  headers: "texts by name",
+  authorizer: "headers()",
+  transport: ["=http", "=sse"],
+};
+
+/** Throws BAD_OPTIONS for members of a target that do not exist, or hold another kind of value. */
+export function checkTarget(name: string, target: HostTarget): void {
+  if (Object.getPrototypeOf(target ?? "") !== Object.prototype || "link" in (target as object)) return;
+  const members = urlTarget(target) === undefined ? COMMAND_MEMBERS : URL_MEMBERS;
+  checkOptions(`add(${JSON.stringify(name)}, target)`, target, members);
+}
 
 export function isCommand(target: HostTarget): target is CommandTarget {
   return typeof target === "object" && "command" in target;

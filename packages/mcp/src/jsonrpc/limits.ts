@@ -64,7 +64,9 @@ export const CLIENT_LIMITS: JsonRpcLimits = {
 
 /** `defaults` with `overrides`. Throws a RangeError naming the limit that is not a positive integer. */
 export function withLimits<T extends object>(defaults: T, overrides: Partial<T> = {}): T {
-  const limits = { ...defaults, ...overrides };
+  const limits = { ...defaults };
+  for (const [name, value] of Object.entries(overrides))
+    if (value !== undefined) limits[name as keyof T] = value as T[keyof T];
   for (const name of Object.keys(defaults) as (keyof T & string)[]) {
     const value: unknown = limits[name];
     if (Number.isSafeInteger(value) && (value as number) > 0) continue;

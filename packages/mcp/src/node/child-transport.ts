@@ -3,6 +3,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { LocalError } from "../jsonrpc/errors.js";
+import type { MembersOf } from "../schema/schema.js";
 import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import type { MessageSink, Outgoing, OutgoingKind, Transport } from "../jsonrpc/transport.js";
 import {
@@ -51,6 +52,19 @@ export interface ChildCommand {
   readonly closeTimeouts?: CloseTimeouts | undefined;
   readonly limits?: Partial<JsonRpcLimits> | undefined;
 }
+
+/** The members of `ChildCommand`. */
+export const COMMAND_MEMBERS: MembersOf<ChildCommand> = {
+  command: "text",
+  args: "texts",
+  env: "texts by name",
+  inheritEnv: ["flag", "texts"],
+  cwd: "text",
+  stderr: ["=tail", "=forward", "function"],
+  shown: "texts",
+  closeTimeouts: { inputEndMs: "ms", terminateMs: "ms" },
+  limits: CLIENT_LIMITS,
+};
 
 /** Tells a command from all others: by what it starts, where, and all the child will see. Shows none of it: values may be secrets. */
 export function commandKey(command: ChildCommand): string {

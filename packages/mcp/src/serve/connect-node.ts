@@ -2,7 +2,7 @@
 import { checkOptions } from "../protocol/capabilities.js";
 import { Client } from "../client/client.js";
 import type { Dialer } from "../client/options.js";
-import { type ChildCommand, childTransport, commandKey } from "../node/child-transport.js";
+import { type ChildCommand, childTransport, COMMAND_MEMBERS, commandKey } from "../node/child-transport.js";
 import { NODE_REQUESTER_MEMBERS, nodeRequester, type NodeRequesterOptions } from "../node/http-requester.js";
 import {
   connectMembers,
@@ -30,6 +30,7 @@ export type NodeConnectTarget = ConnectTarget | ChildCommand;
  */
 export async function connect(target: NodeConnectTarget, options: NodeConnectOptions = {}): Promise<Client> {
   checkOptions("connect(target, options)", options, connectMembers(NODE_REQUESTER_MEMBERS));
+  if (isMeantAsCommand(target)) checkOptions("connect(command, options)", target, COMMAND_MEMBERS);
   if (isCommand(target)) return Client.connect(commandDialer(target), options);
   const { http = {} } = options;
   if (!isUrl(target) || http.fetch !== undefined || http.requester !== undefined) return connectTo(target, options);
@@ -46,6 +47,12 @@ export function commandDialer(command: ChildCommand): Dialer {
 
 function isCommand(target: NodeConnectTarget): target is ChildCommand {
   return typeof target === "object" && "command" in target;
+}
+
+/** A plain object that is neither a link nor a server; a URL in one is told of by whoever looks for links. */
+function isMeantAsCommand(target: unknown): boolean {
+  if (typeof target !== "object" || target === null || Object.getPrototypeOf(target) !== Object.prototype) return false;
+  return !("link" in target || "url" in target);
 }
 
 function isUrl(target: ConnectTarget): boolean {

@@ -90,6 +90,12 @@ function dialerOf(target: Exclude<ConnectTarget, LeanServer>, http: HttpConnectO
   if (typeof target === "function") return { link: target };
   if (typeof target === "string" || target instanceof URL) return httpDialer(target, http);
   if (typeof (target as Partial<Dialer> | undefined)?.link === "function") return target;
+  const { url } = (target ?? {}) as { readonly url?: unknown };
+  if (url !== undefined) {
+    const text =
+      "connect takes the URL itself, and headers beside it: write connect(url, { http: { headers: { ... } } })";
+    throw new LocalError("INVALID_TARGET", text);
+  }
   const text =
     "connect wants a URL, a Server, or a function that makes a link; commands need `connect` of /client/node";
   throw new LocalError("INVALID_TARGET", text);

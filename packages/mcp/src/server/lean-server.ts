@@ -3,12 +3,12 @@ import type { Handler, Middleware, Answer } from "../endpoint/call.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
 import { LocalError, SERVE } from "../jsonrpc/errors.js";
 import type { Transport } from "../jsonrpc/transport.js";
-import type { LoggingLevel } from "../protocol/features/lifecycle.js";
+import { LOGGING_LEVELS, type LoggingLevel } from "../protocol/features/lifecycle.js";
 import { type Icon, iconsFault } from "../protocol/capabilities.js";
 import { NEWEST, REVISIONS } from "../protocol/revisions/all.js";
 import type { CapabilityOptions } from "./capabilities.js";
 import { definitionFault } from "./definition-fault.js";
-import type { MembersOf } from "../schema/schema.js";
+import { type Kind, type MembersOf, valueFault } from "../schema/schema.js";
 import { DEFAULT_SERVER_LIMITS, resolveServerLimits, type ServerLimits } from "./limits.js";
 import { isReservedMetaKey } from "../protocol/meta.js";
 import type { Meta } from "../protocol/meta.js";
@@ -213,6 +213,7 @@ export class LeanServer {
 
   /** Adds middleware around every request; the first added is the outermost. */
   use(middleware: Middleware): this {
+    mustFit("use(middleware)", { middleware }, "function");
     this.#core.middleware.push(middleware);
     return this;
   }
@@ -222,6 +223,7 @@ export class LeanServer {
     if (REVISIONS.some((revision) => revision.methods.has(name))) {
       throw new LocalError("RESERVED", `"${name}" is a method of the specification: use a name of your own`);
     }
+    mustFit("method(name, handler)", { handler }, "function");
     const served: Handler = customHandler(this.#core, handler);
     this.#core.custom.set(name, served);
     return this;
@@ -229,12 +231,14 @@ export class LeanServer {
 
   /** Hears a notification of your own. */
   notification(name: string, handler: (params: unknown) => void): this {
+    mustFit("notification(name, handler)", { handler }, "function");
     this.#core.notifications.set(name, handler);
     return this;
   }
 
   /** Sends a log message to every session whose level admits it. Never put secrets or personal data into `data`. */
   log(level: LoggingLevel, data: unknown, logger?: string): void {
+    mustFit("log(level, data)", { level }, LOG_LEVELS);
     this.#core.log(level, { level, ...(logger === undefined ? {} : { logger }), data });
   }
 
@@ -266,6 +270,7 @@ export class LeanServer {
 
   /** Tells clients that a list is another one now, where what `visible` says changed: what is registered or removed is told by itself. */
   listChanged(kind: "tools" | "prompts" | "resources"): void {
+    mustFit("listChanged(kind)", { kind }, LIST_KINDS);
     this.#core.listChanged(kind);
   }
 
@@ -277,6 +282,17 @@ export class LeanServer {
   /** Tells subscribers that a resource changed. */
   resourceUpdated(uri: string): void {
     this.#core.resourceUpdated(uri);
+  }
+}
+
+const LOG_LEVELS = LOGGING_LEVELS.map((each) => `=${each}`);
+const LIST_KINDS = ["=tools", "=prompts", "=resources"];
+
+/** Throws BAD_OPTIONS for an argument of another kind than a method takes. */
+function mustFit(what: string, given: Readonly<Record<string, unknown>>, kind: Kind): void {
+  for (const [name, value] of Object.entries(given)) {
+    const fault = valueFault(name, value, kind);
+    if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `${what}: ${fault}`);
   }
 }
 

@@ -253,6 +253,7 @@ export interface TemplateEntry extends Restricted {
 export function resourceEntry(uri: string, definition: ResourceDefinition, more?: unknown): ResourceEntry {
   const wrong = definitionFault("resource", definition, RESOURCE_MEMBERS, more);
   if (wrong !== undefined) throw bad(uri, wrong);
+  if (/\{.*\}/.test(uri)) throw bad(uri, `is a template: write resourceTemplate(${JSON.stringify(uri)}, ...)`);
   if (!URL.canParse(uri)) throw bad(uri, "is not an absolute URI");
   const { size } = definition;
   if (size !== undefined && !(Number.isSafeInteger(size) && size >= 0))

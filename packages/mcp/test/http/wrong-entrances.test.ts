@@ -121,7 +121,7 @@ describe("what throws while a request is served fails the request, under an id",
   const admitted: Authenticator = {
     authenticate: () => ({ ok: true, identity: { principal: "ada", scopes: [] } }),
   };
-  it.each<readonly [string, HttpOptions, string?]>([
+  it.each<readonly [string, HttpOptions]>([
     ["scopes that throw", { authorization: { authenticator: admitted, scopes: odd({ check: boom }) } }],
     ["scopes that say true", { authorization: { authenticator: admitted, scopes: odd({ check: () => true }) } }],
     ["an address that throws", { rate: { address: boom } }],
@@ -184,7 +184,12 @@ it.each([undefined, null, 0, "", "yes", {}, Promise.resolve, Promise.reject])(
 );
 
 it.each([
-  ["throws", () => odd(null).x],
+  [
+    "throws",
+    (): boolean => {
+      throw new Error("x");
+    },
+  ],
   ["returns a promise", () => odd(Promise.reject(new Error("x")))],
 ])("`tells` that %s tells nobody, and is reported", async (_what, tells) => {
   const { server, log } = reporting({ tells });
