@@ -66,11 +66,11 @@ export const MORE = [
     fastmcp: `server.addTool({ name: "t", parameters: jsonSchemaAdapter({ type: "object", properties: { n: { type: "integer", default: <<"ten"||10>> } } }), execute: async () => "" });`,
   },
   {
-    what: "a Map returned",
+    what: "a Map returned, its keys numbers",
     names: /Map/,
-    ours: `server.tool("t", { run: () => <<new Map([["a", 1]])||({ a: 1 })>> });`,
-    v2: `server.registerTool("t", {}, () => ({ content: [], structuredContent: <<new Map([["a", 1]])||{ a: 1 }>> }));`,
-    fastmcp: `server.addTool({ name: "t", execute: async () => ({ content: [], structuredContent: <<new Map([["a", 1]])||{ a: 1 }>> }) });`,
+    ours: `server.tool("t", { run: () => <<new Map([[1, 1]])||({ a: 1 })>> });`,
+    v2: `server.registerTool("t", {}, () => ({ content: [], structuredContent: <<new Map([[1, 1]])||{ a: 1 }>> }));`,
+    fastmcp: `server.addTool({ name: "t", execute: async () => ({ content: [], structuredContent: <<new Map([[1, 1]])||{ a: 1 }>> }) });`,
   },
   {
     what: "the answer of fetch returned, unread",

@@ -33,7 +33,7 @@ import { mayBeAbsent } from "../schema/zod-json.js";
 import type { Registration } from "../server/registry.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { InputRequired } from "../server/interactive.js";
-import { type ToolResult, result } from "../server/content.js";
+import { ToolResult, result } from "../server/content.js";
 import type { TaskSupport } from "../server/tools.js";
 
 /** What a tool of an SDK may answer: a result as it stands on the wire. */
@@ -111,12 +111,14 @@ function toResult(answer: ToolAnswer, structured: boolean): ToolResult {
   if (structured && structuredContent === undefined && isError !== true) {
     return failed("Output validation error: this tool declares an outputSchema and returned no structuredContent");
   }
-  return result({
+  const made = result({
     content,
     ...(structuredContent === undefined ? {} : { structuredContent }),
     ...(isError === undefined ? {} : { isError }),
     ...(_meta === undefined ? {} : { _meta }),
   });
+  // As JSON makes it, as the SDK sends it.
+  return new ToolResult(made.value);
 }
 
 function failed(message: string): ToolResult {

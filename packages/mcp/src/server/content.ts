@@ -4,7 +4,9 @@
 import { brand, LocalError } from "../jsonrpc/errors.js";
 import type { Annotations, ResourceContents } from "../protocol/features/resources.js";
 import { type ContentBlock, type ResourceLink, nestResource } from "../protocol/content.js";
-import type { JsonObject } from "../jsonrpc/message.js";
+import { isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
+import { Later, type MaybePromise } from "../endpoint/call.js";
+import { unknownMember } from "../schema/schema.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
 import type { Meta } from "../protocol/meta.js";
 
@@ -70,16 +72,19 @@ export class Block {
 
 /** A text block. */
 export function text(value: string, options?: BlockOptions): Block {
+  requireText(value, "text(...) takes a text", "write text(String(value)), or return data as it is");
   return new Block({ type: "text", text: value, ...options });
 }
 
 /** An image block from bytes or padded standard base64. */
 export function image(data: Uint8Array | string, mimeType: string, options?: BlockOptions): Block {
+  requireText(mimeType, "image(...) needs a MIME type", 'write image(data, "image/png")');
   return new Block({ type: "image", data: base64(data), mimeType, ...options });
 }
 
 /** An audio block from bytes or padded standard base64. Revisions without audio get an embedded resource. */
 export function audio(data: Uint8Array | string, mimeType: string, options?: BlockOptions): Block {
+  requireText(mimeType, "audio(...) needs a MIME type", 'write audio(data, "audio/wav")');
   return new Block({ type: "audio", data: base64(data), mimeType, ...options });
 }
 
@@ -89,12 +94,20 @@ export function resource(
   contents: string | Uint8Array,
   options?: BlockOptions & { readonly mimeType?: string },
 ): Block {
+  const example = "write resource(uri, contents)";
+  requireText(uri, "resource(...) takes a URI first", example);
+  const readable = typeof contents === "string" || contents instanceof Uint8Array;
+  requireThat(readable, "resource(...) needs a text or bytes (Uint8Array)", contents, example);
   const { mimeType, ...rest } = options ?? {};
   return new Block({ type: "resource", resource: resourceContents(uri, contents, mimeType), ...rest });
 }
 
 /** A link to a resource the client can read by itself. Revisions without links get a text that names it. */
 export function link(target: Omit<ResourceLink, "type">): Block {
+  const example = 'write link({ uri: "notes://7", name: "Note 7" })';
+  requireThat(isJsonObject(target), "link(...) takes one object", target, example);
+  requireText(target.uri, "link(...) needs a `uri`", example);
+  requireText(target.name, "link(...) needs a `name`", example);
   return new Block({ type: "resource_link", ...target });
 }
 
@@ -104,10 +117,27 @@ export function resourceContents(uri: string, contents: string | Uint8Array, mim
   return { uri, mimeType: mimeType ?? "application/octet-stream", blob: toBase64(contents) };
 }
 
+function requireText(given: unknown, rule: string, example: string): void {
+  requireThat(typeof given === "string", rule, given, example);
+}
+
+/** Throws BAD_CONTENT in the code of the author who got it wrong. */
+function requireThat(holds: boolean, rule: string, given: unknown, example: string): void {
+  if (holds) return;
+  const what = typeof given === "string" ? JSON.stringify(given) : Array.isArray(given) ? "a list" : String(given);
+  throw badContent(`${rule}, not ${given === Object(given) && !Array.isArray(given) ? "an object" : what}: ${example}`);
+}
+
+function badContent(what: string): LocalError {
+  return new LocalError("BAD_CONTENT", what);
+}
+
 /** Padded standard alphabet, as the specification demands. */
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 function base64(data: Uint8Array | string): string {
+  const readable = typeof data === "string" || data instanceof Uint8Array;
+  requireThat(readable, "Binary content is base64 or bytes (Uint8Array)", data, "write new Uint8Array(buffer)");
   if (typeof data !== "string") return toBase64(data);
   if (BASE64.test(data)) return data;
   throw new LocalError("BAD_BASE64", "Binary content must be padded standard base64, or bytes (Uint8Array)");
@@ -143,13 +173,16 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 /** A whole tool result made by {@link result} or `ctx.fail`. */
 export class ToolResult {
   readonly value: CallToolResult;
+  /** Whether its structured content is as its author gave it, to be looked through. */
+  readonly given: boolean;
 
   static {
     brand(this, "ToolResult");
   }
 
-  constructor(value: CallToolResult) {
+  constructor(value: CallToolResult, given = false) {
     this.value = value;
+    this.given = given;
   }
 }
 
@@ -172,110 +205,125 @@ export interface ResultParts {
   readonly _meta?: Meta;
 }
 
+/** The members of a result that say something. */
+export const RESULT_MEMBERS: readonly string[] = ["content", "structuredContent", "isError", "_meta"];
+
 /** A whole result, for when content, structured content and `_meta` are wanted together. */
 export function result(parts: ResultParts): ToolResult {
-  const { content = [], structuredContent, isError, _meta } = parts;
-  return new ToolResult({
+  requireThat(
+    isJsonObject(parts),
+    "result(...) takes one object",
+    parts,
+    "write result({ content, structuredContent })",
+  );
+  const { content = [], structuredContent, isError, _meta, ...others } = parts;
+  for (const name of Object.keys(others)) throw badContent(`result(...): ${unknownMember(name, RESULT_MEMBERS)}`);
+  requireThat(Array.isArray(content), "`content` is a list", content, "write content: [...]");
+  const value: CallToolResult = {
     content: content.map(toBlock),
     ...(structuredContent === undefined ? {} : { structuredContent }),
     isError: isError ?? false,
     ...(_meta === undefined ? {} : { _meta }),
-  });
+  };
+  return new ToolResult(value, true);
 }
 
 /** A result that tells the model that the tool failed and why: words it can act on. */
-export function failure(message: string, structuredContent?: JsonObject): ToolResult {
-  const content: ContentBlock[] = [{ type: "text", text: message }];
+export function failure(message: string | Error, structuredContent?: JsonObject): ToolResult {
+  const words = message instanceof Error ? message.message : message;
+  requireText(words, "ctx.fail(...) takes the words for the model", 'write return ctx.fail("There is no note 7")');
+  const content: ContentBlock[] = [{ type: "text", text: words }];
   return new ToolResult({ content, ...(structuredContent === undefined ? {} : { structuredContent }), isError: true });
 }
 
-/** Turns what `run` returned into a result. Only marked values are taken for content; everything else is data. */
-export function toToolResult(value: unknown, structured: boolean): CallToolResult {
-  if (value instanceof ToolResult) return value.value;
-  if (structured) return structuredResult(value);
-  if (typeof value === "string") return succeeded([{ type: "text", text: value }]);
-  if (value === undefined) return succeeded([]);
-  if (value instanceof Block) return succeeded([value.block]);
-  if (isBlockList(value)) return succeeded(value.map((item) => item.block));
-  return dataResult(value);
+const mending = new Later(() => import("./returned.js"));
+
+/** Turns what `run` returned into a result. Throws NOT_JSON, WIRE_RESULT. */
+export function toToolResult(value: unknown, structured: boolean): MaybePromise<CallToolResult> {
+  if (value instanceof ToolResult) return checkedResult(value);
+  if (!structured) {
+    if (value === undefined) return succeeded([]);
+    if (typeof value === "string") return succeeded([toBlock(value)]);
+    if (value instanceof Block) return succeeded([value.block]);
+    if (isBlockList(value)) return succeeded(value.map(toBlock));
+  }
+  if (isPlain(value, 0) && !isOfTheWire(value)) return dataResult(value, JSON.stringify(value), structured);
+  if (mending.there === undefined) hold(value, 0);
+  return mending.use(({ mendedResult }) => mendedResult(value, structured));
 }
 
-function structuredResult(returned: unknown): CallToolResult {
-  const value = asData(returned);
-  return { content: [{ type: "text", text: jsonOf(value) }], structuredContent: value, isError: false };
+/** Keeps promises that reject while code is loaded from ending the process: whoever waits for them is told. */
+function hold(value: unknown, depth: number): void {
+  if (typeof value !== "object" || value === null || depth > DEEPEST_PLAIN) return;
+  if (isThenable(value)) return void Promise.resolve(value).catch(() => undefined);
+  for (const item of value instanceof Map ? value.values() : Object.values(value)) hold(item, depth + 1);
 }
 
-function dataResult(returned: unknown): CallToolResult {
-  const value = asData(returned);
-  if (typeof value === "string") return succeeded([{ type: "text", text: value }]);
-  const content: ContentBlock[] = [{ type: "text", text: jsonOf(value) }];
-  return isPlainObject(value) ? { content, structuredContent: value, isError: false } : succeeded(content);
+/** A result whose structured content an author gave is looked through as data is. */
+function checkedResult({ value, given }: ToolResult): MaybePromise<CallToolResult> {
+  if (!given || value.structuredContent === undefined || isPlain(value.structuredContent, 0)) return value;
+  return mending.use(({ mendedContent }) => mendedContent(value));
 }
 
-/** What JSON makes of values that say so themselves: a `Date` and a `URL` are text. Refuses what JSON would lose. */
-function asData(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  const lost = LOST.find(([name]) => isA(value, name));
-  if (lost !== undefined)
-    throw new LocalError("NOT_JSON", `The tool returned a ${lost[0]}, which JSON cannot carry: ${lost[1]}`);
-  if (typeof (value as { readonly toJSON?: unknown }).toJSON === "function") return JSON.parse(jsonOf(value));
-  if (isWireResult(value)) throw new LocalError("WIRE_RESULT", WIRE_RESULT);
-  return value;
+/** The result of data with its JSON, which has what JSON makes of values that say so themselves: a `Date` and a `URL` are text. */
+export function dataResult(returned: unknown, json: string, structured: boolean): CallToolResult {
+  const own = (returned as { readonly toJSON?: unknown } | null)?.toJSON;
+  const value: unknown = typeof own === "function" ? JSON.parse(json) : returned;
+  const content = [toBlock(typeof value === "string" && !structured ? value : json)];
+  if (structured || isJsonObject(value)) return { content, structuredContent: value, isError: false };
+  return succeeded(content);
 }
 
-/** Objects of which JSON keeps nothing, or nonsense, by the name of their class, and what to return instead. */
-const LOST: readonly (readonly [string, string])[] = [
-  ["Map", "return Object.fromEntries(map)"],
-  ["Set", "return [...set]"],
-  ["Error", 'throw it, or throw new ToolError("words for the model")'],
-  ["Response", "return await response.json(), or its text"],
-  ["ReadableStream", "read it first"],
-  ["ArrayBuffer", "return image(...), audio(...) or resource(uri, bytes)"],
-  ["Uint8Array", "return image(...), audio(...) or resource(uri, bytes)"],
-];
+/** Deeper values are looked through with care: they may be in themselves. */
+const DEEPEST_PLAIN = 100;
 
-/** By class, since one of another realm is no `instanceof` ours; not by tag, which is free for anybody to choose. */
-function isA(value: object, name: string): boolean {
-  const known = (globalThis as Record<string, unknown>)[name];
-  return typeof known === "function" && value instanceof known;
+/** Whether JSON loses nothing of a value, told as fast as can be: what it says of others is not certain. */
+function isPlain(value: unknown, depth: number): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null) return depth === 0 ? isText(value) : typeof value !== "bigint";
+  if (depth > DEEPEST_PLAIN) return false;
+  if (Array.isArray(value)) {
+    for (const item of value) if (!isPlain(item, depth + 1)) return false;
+    return true;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return value instanceof Date && isPlain(+value, 1);
+  for (const name in value) if (!isPlain((value as JsonObject)[name], depth + 1)) return false;
+  return true;
 }
 
-const WIRE_MEMBERS: ReadonlySet<string> = new Set(["content", "structuredContent", "isError", "_meta"]);
-const BLOCK_TYPES: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource", "resource_link"]);
-const WIRE_RESULT =
-  "The tool returned a result in the form of the wire ({ content: [...] }), which this library takes for data: " +
-  "return text, data, or result({ content, structuredContent }), which is made for that";
+function isText(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "boolean" || value === null;
+}
 
-/** Whether a value is what other libraries want returned: nothing but the members of a result, and blocks as content. */
-function isWireResult(value: object): boolean {
-  const { content } = value as { readonly content?: unknown };
-  if (!Array.isArray(content) || content.length === 0) return false;
-  if (!Object.keys(value).every((member) => WIRE_MEMBERS.has(member))) return false;
-  return content.every((item) => BLOCK_TYPES.has((item as { readonly type?: unknown } | null)?.type));
+/** Whether a value, or an item of a list, may be a block or a result as they stand on the wire. */
+function isOfTheWire(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some((item) => !Array.isArray(item) && isOfTheWire(item));
+  return (
+    isJsonObject(value) && (Array.isArray(value["content"]) || /^(?:text|image|audio)$/.test(String(value["type"])))
+  );
 }
 
 /** Says that it succeeded: the member may be left out, but people who read transcripts look for it. */
-function succeeded(content: ContentBlock[]): CallToolResult {
+export function succeeded(content: ContentBlock[]): CallToolResult {
   return { content, isError: false };
 }
 
-function jsonOf(value: unknown): string {
-  const json = JSON.stringify(value) as string | undefined;
-  if (json !== undefined) return json;
-  throw new LocalError("NOT_JSON", `A tool returned a ${typeof value}, which JSON cannot carry`);
+function isBlockList(value: unknown): value is readonly (string | Block)[] {
+  if (!Array.isArray(value) || !value.some((item) => item instanceof Block)) return false;
+  return value.every((item) => typeof item === "string" || item instanceof Block);
 }
 
-function isPlainObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isBlockList(value: unknown): value is readonly Block[] {
-  return Array.isArray(value) && value.length > 0 && value.every((item) => item instanceof Block);
-}
-
-function toBlock(item: string | Block | ContentBlock): ContentBlock {
+export function toBlock(item: string | Block | ContentBlock): ContentBlock {
   if (typeof item === "string") return { type: "text", text: item };
   if (item instanceof Block) return item.block;
+  const known = typeof (item as Partial<ContentBlock> | null | undefined)?.type === "string";
+  requireThat(
+    known,
+    "`content` is a list of texts and blocks",
+    item,
+    "write text(...), image(...) or another of these",
+  );
   return item.type === "resource" ? nestResource(item) : item;
 }
 

@@ -52,6 +52,7 @@ export class Context {
   readonly #services: AskServices;
   readonly #interaction: Asker | undefined;
   readonly #hand: ByHand | undefined;
+  #failed = false;
 
   constructor(call: Call, services: AskServices, interaction?: Asker, hand?: ByHand) {
     this.#call = call;
@@ -68,6 +69,11 @@ export class Context {
   /** The request a context speaks for now. */
   static callOf(context: Context): Call {
     return context.#call;
+  }
+
+  /** Whether `fail` was called, whose result is to be returned. */
+  static failed(context: Context): boolean {
+    return context.#failed;
   }
 
   /** Asks the client with params as they stand on the wire. Rejects where the client cannot be asked. */
@@ -206,8 +212,9 @@ export class Context {
     return this.#call.carrier.hangUp?.(retryMs) ?? false;
   }
 
-  /** A result that tells the model what went wrong: return it. */
-  fail(message: string): ToolResult {
+  /** A result that tells the model what went wrong: return it. Of an error it takes the message. */
+  fail(message: string | Error): ToolResult {
+    this.#failed = true;
     return failure(message);
   }
 

@@ -158,7 +158,11 @@ export class ServerCore implements AskServices {
     this.resources = new Registry("resource", () => this.#changed("resources"), seen("resource"));
     this.templates = new Registry("resource template", () => this.#changed("resources"), seen("template"));
     this.reader = new ResourceReader(this.resources, this.templates, this);
-    this.toolCaller = new ToolCaller(this.tools, this, { report: this.failed, embeds: this.#embeds });
+    this.toolCaller = new ToolCaller(this.tools, this, {
+      report: this.failed,
+      embeds: this.#embeds,
+      warn: this.#warn,
+    });
     this.promptFiller = new PromptFiller(this.prompts, this);
     this.#handlers = serverHandlers(this, serverLists(this));
     this.dispatcher = this.#dispatcher(this.#handlers);
@@ -256,8 +260,10 @@ export class ServerCore implements AskServices {
     if (this.#embedding.has(tool) || this.advertises("resources")) return;
     this.#embedding.add(tool);
     const what = "returns a resource, and the server offers none: register what it names, or return text";
-    this.report("warning", `The tool ${tool} ${what}`);
+    this.#warn(tool, what);
   };
+
+  readonly #warn = (tool: string, what: string): void => this.report("warning", `The tool ${tool} ${what}`);
 
   /** Reports an exception nobody expected, under the id the peer was given instead of its text. */
   readonly failed = (error: unknown, call: Call, errorId: string): void => {

@@ -17,7 +17,7 @@ import type { Registry, Restricted } from "./registry.js";
 import { type Icon, iconsFault } from "../protocol/capabilities.js";
 import { metaFault } from "../protocol/meta.js";
 import type { UriTemplate } from "../protocol/uri-template.js";
-import type { Completer } from "./completer.js";
+import type { Completer } from "./prompts.js";
 import { type MembersOf, valueFault } from "../schema/schema.js";
 import { definitionFault, RESTRICTED_MEMBERS, restrictions } from "./definition-fault.js";
 

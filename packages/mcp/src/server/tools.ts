@@ -22,10 +22,10 @@ import {
 } from "../protocol/features/tools.js";
 import type { Fault, FromJsonSchema, JsonSchema, MembersOf, Outcome, Schema } from "../schema/schema.js";
 import { AskError } from "./content.js";
-import type { AskServices, Context } from "./context.js";
+import { type AskServices, Context } from "./context.js";
 import { HandleError, type Registry, type Restricted } from "./registry.js";
 import { InputRequired, type Interactive, runInteractive } from "./interactive.js";
-import { type Block, Relayed, ToolError, type ToolResult, failure, toToolResult } from "./content.js";
+import { type Block, Relayed, ToolError, ToolResult, failure, toToolResult } from "./content.js";
 import { iconsFault } from "../protocol/capabilities.js";
 import { metaFault } from "../protocol/meta.js";
 import { fromStandard, type InferStandard, isStandardSchema, type StandardSchema } from "../schema/standard-schema.js";
@@ -43,6 +43,9 @@ function isEmbedded({ type }: ContentBlock): boolean {
   return type === "resource";
 }
 
+const UNRETURNED =
+  'called ctx.fail(...) and returned something else, so the call succeeds: write return ctx.fail("...")';
+
 /** Told of what a tool did wrong, in words that do not go to the client. */
 type ToolReport = (error: unknown, call: Call, errorId: string) => void;
 
@@ -52,17 +55,27 @@ export class ToolCaller {
   readonly #services: AskServices;
   readonly #report: ToolReport;
   readonly #embeds: (tool: string) => void;
+  readonly #warn: (tool: string, what: string) => void;
 
-  /** `embeds` is told the name of a tool whose result has a resource in it. */
+  /** `embeds` is told the name of a tool whose result has a resource in it, `warn` what its author should know. */
   constructor(
     tools: Registry<ToolEntry>,
     services: AskServices,
-    { report, embeds }: { readonly report: ToolReport; readonly embeds: (tool: string) => void },
+    {
+      report,
+      embeds,
+      warn,
+    }: {
+      readonly report: ToolReport;
+      readonly embeds: (tool: string) => void;
+      readonly warn: (tool: string, what: string) => void;
+    },
   ) {
     this.#tools = tools;
     this.#services = services;
     this.#report = report;
     this.#embeds = embeds;
+    this.#warn = warn;
   }
 
   /** The tool a call names. Throws -32602 when there is none. */
@@ -96,9 +109,9 @@ export class ToolCaller {
   #invoke(call: Call, entry: ToolEntry, args: unknown, context: Context): MaybePromise<Answer | InputRequired> {
     try {
       const returned = entry.run(args, context);
-      if (!isThenable(returned)) return this.#conclude(call, entry, returned);
+      if (!isThenable(returned)) return this.#conclude(call, entry, returned, context);
       return Promise.resolve(returned).then(
-        (value: unknown) => this.#conclude(call, entry, value),
+        (value: unknown) => this.#conclude(call, entry, value, context),
         (error: unknown) => this.#threw(call, context, error),
       );
     } catch (error) {
@@ -112,16 +125,25 @@ export class ToolCaller {
     return this.#failed(call, error);
   }
 
-  #conclude(call: Call, entry: ToolEntry, value: unknown): MaybePromise<Answer | InputRequired> {
+  #conclude(call: Call, entry: ToolEntry, value: unknown, context: Context): MaybePromise<Answer | InputRequired> {
     if (value instanceof InputRequired) return value;
     if (value instanceof Relayed) return value.answer;
+    if (Context.failed(context) && !(value instanceof ToolResult)) this.#warn(entry.tool.name, UNRETURNED);
     try {
-      const result = toToolResult(value, entry.output !== undefined);
-      if (result.content.some(isEmbedded)) this.#embeds(entry.tool.name);
-      return entry.output === undefined ? asAnswer(result) : this.#checkOutput(call, entry.output, result);
+      const made = toToolResult(value, entry.output !== undefined);
+      if (!isThenable(made)) return this.#checked(call, entry, made);
+      return Promise.resolve(made).then(
+        (result) => this.#checked(call, entry, result),
+        (error: unknown) => this.#threw(call, context, error),
+      );
     } catch (error) {
       return this.#failed(call, error);
     }
+  }
+
+  #checked(call: Call, { tool, output }: ToolEntry, result: CallToolResult): MaybePromise<Answer> {
+    if (result.content.some(isEmbedded)) this.#embeds(tool.name);
+    return output === undefined ? asAnswer(result) : this.#checkOutput(call, output, result);
   }
 
   /** A tool that declared its output owes it; a result that does not conform is the tool's fault, not the caller's. */

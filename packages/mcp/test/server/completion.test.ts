@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Server } from "@secure-local/mcp/server";
-import { rank } from "../../src/server/completer.js";
+import { rank } from "../../src/server/prompts.js";
 import { connect } from "../support/connect.js";
 
 const REF = { type: "ref/prompt", name: "p" };

@@ -25,8 +25,7 @@ describe("a tool that returns", () => {
   it.each([
     [() => ({ content: [{ type: "text", text: "hi" }] }), "result({ content, structuredContent })"],
     [() => ({ content: [{ type: "text", text: "hi" }], isError: true }), "in the form of the wire"],
-    [() => new Map([["a", 1]]), "return Object.fromEntries(map)"],
-    [() => new Set([1]), "return [...set]"],
+    [() => new Map([[1, 1]]), "or Object.fromEntries(map)"],
     [() => new Error("lost"), "throw it"],
     [() => new Response("x"), "await response.json()"],
     [() => new Uint8Array(3), "resource(uri, bytes)"],
