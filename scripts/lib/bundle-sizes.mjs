@@ -26,7 +26,7 @@ const PROGRAMS = {
       console.log(await client.tools());`,
   },
   "fetch server": {
-    most: 81,
+    most: 85,
     absent: ["ConnectError"],
     code: `import { Server } from "@secure-local/mcp/server";
       import { toFetch } from "@secure-local/mcp/fetch";
@@ -37,7 +37,7 @@ const PROGRAMS = {
   // All of a server but JSON Schema in place, resource templates and tasks. Questions, sessions and HTTP+SSE come with the first
   // client that needs them.
   "lean fetch server": {
-    most: 52,
+    most: 55,
     absent: ["ConnectError", "unresolved-reference", "working"],
     code: `import { LeanServer } from "@secure-local/mcp/server";
       import { toFetch } from "@secure-local/mcp/fetch";

@@ -113,7 +113,8 @@ async function admit(request: AuthRequest, credentials: Credentials, judged: Jud
   let headers: Readonly<Record<string, string>> | undefined;
   if (boundTo !== undefined && options.dpop !== undefined) {
     const proof = await options.dpop.verify(request, credentials.token, boundTo);
-    if (proof.ok !== true) return refusalOf({ ...terms, schemes: ["DPoP"] }, proof);
+    const { ok }: { readonly ok: unknown } = proof;
+    if (ok !== true || !proof.ok) return refusalOf({ ...terms, schemes: ["DPoP"] }, proof);
     headers = proof.headers;
   }
   const needed = options.scopes ?? [];

@@ -10,12 +10,7 @@ import {
   type RequestMessage,
   successText,
 } from "../jsonrpc/message.js";
-import {
-  checkOptions,
-  type ClientCapabilities,
-  type Implementation,
-  type ServerCapabilities,
-} from "../protocol/capabilities.js";
+import { type ClientCapabilities, type Implementation, type ServerCapabilities } from "../protocol/capabilities.js";
 import type {
   CompleteRequestParams,
   CompletionReference,
@@ -26,7 +21,7 @@ import type { ReadResourceResult, Resource, ResourceTemplate } from "../protocol
 import type { CallToolResult, Tool } from "../protocol/features/tools.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { TemplateValues } from "../protocol/uri-template/expand.js";
-import { CALL_MEMBERS, type CallOptions, changeOf, type ClientOptions, type Dialer, settingsOf } from "./options.js";
+import { type CallCheck, type CallOptions, changeOf, type ClientOptions, type Dialer, settingsOf } from "./options.js";
 import { type CompleteOptions, Completions, type Completion, type Listing, Lists } from "./lists.js";
 import { type LogMessage, LogRing, Pinger } from "./server-watch.js";
 import { type Subscription, Subscriptions, type Watched } from "./subscriptions.js";
@@ -40,9 +35,6 @@ import { Questions } from "./questions.js";
 import { Requests, type SendOptions, Wire, guarded } from "./wire.js";
 import { ResponseCache, ToolCache, type TypedResult, typedResult } from "./caches.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
-
-const TYPED_CALL_MEMBERS = { ...CALL_MEMBERS, output: "any" };
-const ARGUMENTS = { args: "object" };
 
 /**
  * A client of one server, made by `connect`. Methods reject with an `RpcError` when the server answers with an error,
@@ -64,6 +56,9 @@ export class Client {
   readonly #asked: AskedQuestions;
   #pinger: Pinger | undefined;
 
+  /** Looks at what calls are given: what a page would have to load for it is left out there. */
+  #check: CallCheck | undefined;
+
   private constructor(dialer: Dialer, options: ClientOptions) {
     this.#options = options;
     const settings = settingsOf(options);
@@ -84,8 +79,9 @@ export class Client {
   }
 
   /** Connects by the dialer's links. Rejects with a ConnectError; then nothing is left open. */
-  static async connect(dialer: Dialer, options: ClientOptions = {}): Promise<Client> {
+  static async connect(dialer: Dialer, options: ClientOptions = {}, check?: CallCheck): Promise<Client> {
     const client = new Client(dialer, options);
+    client.#check = check;
     await client.#open(options);
     return client;
   }
@@ -168,8 +164,7 @@ export class Client {
     args?: JsonObject,
     options?: CallOptions & { readonly output?: StandardSchema },
   ): Promise<CallToolResult> {
-    if (options !== undefined) checkOptions("call(name, args, options)", options, TYPED_CALL_MEMBERS);
-    if (args !== undefined) checkOptions("call(name, args)", { args }, ARGUMENTS);
+    this.#check?.(args, options);
     const result = await this.#called(name, args, options);
     return options?.output === undefined ? result : typedResult(name, result, options.output);
   }

@@ -3,6 +3,7 @@ import type { KnownMembers, MembersOf } from "../schema/schema.js";
 import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import type { Transport } from "../jsonrpc/transport.js";
 import {
+  checkOptions,
   type ClientCapabilities,
   type Implementation,
   IMPLEMENTATION_MEMBERS,
@@ -190,6 +191,17 @@ export const CALL_MEMBERS: MembersOf<CallOptions> & KnownMembers = {
   round: "object",
   onRequest: "function",
   onLog: "function",
+};
+
+/** Throws BAD_OPTIONS for what a call cannot be given. */
+export type CallCheck = (args: unknown, options: unknown) => void;
+
+const TYPED_CALL_MEMBERS = { ...CALL_MEMBERS, output: "any" };
+const ARGUMENTS = { args: "object" };
+
+export const checkCall: CallCheck = (args, options) => {
+  checkOptions("call(name, args, options)", { args }, ARGUMENTS);
+  checkOptions("call(name, args, options)", options, TYPED_CALL_MEMBERS);
 };
 
 /** What one round brings of the round before. */

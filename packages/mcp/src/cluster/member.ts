@@ -1,6 +1,5 @@
 // One process among many: it keeps its lease, knows who has which session, and sends each request where it has to be served.
-import type { MembersOf } from "../schema/schema.js";
-import { checkOptions } from "../protocol/capabilities.js";
+import { checkOptions, type OptionTable } from "../protocol/capabilities.js";
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
@@ -58,7 +57,7 @@ export interface ShareOptions {
 }
 
 /** The members of `ShareOptions`. */
-export const SHARE_MEMBERS: MembersOf<ShareOptions> = {
+export const SHARE_MEMBERS: OptionTable<ShareOptions> = {
   key: "any",
   address: "text",
   node: "text",

@@ -1,6 +1,6 @@
 // A host (the specification's word): holds many servers, each with a client of its own, started with consent, called with approval.
 import { checkOptions } from "../protocol/capabilities.js";
-import type { CallOptions, ClientOptions, Dialer } from "../client/options.js";
+import { type CallOptions, checkCall, type ClientOptions, type Dialer } from "../client/options.js";
 import type { Client } from "../client/client.js";
 import type { CompleteOptions, Completion } from "../client/lists.js";
 import { LocalError } from "../jsonrpc/errors.js";
@@ -211,6 +211,7 @@ export class HostCore {
    * CHANGED (the tool is another one than was approved), WITHHELD (it ran, its result may not be seen) and LIMIT.
    */
   async call(name: string, args: JsonObject = {}, options: CallOptions = {}): Promise<CallToolResult> {
+    checkCall(args, options);
     const entry = this.#catalogue.named("tool", name);
     const result = await this.#gate.call(name, args, options);
     for (const block of result.content) {

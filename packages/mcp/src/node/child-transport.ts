@@ -1,9 +1,9 @@
 // The transport to a server that is our own child: messages over its standard streams, and its whole process tree with it.
+import type { OptionTable } from "../protocol/capabilities.js";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { LocalError } from "../jsonrpc/errors.js";
-import type { MembersOf } from "../schema/schema.js";
 import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import type { MessageSink, Outgoing, OutgoingKind, Transport } from "../jsonrpc/transport.js";
 import {
@@ -54,7 +54,7 @@ export interface ChildCommand {
 }
 
 /** The members of `ChildCommand`. */
-export const COMMAND_MEMBERS: MembersOf<ChildCommand> = {
+export const COMMAND_MEMBERS: OptionTable<ChildCommand> = {
   command: "text",
   args: "texts",
   env: "texts by name",

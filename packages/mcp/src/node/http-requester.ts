@@ -1,5 +1,5 @@
 // Sends HTTP requests: on sockets of its own, and through a proxy with node:http and node:https.
-import type { MembersOf } from "../schema/schema.js";
+import type { OptionTable } from "../protocol/capabilities.js";
 import {
   Agent as HttpAgent,
   type ClientRequest,
@@ -249,7 +249,7 @@ export interface NodeRequesterOptions {
 }
 
 /** The members of `NodeRequesterOptions`. */
-export const NODE_REQUESTER_MEMBERS: MembersOf<NodeRequesterOptions> = {
+export const NODE_REQUESTER_MEMBERS: OptionTable<NodeRequesterOptions> = {
   connectMs: "ms",
   connections: "whole",
   ca: "any",

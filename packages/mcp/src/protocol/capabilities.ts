@@ -36,6 +36,9 @@ export interface ServerCapabilities {
 
 // Describes a client or server program: name, version and what may be shown about it.
 
+/** The table of the members of some options, for layers that know no schemas. */
+export type OptionTable<T> = MembersOf<T>;
+
 /** The members of `Implementation`. `icons` are looked at by `iconsFault`. */
 export const IMPLEMENTATION_MEMBERS: MembersOf<Implementation> = {
   name: "text",

@@ -260,13 +260,13 @@ function written([kind = "any"]: readonly Kind[], value?: unknown): string {
   if (kind === "texts" && given !== undefined) return JSON.stringify([given]);
   if (
     given !== undefined &&
-    (kind === "flag" ? /^(true|false)$/ : /^(number|whole|ms)$/.test(String(kind)) ? /^\d+$/ : /^$/).test(given)
+    (kind === "flag" ? /^(true|false)$/ : /^(number|whole|ms)$/.test(kind as string) ? /^\d+$/ : /^$/).test(given)
   )
     return given;
   if (typeof kind === "number") return String(typeof value === "number" ? value : kind);
   if (typeof kind === "object") {
     const [name, inner] = Object.entries(kind)[0] ?? ["", "any"];
-    return `{ ${name}: ${written([inner as Kind], value)} }`;
+    return `{ ${name}: ${written([inner], value)} }`;
   }
   if (kind.startsWith(EACH)) return `["${kind.split(" ")[1]}"]`;
   if (kind.startsWith("=")) return `"${kind.slice(1)}"`;

@@ -1,7 +1,7 @@
 // Connects a client on Node: what `connect` does, and commands, whose process is the server.
 import { checkOptions } from "../protocol/capabilities.js";
 import { Client } from "../client/client.js";
-import type { Dialer } from "../client/options.js";
+import { checkCall, type Dialer } from "../client/options.js";
 import { type ChildCommand, childTransport, COMMAND_MEMBERS, commandKey } from "../node/child-transport.js";
 import { NODE_REQUESTER_MEMBERS, nodeRequester, type NodeRequesterOptions } from "../node/http-requester.js";
 import {
@@ -31,10 +31,11 @@ export type NodeConnectTarget = ConnectTarget | ChildCommand;
 export async function connect(target: NodeConnectTarget, options: NodeConnectOptions = {}): Promise<Client> {
   checkOptions("connect(target, options)", options, connectMembers(NODE_REQUESTER_MEMBERS));
   if (isMeantAsCommand(target)) checkOptions("connect(command, options)", target, COMMAND_MEMBERS);
-  if (isCommand(target)) return Client.connect(commandDialer(target), options);
+  if (isCommand(target)) return Client.connect(commandDialer(target), options, checkCall);
   const { http = {} } = options;
-  if (!isUrl(target) || http.fetch !== undefined || http.requester !== undefined) return connectTo(target, options);
-  return connectTo(target, { ...options, http: { ...http, requester: nodeRequester(http) } });
+  if (!isUrl(target) || http.fetch !== undefined || http.requester !== undefined)
+    return connectTo(target, options, checkCall);
+  return connectTo(target, { ...options, http: { ...http, requester: nodeRequester(http) } }, checkCall);
 }
 
 /** The links of a command. */

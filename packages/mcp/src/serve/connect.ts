@@ -1,6 +1,6 @@
 // Connects a client to a server: over HTTP by URL, in memory, or over a transport of one's own. Runs everywhere.
 import { Client } from "../client/client.js";
-import { CLIENT_MEMBERS, type ClientOptions, type Dialer } from "../client/options.js";
+import { type CallCheck, CLIENT_MEMBERS, type ClientOptions, type Dialer } from "../client/options.js";
 import type { KnownMembers, MembersOf } from "../schema/schema.js";
 import type { HttpAuthorizer, Identity, Transport } from "../jsonrpc/transport.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
@@ -69,13 +69,13 @@ export async function connect(target: ConnectTarget, options: ConnectOptions = {
 }
 
 /** The same with options that were looked at. */
-export async function connectTo(target: ConnectTarget, options: ConnectOptions): Promise<Client> {
+export async function connectTo(target: ConnectTarget, options: ConnectOptions, check?: CallCheck): Promise<Client> {
   const { identity } = options;
   if (isServer(target)) {
     // Most connect to a URL: a page does not load for them what joins two ends in one program.
     const { memoryTransports } = await import("../transport/memory.js");
     const known = typeof identity === "object" && identity !== null ? { scopes: [], ...identity } : identity;
-    return Client.connect({ link: () => linked(target, memoryTransports(known)) }, options);
+    return Client.connect({ link: () => linked(target, memoryTransports(known)) }, options, check);
   }
   if (identity !== undefined) {
     throw new LocalError(
@@ -83,7 +83,7 @@ export async function connectTo(target: ConnectTarget, options: ConnectOptions):
       "`identity` is for a server in this program: others find out who is asking by themselves",
     );
   }
-  return Client.connect(dialerOf(target, options.http ?? {}), options);
+  return Client.connect(dialerOf(target, options.http ?? {}), options, check);
 }
 
 function dialerOf(target: Exclude<ConnectTarget, LeanServer>, http: HttpConnectOptions): Dialer {

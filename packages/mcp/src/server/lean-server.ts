@@ -4,11 +4,11 @@ import type { StandardSchema } from "../schema/standard-schema.js";
 import { LocalError, SERVE } from "../jsonrpc/errors.js";
 import type { Transport } from "../jsonrpc/transport.js";
 import { LOGGING_LEVELS, type LoggingLevel } from "../protocol/features/lifecycle.js";
-import { type Icon, iconsFault } from "../protocol/capabilities.js";
+import { checkOptions, type Icon, iconsFault } from "../protocol/capabilities.js";
 import { NEWEST, REVISIONS } from "../protocol/revisions/all.js";
 import type { CapabilityOptions } from "./capabilities.js";
 import { definitionFault } from "./definition-fault.js";
-import { type Kind, type MembersOf, valueFault } from "../schema/schema.js";
+import type { Kind, MembersOf } from "../schema/schema.js";
 import { DEFAULT_SERVER_LIMITS, resolveServerLimits, type ServerLimits } from "./limits.js";
 import { isReservedMetaKey } from "../protocol/meta.js";
 import type { Meta } from "../protocol/meta.js";
@@ -289,11 +289,8 @@ const LOG_LEVELS = LOGGING_LEVELS.map((each) => `=${each}`);
 const LIST_KINDS = ["=tools", "=prompts", "=resources"];
 
 /** Throws BAD_OPTIONS for an argument of another kind than a method takes. */
-function mustFit(what: string, given: Readonly<Record<string, unknown>>, kind: Kind): void {
-  for (const [name, value] of Object.entries(given)) {
-    const fault = valueFault(name, value, kind);
-    if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `${what}: ${fault}`);
-  }
+function mustFit(what: string, given: object, kind: Kind): void {
+  for (const [name, value] of Object.entries(given)) checkOptions(what, { [name]: value ?? null }, { [name]: kind });
 }
 
 /** For clients in the same program: most servers have none, and serve requests that belong to no conversation. */

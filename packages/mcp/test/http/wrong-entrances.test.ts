@@ -24,7 +24,8 @@ function reporting(options: Partial<ServerOptions> = {}): { server: Server; log:
     name: "s",
     version: "1",
     ...options,
-    report: (_level, text, details) => void log.push(`${text} ${String(details?.["error"] ?? "")}`),
+    report: (_level, text, details) =>
+      void log.push(`${text} ${details?.["error"] instanceof Error ? details["error"].message : ""}`),
   });
   server.tool("t", { run: () => "x" });
   return { server, log };

@@ -77,7 +77,9 @@ function wrong(members: KnownMembers, path = ""): Wrong[] {
       .filter(([what]) => !right.includes(what))
       .map(([what, value]): Wrong => [`${path}${name}: ${what}`, { [name]: value }]);
     const kinds = (Array.isArray(kind) ? kind : [kind]) as readonly Kind[];
-    const inner = kinds.filter((each) => typeof each === "object").flatMap((each) => wrong(each, `${path}${name}.`));
+    const inner = kinds
+      .filter((each) => typeof each === "object")
+      .flatMap((each) => wrong(each as KnownMembers, `${path}${name}.`));
     return [...here, ...inner.map(([what, value]): Wrong => [what, { [name]: value }])];
   });
 }
@@ -208,10 +210,10 @@ describe("a mistake that has a sentence of its own", () => {
     ],
     ["method", () => server().method("a/b", is({})), '"handler" is a function, not an object'],
     ["use", () => server().use(is({})), '"middleware" is a function'],
-    ["log", () => server().log(is("warn" as never as object), 1), '"level" is "debug" or "info"'],
+    ["log", () => server().log("warn" as never, 1), '"level" is "debug" or "info"'],
     [
       "listChanged",
-      () => server().listChanged(is("tool" as never as object)),
+      () => server().listChanged("tool" as never),
       '"kind" is "tools" or "prompts" or "resources", not "tool"',
     ],
     ["connect({ url })", () => connect(is({ url: "http://127.0.0.1:1" })), "write connect(url, { http: { headers"],

@@ -155,15 +155,13 @@ export function httpEndpoint(
   const core = coreOf(server);
   if (cluster !== undefined) core.join(cluster);
   const limits = withLimits(DEFAULT_HTTP_LIMITS, options.limits);
-  const given = typeof options.sessions === "object" ? options.sessions : undefined;
-  const sessionLimits = withLimits(DEFAULT_SESSION_LIMITS, given);
-  const { allowedHosts: hosts = defaults.hosts, allowedOrigins = [], originOption, hostAdvice } = options;
-  const door = new FrontDoor({ hosts, origins: [...defaults.origins, ...allowedOrigins], originOption, hostAdvice });
+  const sessionLimits = sessionLimitsOf(options);
+  const { allowedHosts: hosts = defaults.hosts, allowedOrigins = [], answers = "auto" } = options;
+  const door = new FrontDoor({ ...options, hosts, origins: [...defaults.origins, ...allowedOrigins] });
   const keeper = new StreamKeeper(limits);
   const { authenticate, permits } = hooks(options, core);
-  const { answers = "auto" } = options;
-  const store = guardedStore(options.eventStore, core);
-  const sessions = options.sessions === false ? undefined : { limits: sessionLimits, store, keeper, answers };
+  const kept = { limits: sessionLimits, store: guardedStore(options.eventStore, core), keeper, answers };
+  const sessions = options.sessions === false ? undefined : kept;
   const sessionless = new SessionlessRequests({ core, limits, keeper, answers });
   const pinger = pingerOf(options, core);
   const { parts, guests } = defaults;
@@ -172,16 +170,15 @@ export function httpEndpoint(
   const streamable = new StreamableHttp({ ...common, sessionless, handshake, sessions: sessions !== undefined });
   const others = furtherServers(options, { door, sessions, cluster, parts, sessionless: { limits, keeper, answers } });
   const sse = sseOf(options, parts, { ...common, pinger, keeper, limits: sessionLimits });
-  const failed = failing(core);
   const site = new HttpSite({
     door,
-    routes: routes(options, streamable, { sse, others, failed }),
+    routes: routes(options, streamable, { sse, others, failed: failing(core) }),
     cors: options.cors === true,
     authenticate,
     rate: options.rate && new RateGate(options.rate, cluster),
     turns: new Turns(limits.turns),
     onError: (error) => core.report("error", "authenticate failed", { error }),
-    failed,
+    failed: failing(core),
   });
   const close = async (): Promise<void> => {
     site.passes.closing = true;
@@ -194,11 +191,14 @@ export function httpEndpoint(
   const open = [handshake, ...others.map((other) => other.handshake), sse?.part];
   const alone = [sessionless, ...others.map((other) => other.sessionless)];
   const endOf = (whose: Whose): Promise<void> => {
-    // What is not in any table yet holds a pass.
     site.passes.revoke(whose);
     return endAll(whose, alone, open);
   };
   return { site, limits, local: localEnd(core, site, handshake), load: () => loadOf(keeper, open), endOf, close };
+}
+
+function sessionLimitsOf({ sessions }: HttpOptions): SessionLimits {
+  return withLimits(DEFAULT_SESSION_LIMITS, typeof sessions === "object" ? sessions : undefined);
 }
 
 /** Makes what serves the handshake era; a failure is reported, and the next request tries again. */
@@ -221,6 +221,7 @@ function loadOf(keeper: StreamKeeper, holders: readonly Holder[]): HttpLoad {
   return { sessions: holders.reduce((sum, holder) => sum + (holder?.there?.sessions ?? 0), 0), streams: keeper.size };
 }
 
+/** Ends what is in some table; what is not yet holds a pass, which was taken back. */
 async function endAll(whose: Whose, first: readonly SessionlessRequests[], then: readonly Holder[]): Promise<void> {
   for (const each of first) each.endOf(whose);
   await Promise.all(then.map(async (each) => await each?.there?.endOf(whose)));
@@ -316,7 +317,7 @@ function checkAsking({ authenticate, authorization }: HttpOptions): void {
     throw new LocalError("BAD_OPTIONS", `${what}: { authenticator: jwtAuthenticator({ ... }) }`);
   }
   const scopes: unknown = authorization?.scopes;
-  if (scopes !== undefined && typeof (scopes as Partial<ScopeRules> | null)?.check !== "function") {
+  if (scopes !== undefined && typeof (scopes as { check?: unknown } | null)?.check !== "function") {
     const what = `in "authorization" "scopes" is what scopeRules makes, not ${shownValue(scopes)}`;
     throw new LocalError("BAD_OPTIONS", `${what}: write scopes: scopeRules({ tools: { NAME: ["..."] } })`);
   }
@@ -481,6 +482,13 @@ interface Gate {
 /** Nobody of whom scopes are known. */
 const STRANGER: Identity = { principal: "", scopes: [] };
 
+/** Whether rules refuse. Throws a TypeError where those of somebody's own say neither yes nor no. */
+function isRefusal(said: unknown): said is Refusal {
+  if (said === undefined) return false;
+  if (typeof (said as { status?: unknown } | null)?.status === "number") return true;
+  throw new TypeError(`"scopes" of "authorization" returned ${shownValue(said)}: check gives undefined or a refusal`);
+}
+
 /** The hooks of an endpoint. Throws BAD_SCOPES for rules of what is not there, and scopes that nobody could have. */
 function authorizationHooks({ authorization, authenticate, core }: Gate): AuthorizationHooks {
   const { scopes: rules = scopeRules({}), onRefused, authenticator } = authorization ?? {};
@@ -500,11 +508,7 @@ function authorizationHooks({ authorization, authenticate, core }: Gate): Author
     if (more === undefined && identity === undefined) return undefined;
     const tool = toolOf(message);
     const refusal = rules.check(identity ?? STRANGER, method, tool, more);
-    if (refusal === undefined) return undefined;
-    if (typeof (refusal as Partial<Refusal> | null)?.status !== "number")
-      throw new TypeError(
-        `"scopes" of "authorization" returned ${shownValue(refusal)}: check gives undefined or a refusal`,
-      );
+    if (!isRefusal(refusal)) return undefined;
     return refused(refusal, { path, principal: exchange.principal, method, tool });
   };
   // One for all: a function made for each request would keep it until the next full collection of garbage, as V8 has it, and half

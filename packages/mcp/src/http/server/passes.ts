@@ -2,7 +2,7 @@
 import type { HeaderList, HttpExchange } from "./exchange.js";
 import type { Whose } from "./http-session.js";
 import { type Identity, identityFault } from "../../jsonrpc/transport.js";
-import { type MembersOf, nearest, shownValue } from "../../schema/schema.js";
+import { nearest, shownValue } from "../../schema/schema.js";
 
 /** Why a request may not go on. */
 interface NoPass {
@@ -112,15 +112,14 @@ function mayFinish(exchange: HttpExchange): boolean {
 // Who is asking, as a program of somebody's own says it.
 
 /** The members of an identity: one that is misspelt would take away what somebody may, or give it. */
-const IDENTITY_MEMBERS: MembersOf<Identity> = {
-  principal: "text",
-  scopes: "texts",
-  clientId: "text",
-  program: "text",
-  claims: "any",
-  expiresAt: "number",
-};
-const IDENTITY_NAMES: readonly string[] = Object.keys(IDENTITY_MEMBERS);
+const IDENTITY_NAMES: readonly (keyof Identity)[] = [
+  "principal",
+  "scopes",
+  "clientId",
+  "program",
+  "claims",
+  "expiresAt",
+];
 
 /** What is wrong with an identity that has to be an object, as the end of a sentence. Members of nobody's are the program's business. */
 export function entranceFault(identity: unknown): string | undefined {
@@ -129,7 +128,7 @@ export function entranceFault(identity: unknown): string | undefined {
   const fault = identityFault(identity);
   if (fault !== undefined) return fault;
   for (const name in identity) {
-    const meant = IDENTITY_NAMES.includes(name) ? undefined : nearest(name, IDENTITY_NAMES);
+    const meant = (IDENTITY_NAMES as readonly string[]).includes(name) ? undefined : nearest(name, IDENTITY_NAMES);
     if (meant !== undefined) return `an identity with the member "${name}": did you mean "${meant}"?`;
   }
   return undefined;
