@@ -14,7 +14,7 @@ import {
   refusalOf,
   type Scheme,
 } from "./authenticator.js";
-import type { DpopVerifier } from "./dpop.js";
+import type { DpopVerifier, ProofOutcome } from "./dpop.js";
 import type { ProtectedResource } from "./resource-metadata.js";
 import { checkScopeNames, hasScopes, type ScopeHierarchy } from "./scopes.js";
 
@@ -113,8 +113,9 @@ async function admit(request: AuthRequest, credentials: Credentials, judged: Jud
   let headers: Readonly<Record<string, string>> | undefined;
   if (boundTo !== undefined && options.dpop !== undefined) {
     const proof = await options.dpop.verify(request, credentials.token, boundTo);
-    const { ok }: { readonly ok: unknown } = proof;
-    if (ok !== true || !proof.ok) return refusalOf({ ...terms, schemes: ["DPoP"] }, proof);
+    const sound: unknown = proof.ok;
+    if (sound !== true)
+      return refusalOf({ ...terms, schemes: ["DPoP"] }, proof as ProofOutcome & { readonly ok: false });
     headers = proof.headers;
   }
   const needed = options.scopes ?? [];

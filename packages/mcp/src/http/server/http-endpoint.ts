@@ -317,7 +317,7 @@ function checkAsking({ authenticate, authorization }: HttpOptions): void {
     throw new LocalError("BAD_OPTIONS", `${what}: { authenticator: jwtAuthenticator({ ... }) }`);
   }
   const scopes: unknown = authorization?.scopes;
-  if (scopes !== undefined && typeof (scopes as { check?: unknown } | null)?.check !== "function") {
+  if (scopes !== undefined && valueFault("scopes", scopes, "check()") !== undefined) {
     const what = `in "authorization" "scopes" is what scopeRules makes, not ${shownValue(scopes)}`;
     throw new LocalError("BAD_OPTIONS", `${what}: write scopes: scopeRules({ tools: { NAME: ["..."] } })`);
   }
@@ -485,7 +485,8 @@ const STRANGER: Identity = { principal: "", scopes: [] };
 /** Whether rules refuse. Throws a TypeError where those of somebody's own say neither yes nor no. */
 function isRefusal(said: unknown): said is Refusal {
   if (said === undefined) return false;
-  if (typeof (said as { status?: unknown } | null)?.status === "number") return true;
+  const { status } = Object(said) as { readonly status?: unknown };
+  if (typeof status === "number") return true;
   throw new TypeError(`"scopes" of "authorization" returned ${shownValue(said)}: check gives undefined or a refusal`);
 }
 
