@@ -71,19 +71,32 @@ function blockText(block: ContentBlock): string {
   }
 }
 
+const NOT_MADE = "The call was not made: the tool cannot be reached at the moment.";
+
 function errorText(error: Error): string {
   if (error instanceof RpcError) return `The call was refused (${error.code}): ${errorMessage(error.message)}`;
   if (!(error instanceof LocalError)) return "The call failed on this side.";
+  // The one code is of calls that were made, the other of those that were not: their words tell them apart.
+  const isSent = !/ was not (?:sent|called)\b/.test(error.message);
   switch (error.code) {
     case "CANCELLED":
       return "The call was cancelled.";
     case "TIMEOUT":
+      if (!isSent) return NOT_MADE;
       return "The tool did not answer in time. It may still have had an effect.";
+    case "CLOSED":
+    case "EXITED":
     case "OUTCOME_UNKNOWN":
+      if (!isSent) return NOT_MADE;
       return "The connection broke during the call. It may have had its effect.";
     case "INVALID_OUTPUT":
       return "The tool answered with something else than it promises.";
+    // Made for the model: what the host's owner says of the call.
+    case "DENIED":
+    case "WITHHELD":
+    case "CHANGED":
+      return errorMessage(error.message);
     default:
-      return "The tool cannot be reached at the moment.";
+      return NOT_MADE;
   }
 }

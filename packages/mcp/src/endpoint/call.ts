@@ -268,6 +268,8 @@ export interface Caller {
   readonly capabilities: ClientCapabilities;
   /** The client's name for itself: for display and logs, never for decisions. */
   readonly client: Implementation | undefined;
+  /** One of a revision with sessions, at a server that keeps none: what it declared is not known. */
+  readonly alone?: boolean;
   /** Index of the lowest level the caller wants to receive; {@link NO_LOGS} for none. */
   logLevel: number;
 }

@@ -45,6 +45,8 @@ interface CallGateOptions {
 /** How the gate finds a tool; asked again after the decision. */
 interface ToolSource {
   tool(name: string): HostTool | undefined;
+  /** Throws NOT_READY where a tool of that name may be of a server that is only away for now. */
+  away(name: string): void;
   /** The connection and whether its server is trusted; undefined when it is not up. */
   server(name: string): { readonly client: Client; readonly trusted: boolean } | undefined;
 }
@@ -74,7 +76,10 @@ export class CallGate {
 
   async call(name: string, args: JsonObject, options: CallOptions): Promise<CallToolResult> {
     const entry = this.#source.tool(name);
-    if (entry === undefined) throw unknownTool(name);
+    if (entry === undefined) {
+      this.#source.away(name);
+      throw unknownTool(name);
+    }
     if (this.#under >= MOST_CALLS)
       throw new LocalError("LIMIT", `${name} was not called: ${MOST_CALLS} calls are under way`);
     const passing = { id: ++this.#ids, entry, at: Date.now(), args: structuredClone(args), edited: false };

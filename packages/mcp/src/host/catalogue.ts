@@ -75,6 +75,11 @@ export class Catalogue {
     if (kinds.length > 0) this.#events.changed(server, kinds);
   }
 
+  /** Whether a server's list was read since it came. */
+  has(server: string, kind: EntryList): boolean {
+    return this.#shelves.get(server)?.lists.has(kind) === true;
+  }
+
   /** A list changed on the server: read again, once for however many changes come meanwhile. */
   outdated(server: string, kind: EntryList): Promise<void> {
     const shelf = this.#shelves.get(server);
@@ -223,6 +228,13 @@ export async function qualifiedName(server: string, item: string): Promise<strin
   const digest = (await digestOf([server, item])).slice(0, DIGEST_CHARACTERS);
   const shown = whole.replace(/[^A-Za-z0-9_-]/gu, "_").slice(0, MOST_CHARACTERS - DIGEST_CHARACTERS - 1);
   return `${shown}_${digest}`;
+}
+
+/** Whether a name may be one of that server's, whose lists are not known. */
+export function mayBeOf(server: string, name: string): boolean {
+  return name.startsWith(
+    `${server}__`.replace(/[^A-Za-z0-9_-]/gu, "_").slice(0, MOST_CHARACTERS - DIGEST_CHARACTERS - 1),
+  );
 }
 
 // Finds entries of the catalogue by words, servers and kinds.

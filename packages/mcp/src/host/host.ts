@@ -14,6 +14,8 @@ import type { TemplateValues } from "../protocol/uri-template/expand.js";
 import { CallGate, type LoggedCall } from "./call-gate.js";
 import {
   Catalogue,
+  type EntryList,
+  mayBeOf,
   type HostEntry,
   type HostEvent,
   type HostPrompt,
@@ -114,6 +116,7 @@ export class HostCore {
     });
     const source = {
       tool: (name: string) => this.#catalogue.named("tool", name),
+      away: (name: string) => this.#away(name, "tools"),
       server: (name: string) => {
         const server = this.#servers.get(name);
         return server?.client === undefined ? undefined : { client: server.client, trusted: server.trusted };
@@ -226,9 +229,8 @@ export class HostCore {
   }
 
   /** Fills in the prompt `server__prompt`. Rejects as `Client.prompt` does, and with UNKNOWN_PROMPT and NOT_READY. */
-  prompt(name: string, args?: Readonly<Record<string, string>>, options?: CallOptions): Promise<GetPromptResult> {
-    const entry = this.#catalogue.named("prompt", name);
-    if (entry === undefined) return Promise.reject(unknown("PROMPT", `prompt ${JSON.stringify(name)}`));
+  async prompt(name: string, args?: Readonly<Record<string, string>>, options?: CallOptions): Promise<GetPromptResult> {
+    const entry = this.#prompt(name);
     return this.#with(entry.server, (client) => client.prompt(entry.original, args, options));
   }
 
@@ -251,7 +253,7 @@ export class HostCore {
     return Promise.reject(unknown("RESOURCE", "server that gave this link: pass the block of the result itself"));
   }
 
-  complete(
+  async complete(
     about: HostReference,
     argument: { name: string; value: string },
     options?: CompleteOptions,
@@ -260,8 +262,7 @@ export class HostCore {
       const ref = { type: "ref/resource", uri: about.template } as const;
       return this.#with(about.server, (client) => client.complete(ref, argument, options));
     }
-    const entry = this.#catalogue.named("prompt", about.prompt);
-    if (entry === undefined) return Promise.reject(unknown("PROMPT", `prompt ${JSON.stringify(about.prompt)}`));
+    const entry = this.#prompt(about.prompt);
     const ref = { type: "ref/prompt", name: entry.original } as const;
     return this.#with(entry.server, (client) => client.complete(ref, argument, options));
   }
@@ -288,11 +289,25 @@ export class HostCore {
     return [...found, ...templates].map(({ server }) => server);
   }
 
+  /** Throws UNKNOWN_PROMPT, and NOT_READY where it may be one of a server that is only away for now. */
+  #prompt(name: string): HostPrompt {
+    const entry = this.#catalogue.named("prompt", name);
+    if (entry !== undefined) return entry;
+    this.#away(name, "prompts");
+    throw unknown("PROMPT", `prompt ${JSON.stringify(name)}`);
+  }
+
+  #away(name: string, kind: EntryList): void {
+    for (const { name: server, client, status } of this.#servers.values()) {
+      const isUp = client !== undefined && this.#catalogue.has(server, kind);
+      if (!isUp && status.state !== "disabled" && mayBeOf(server, name)) throw notReady(server, status, name);
+    }
+  }
+
   async #with<T>(name: string, use: (client: Client) => Promise<T>): Promise<T> {
     const { client, status } = this.#get(name);
     if (client !== undefined) return use(client);
-    const { state, reason = "" } = status;
-    throw new LocalError("NOT_READY", `The server ${name} is not up (${state}). ${reason}`.trimEnd());
+    throw notReady(name, status);
   }
 
   /** Throws UNKNOWN_SERVER. */
@@ -408,6 +423,12 @@ export class HostCore {
       }
     }
   }
+}
+
+function notReady(server: string, { state, reason = "" }: ServerStatus, name?: string): LocalError {
+  const what = name === undefined ? "The server" : `${name} was not called: the server`;
+  const how = state === "ready" ? "has not told what it offers yet" : `is not up (${state})`;
+  return new LocalError("NOT_READY", `${what} ${server} ${how}. ${reason}`.trimEnd());
 }
 
 function unknown(what: "PROMPT" | "RESOURCE", text: string): LocalError {

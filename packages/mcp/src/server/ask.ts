@@ -3,7 +3,7 @@
 import type { Call, Caller } from "../endpoint/call.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { AskError } from "./content.js";
-import { type JsonObject, peerWords } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { progressSink } from "../endpoint/progress.js";
 import {
   answerFault,
@@ -17,6 +17,7 @@ import type { ClientCapabilities } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import { isWebAddress } from "../protocol/method.js";
 import { type FormFields, readAnswer, requestedSchema } from "../protocol/elicitation-form.js";
+import { ownMembers, unknownMember } from "../schema/schema.js";
 import {
   exportJsonSchema,
   type InferStandard,
@@ -123,7 +124,10 @@ export function requireCapability(call: { readonly caller: Caller }, method: str
   const names = Object.entries(required).map(([name, settings]) =>
     [name, ...Object.keys(settings as object)].join("."),
   );
-  const what = `This needs a client that can be asked: the capability ${names.join(", ")} was not declared`;
+  const what =
+    call.caller.alone === true
+      ? `This server keeps no sessions, so a client of ${codec.revision.date} cannot be asked (${names.join(", ")}): only those of revisions without sessions can`
+      : `This needs a client that can be asked: the capability ${names.join(", ")} was not declared`;
   throw new RpcError(McpErrorCode.MissingRequiredClientCapability, what, { requiredCapabilities: required });
 }
 
@@ -207,6 +211,7 @@ export async function elicited(
   input: ElicitInput<FormFields> | SchemaForm<StandardSchema>,
   ask: (params: ElicitRequestParams) => Promise<JsonObject>,
 ): Promise<unknown> {
+  checkQuestion(input);
   const schema = "schema" in input && isStandardSchema(input.schema) ? input.schema : undefined;
   const form = schema === undefined ? input : { message: input.message, schema: formOf(schema) };
   const params = elicitParams(form as ElicitInput<FormFields>);
@@ -216,6 +221,31 @@ export async function elicited(
   if (checked.ok) return { action: "accept", content: checked.value };
   const what = checked.faults.map(({ message }) => message).join("; ");
   throw new AskError("BAD_ANSWER", `The answer does not fit the form: ${peerWords(what)}`);
+}
+
+const QUESTION_MEMBERS = ["message", "schema", "url"];
+const QUESTION = 'write ctx.elicit({ message: "Really?", schema: { sure: { type: "boolean" } } })';
+
+/** Throws BAD_QUESTION with what to write. */
+function checkQuestion(input: unknown): void {
+  if (!isJsonObject(input)) throw badQuestion(`a question is one object, not ${peerWords(input)}: ${QUESTION}`);
+  for (const [name] of ownMembers(input)) {
+    if (name === "requestedSchema") throw badQuestion('"requestedSchema" is called "schema" here');
+    if (name === "mode")
+      throw badQuestion('"mode" is left out: what has "url" opens a page, what has "schema" is a form');
+    if (!QUESTION_MEMBERS.includes(name)) throw badQuestion(unknownMember(name, QUESTION_MEMBERS));
+  }
+  const { message, schema, url } = input;
+  if (typeof message !== "string") {
+    throw badQuestion(`"message" is the text the person reads, not ${peerWords(message)}: ${QUESTION}`);
+  }
+  if ((schema === undefined) === (url === undefined)) {
+    throw badQuestion(`a question has either "schema", a form, or "url", a page to open: ${QUESTION}`);
+  }
+}
+
+function badQuestion(what: string): LocalError {
+  return new LocalError("BAD_QUESTION", `elicit: ${what}`);
 }
 
 /** What a schema library exports, without what forms have no words for: its checks of what was filled in stay. */

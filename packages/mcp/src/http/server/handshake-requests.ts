@@ -187,7 +187,13 @@ export class HandshakeRequests implements ConnectionHandler {
   #callerOf(revision: Revision): Caller {
     let caller = this.#callers.get(revision);
     if (caller === undefined) {
-      caller = Object.freeze({ codec: codecFor(revision), capabilities: {}, client: undefined, logLevel: NO_LOGS });
+      caller = Object.freeze({
+        codec: codecFor(revision),
+        capabilities: {},
+        client: undefined,
+        alone: true,
+        logLevel: NO_LOGS,
+      });
       this.#callers.set(revision, caller);
     }
     return caller;

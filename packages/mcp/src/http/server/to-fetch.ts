@@ -40,7 +40,12 @@ async function atHand(): Promise<EndpointParts> {
  */
 export function toFetch(server: LeanServer, options: HttpOptions = {}): FetchHandler {
   checkOptions("toFetch(server, options)", options, HTTP_MEMBERS);
-  const endpoint = httpEndpoint(server, options, { hosts: undefined, origins: [], parts: LOADED_PARTS });
+  const sessions = options.sessions ?? !isSharedWorker();
+  const endpoint = httpEndpoint(
+    server,
+    { ...options, sessions },
+    { hosts: undefined, origins: [], parts: LOADED_PARTS },
+  );
   let closing: Promise<void> | undefined;
   const handler = (request: Request, _environment?: unknown, context?: FetchContext): Promise<Response> => {
     const exchange = new FetchExchange(request, context);
@@ -48,6 +53,21 @@ export function toFetch(server: LeanServer, options: HttpOptions = {}): FetchHan
     return exchange.response;
   };
   return Object.assign(handler, { close: () => (closing ??= endpoint.close()) });
+}
+
+/**
+ * Whether this runs in the global scope of a Cloudflare Worker: no request there may use what another has begun, so that sessions
+ * would hang. In a Durable Object, which makes its server in its constructor, they work. There alone are random numbers to be had.
+ */
+function isSharedWorker(): boolean {
+  if ((globalThis as { navigator?: { userAgent?: string } }).navigator?.userAgent !== "Cloudflare-Workers")
+    return false;
+  try {
+    crypto.getRandomValues(new Uint8Array(1));
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 // One `Request` as the endpoint's exchange.

@@ -1,0 +1,50 @@
+// What a host says of a call while the server it is for is away: it is not unknown.
+import { expect, it, vi } from "vitest";
+import type { MessageSink, Transport } from "../../src/jsonrpc/transport.js";
+import { LocalError } from "../../src/jsonrpc/errors.js";
+import { memoryTransport } from "../../src/serve/host.js";
+import { hostWith, shop } from "./host-fixture.js";
+
+function cuttable(): { link: () => Transport; cut: () => void } {
+  let sink: MessageSink | undefined;
+  const link = (): Transport => {
+    const inner = memoryTransport(shop("north"));
+    return {
+      kind: "stdio",
+      describe: () => "node north.js",
+      start: (given) => inner.start((sink = given)),
+      send: (message) => inner.send(message),
+      forget: (id) => inner.forget?.(id) === true,
+      close: () => inner.close(),
+    };
+  };
+  return { link, cut: () => sink?.closed(new LocalError("EXITED", "The server node north.js was ended by SIGKILL.")) };
+}
+
+it("a call, a prompt and a completion are NOT_READY until the server is back and its lists are read", async () => {
+  vi.useFakeTimers();
+  try {
+    const { host } = hostWith({ restart: { random: () => 0.5 } });
+    const { link, cut } = cuttable();
+    await host.add("north", { link });
+    expect((await host.call("north__read", { key: "x" })).isError).not.toBe(true);
+    cut();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(host.servers()[0]?.state).toBe("waiting");
+    const notReady = {
+      code: "NOT_READY",
+      message: expect.stringMatching(/north is not up \(waiting\).*SIGKILL/) as string,
+    };
+    await expect(host.call("north__read", { key: "x" })).rejects.toMatchObject(notReady);
+    await expect(host.prompt("north__ask")).rejects.toMatchObject(notReady);
+    const about = { prompt: "north__ask" };
+    await expect(host.complete(about, { name: "a", value: "" })).rejects.toMatchObject(notReady);
+    await expect(host.call("south__read")).rejects.toMatchObject({ code: "UNKNOWN_TOOL" });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect((await host.call("north__read", { key: "x" })).isError).not.toBe(true);
+    await expect(host.call("north__nothing")).rejects.toMatchObject({ code: "UNKNOWN_TOOL" });
+    await host.close();
+  } finally {
+    vi.useRealTimers();
+  }
+});
