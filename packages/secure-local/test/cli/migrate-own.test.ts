@@ -370,3 +370,85 @@ it.each(["^4.0.0", "^3.25.0 || ^4.0.0", "latest", ">=3.25"])("says nothing of zo
   writeFileSync(join(dirname(folder), "package.json"), JSON.stringify({ dependencies: { zod } }));
   expect(await runQuickly(["migrate", "--own", folder], { home: dirname(folder) })).toMatchObject({ code: 0 });
 });
+
+/** A server of v1 with this in it, as it becomes and with what is left. */
+function becomes(code: string): { readonly written: readonly string[]; readonly left: readonly string[] } {
+  const source = `import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
+const server = new McpServer({ name: "a", version: "1" });
+${code}
+`;
+  const { text, leftovers } = toOwnApi(source, "a.mjs");
+  return { written: text.trimEnd().split("\n").slice(2), left: leftovers.map(({ what }) => what) };
+}
+
+it("waits for no promise of what gives none back", () => {
+  expect(becomes('server.server.sendResourceUpdated({ uri: "a:b" }).catch(() => undefined);').written).toEqual([
+    'server.resourceUpdated("a:b");',
+  ]);
+  expect(becomes("server.sendToolListChanged().catch(console.error);").written).toEqual([
+    'server.listChanged("tools");',
+  ]);
+  const { written, left } = becomes('server.server.sendResourceUpdated({ uri: "a:b" }).then(done);');
+  expect(written[0]).toContain("sendResourceUpdated");
+  expect(left[0]).toContain('server.resourceUpdated("a:b") gives back no promise: write what stands in then(...)');
+  expect(becomes("if (server.isConnected()) go();").left[0]).toContain("isConnected: server.sessions().length > 0");
+});
+
+it.each([
+  ["async () => ({ resources: all })", "list: async () => all,"],
+  ["() => ({ resources: [{ uri: 'n://1' }] })", "list: () => [{ uri: 'n://1' }],"],
+  ["async () => { return found; }", "list: async () => (await (async () => { return found; })()).resources,"],
+  ["async (extra) => found(extra)", "list: async (ctx) => (await (async (extra) => found(extra))(ctx)).resources,"],
+])("lists what a template lists: %s", (list, expected) => {
+  const code = `server.registerResource("n", new ResourceTemplate("n://{id}", { list: ${list} }), {}, async (uri) => read(uri));`;
+  expect(becomes(code).written.join("\n")).toContain(expected);
+});
+
+it("names the place of a method of one's own", () => {
+  const own = 'server.method("inventory/stats", (params, ctx) => ...) serves a method of your own';
+  const handler = "async () => ({ n: 1 })";
+  for (const code of [
+    `server.server.setRequestHandler(z.object({ method: z.literal("inventory/stats") }), ${handler});`,
+    `const Stats = z.object({ method: z.literal("inventory/stats") });\nserver.server.setRequestHandler(Stats, ${handler});`,
+  ]) {
+    expect(becomes(code).left).toEqual([`setRequestHandler: ${own}`]);
+  }
+  const listed = "server.server.setRequestHandler(z.object({ method: z.literal('tools/list') }), handler);";
+  expect(becomes(listed).left[0]).toContain("what is registered is served by itself");
+});
+
+it("says again what was left, and what a file does with a server of another", async () => {
+  const { folder, path } = projectOf(
+    "server.mjs",
+    `import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+export const server = new McpServer({ name: "a", version: "1" });
+export function createServer() {
+  return new McpServer({ name: "b", version: "1" });
+}
+server.server.setRequestHandler(z.object({ method: z.literal("inventory/stats") }), async () => ({}));
+`,
+  );
+  const main = `import { createServer, server } from "./server.mjs";
+import { server as web } from "./web.mjs";
+await createServer().connect(transport);
+process.on("SIGINT", () => server.close());
+web.close();
+`;
+  writeFileSync(join(folder, "main.mjs"), main);
+  writeFileSync(
+    join(folder, "web.mjs"),
+    'import { createServer } from "node:http";\nexport const server = createServer();\n',
+  );
+  const run = (): ReturnType<typeof runQuickly> => runQuickly(["migrate", "--own", folder], { home: dirname(folder) });
+  const [first, second] = [await run(), await run()];
+  for (const { code, stdout } of [first, second]) {
+    expect(code).toBe(1);
+    expect(stdout).toContain("main.mjs: 0 places rewritten");
+    expect(stdout).toMatch(/line 3 is left to you: serveHttp\(server\)/);
+    expect(stdout).toMatch(/line 4 is left to you: close: serveStdio/);
+    expect(stdout).not.toContain("line 5 is left");
+    expect(stdout).toContain('setRequestHandler: server.method("inventory/stats"');
+  }
+  expect(readFileSync(join(folder, "main.mjs"), "utf8")).toBe(main);
+  expect(readFileSync(path, "utf8")).toContain("new Server(");
+});

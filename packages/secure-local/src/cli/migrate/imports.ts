@@ -1,5 +1,7 @@
 // The imports of a source that is brought over to our own API: what it needs of our library, and what it still names of the SDK.
-import type { AnyNode } from "acorn";
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { AnyNode, CallExpression } from "acorn";
 import { type Source, walk } from "./source-tree.js";
 
 /** Where our library has what a rewritten source calls. */
@@ -54,8 +56,20 @@ export const OTHERWISE: Readonly<Record<string, string>> = {
   elicitInput: "ctx.elicit(...) in a handler, session.elicit(...) in onSession",
   notification: "ctx.notify(...) in a handler, server.notify(...) for every session",
   close: "serveStdio and serveHttp give back what closes, and end with signals by themselves",
+  isConnected: "server.sessions().length > 0 says whether anybody has a session: a server waits for nobody",
   registerCapabilities: "what is registered says it, and expect what will be registered later",
   experimental: 'say task: "optional" at the tool, and write it as if it were none',
+};
+
+/** A source of the SDK, one that was rewritten before, or one that takes a server from another. */
+export const NAMES_SERVERS =
+  /@modelcontextprotocol\/|\.register(?:Tool|Resource|Prompt)\(|@secure-local\/mcp\/server|\.(?:close|connect|isConnected)\(/;
+
+/** Notifications that are sent by hand, and what they are called here. */
+export const LISTS: Readonly<Record<string, string>> = {
+  sendToolListChanged: "tools",
+  sendResourceListChanged: "resources",
+  sendPromptListChanged: "prompts",
 };
 
 const STATEMENT =
@@ -213,3 +227,62 @@ function zodOf(source: Source): string | undefined {
   });
   return found;
 }
+
+/** Whether a source has servers, of the SDK or of ours, that others may take from it. */
+const HAS_SERVERS = /@modelcontextprotocol\/(?:sdk\/)?server|@secure-local\/mcp\/server/;
+const MAKES_SERVER = /\bnew\s+(?:Mcp|Own)?Server\s*\(/;
+/** Endings of a source whose import ends in `.js`, or in nothing. */
+const ENDINGS = [".ts", ".mts", ".js", ".mjs", ".tsx", "/index.ts", "/index.js"];
+
+/** Names of a file that stand for servers made elsewhere or by ours, and for functions that make them. */
+export function serversFrom(
+  source: Source,
+  path: string,
+): { readonly servers: ReadonlySet<string>; readonly makers: ReadonlySet<string> } {
+  const [servers, makers] = [new Set<string>(), new Set<string>()];
+  const take = (name: string): unknown => (/^(?:create|make|build|get|new)/i.test(name) ? makers : servers).add(name);
+  let ours: string | undefined;
+  walk(source.program, (node: AnyNode, parents) => {
+    if (node.type === "ImportDeclaration") {
+      const from = String(node.source.value);
+      for (const { type, local, ...each } of node.specifiers) {
+        const imported = type === "ImportSpecifier" && "imported" in each ? source.of(each.imported) : "";
+        if (from === "@secure-local/mcp/server" && imported === "Server") ours = local.name;
+        if (from.startsWith(".") && /server$/i.test(local.name) && hasServers(path, from)) take(local.name);
+      }
+    }
+    const made = node.type === "NewExpression" && node.callee.type === "Identifier" ? node.callee.name : undefined;
+    if (made !== undefined && made === ours) {
+      const holder = parents.at(-1);
+      if (holder?.type === "VariableDeclarator" && holder.id.type === "Identifier") servers.add(holder.id.name);
+    }
+    if (node.type === "FunctionDeclaration" && node.id && MAKES_SERVER.test(source.of(node))) makers.add(node.id.name);
+  });
+  return { servers, makers };
+}
+
+function hasServers(path: string, from: string): boolean {
+  const base = resolve(dirname(path), from.replace(/\.[cm]?js$/, ""));
+  return ENDINGS.some((ending) => {
+    try {
+      const text = readFileSync(base + ending, "utf8");
+      return HAS_SERVERS.test(text) && MAKES_SERVER.test(text);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** What to write for a handler of a method of one's own, whose name stands in a schema of the request. */
+export function ownMethod(source: Source, call: CallExpression): string | undefined {
+  const [given] = call.arguments;
+  if (given === undefined) return undefined;
+  const held = given.type === "Identifier" ? (source.binding(given.name)?.value ?? given) : given;
+  const literal = /\bmethod\s*:\s*[\w$.]*literal\(\s*(["'`])([^"'`]+)\1/.exec(source.of(held));
+  const name = literal?.[2] ?? (held.type === "Literal" && typeof held.value === "string" ? held.value : undefined);
+  if (name === undefined || SPECIFIED.test(name)) return undefined;
+  return `server.method(${JSON.stringify(name)}, (params, ctx) => ...) serves a method of your own`;
+}
+
+const SPECIFIED =
+  /^(?:ping|initialize|(?:tools|resources|prompts|completion|logging|tasks|roots|sampling|elicitation|server|subscriptions)\/.*)$/;

@@ -1,8 +1,10 @@
 // Rewrites a source that registers tools, resources and prompts with the official SDK, v1 or v2, to our own API.
 import type { AnyNode, CallExpression, NewExpression, ObjectExpression } from "acorn";
 import { type Handled, rewriteAsking, rewriteHandler } from "./handlers.js";
-import { asWord, Imports, OTHERWISE } from "./imports.js";
+import { asWord, Imports, LISTS, NAMES_SERVERS, OTHERWISE, ownMethod, serversFrom } from "./imports.js";
 import {
+  chainedOn,
+  extraAround,
   type FunctionNode,
   isAnnotations,
   isFunction,
@@ -10,6 +12,8 @@ import {
   isWord,
   keyOf,
   type Leftover,
+  lineBefore,
+  listing,
   member,
   members,
   methodCall,
@@ -26,8 +30,7 @@ export interface OwnApi {
 
 /** Rewrites one source; `path` says by its ending whether it has types. One that names nothing of the SDK stays as it is. */
 export function toOwnApi(text: string, path: string): OwnApi {
-  if (!/@modelcontextprotocol\/|\.register(?:Tool|Resource|Prompt)\(/.test(text))
-    return { text, rewritten: 0, leftovers: [] };
+  if (!NAMES_SERVERS.test(text)) return { text, rewritten: 0, leftovers: [] };
   let source: Source;
   try {
     source = new Source(text, path);
@@ -36,17 +39,10 @@ export function toOwnApi(text: string, path: string): OwnApi {
     const what = `this source cannot be read, and stays as it is: ${why}`;
     return { text, rewritten: 0, leftovers: [{ line: 1, what }] };
   }
-  const file = new ServerFile(source);
+  const file = new ServerFile(source, path);
   file.rewrite();
   return { text: source.written(), rewritten: source.rewritten, leftovers: source.leftovers() };
 }
-
-/** Notifications that are sent by hand, and what they are called here. */
-const LISTS: Readonly<Record<string, string>> = {
-  sendToolListChanged: "tools",
-  sendResourceListChanged: "resources",
-  sendPromptListChanged: "prompts",
-};
 
 class ServerFile {
   readonly #source: Source;
@@ -55,9 +51,15 @@ class ServerFile {
   readonly #servers = new Set<string>();
   readonly #handled = new Set<FunctionNode>();
 
-  constructor(source: Source) {
+  /** Functions of the file that make one. */
+  readonly #makers: ReadonlySet<string>;
+
+  constructor(source: Source, path: string) {
     this.#source = source;
     this.#imports = new Imports(source);
+    const { servers, makers } = serversFrom(source, path);
+    for (const name of servers) this.#servers.add(name);
+    this.#makers = makers;
   }
 
   rewrite(): void {
@@ -256,9 +258,7 @@ class ServerFile {
     const complete = member(options, "complete");
     const list = member(options, "list")?.value;
     const lists = list !== undefined && !(list.type === "Identifier" && list.name === "undefined");
-    return `${complete === undefined ? "" : `${source.of(complete)}, `}${
-      lists ? `list: async (ctx) => (await (${source.of(list)})(ctx)).resources, ` : ""
-    }`;
+    return `${complete === undefined ? "" : `${source.of(complete)}, `}${lists ? `${listing(source, list)}, ` : ""}`;
   }
 
   /** The object a configuration is, here or where its name is declared, with its members renamed. */
@@ -443,16 +443,27 @@ class ServerFile {
     const source = this.#source;
     const list = LISTS[name];
     const server = source.of(inner === undefined ? object : inner.object);
-    if (list !== undefined) return source.replace(call.start, call.end, `${server}.listChanged("${list}")`);
+    if (list !== undefined) return this.#told(call, parents, `${server}.listChanged("${list}")`);
     const [first] = call.arguments;
     if (name === "sendResourceUpdated" && first?.type === "ObjectExpression") {
       const uri = member(first, "uri")?.value;
-      if (uri !== undefined) source.replace(call.start, call.end, `${server}.resourceUpdated(${source.of(uri)})`);
+      if (uri !== undefined) this.#told(call, parents, `${server}.resourceUpdated(${source.of(uri)})`);
       return;
     }
     const extra = extraAround(parents, this.#handled);
     if (extra !== undefined && rewriteAsking(source, call, { name, extra })) return;
     if (name === "sendLoggingMessage" && first?.type === "ObjectExpression") this.#log(call, first, extra ?? server);
+  }
+
+  /** What tells of a change gives back no promise: nothing of it can fail. */
+  #told(call: CallExpression, parents: readonly AnyNode[], written: string): void {
+    const [waits, outer = call] = chainedOn(call, parents);
+    if (waits === "then" || waits === "finally") {
+      const what = `${written} gives back no promise: write what stands in ${waits}(...) behind it`;
+      this.#source.left(call.start, what);
+      return;
+    }
+    this.#source.replace(call.start, outer.end, written);
   }
 
   #log(call: CallExpression, params: ObjectExpression, by: string): void {
@@ -472,7 +483,8 @@ class ServerFile {
     const made = held?.value ?? given;
     const stdio = this.#imports.local("StdioServerTransport");
     if (made.type !== "NewExpression" || made.callee.type !== "Identifier" || made.callee.name !== stdio) {
-      if (!this.#isServer(server)) return;
+      const isMade = server.type === "CallExpression" && server.callee.type === "Identifier";
+      if (!this.#isServer(server) && !(isMade && this.#makers.has((server.callee as { name: string }).name))) return;
       return source.left(
         call.start,
         "serveHttp(server) or toNodeHandler(server) serves HTTP, connect(server) is for tests",
@@ -544,8 +556,12 @@ class ServerFile {
     const { name } = node.property;
     if (name === "server" && parents.at(-1)?.type === "MemberExpression") return;
     const unknown = inner ? "there is no low-level server here" : undefined;
+    const called = parents.at(-1);
+    const own =
+      name === "setRequestHandler" && called?.type === "CallExpression" ? ownMethod(this.#source, called) : undefined;
     const otherwise =
-      name === "server" ? "the low-level server is passed on: there is none here" : (OTHERWISE[name] ?? unknown);
+      own ??
+      (name === "server" ? "the low-level server is passed on: there is none here" : (OTHERWISE[name] ?? unknown));
     if (otherwise !== undefined) this.#source.left(node.start, `${name}: ${otherwise}`);
   }
 
@@ -578,16 +594,4 @@ class ServerFile {
       return undefined;
     });
   }
-}
-
-/** From the last statement's end to a place: an import that spans lines is one. */
-function lineBefore(text: string, at: number): string {
-  return text.slice(Math.max(text.lastIndexOf(";", at), text.lastIndexOf("import", at)), at).replace(/^;\s*/, "");
-}
-
-/** The name of the second argument of the handler a call stands in; undefined outside of any. */
-function extraAround(parents: readonly AnyNode[], handled: ReadonlySet<FunctionNode>): string | undefined {
-  const fn = parents.findLast((each): each is FunctionNode => isFunction(each) && handled.has(each));
-  const last = fn?.params.at(-1);
-  return fn !== undefined && fn.params.length > 1 && last?.type === "Identifier" ? last.name : undefined;
 }

@@ -349,3 +349,40 @@ function stripped(by: Stripper, text: string, path: string): string {
     return by.stripped(tamed, path);
   }
 }
+
+/** From the last statement's end to a place: an import that spans lines is one. */
+export function lineBefore(text: string, at: number): string {
+  return text.slice(Math.max(text.lastIndexOf(";", at), text.lastIndexOf("import", at)), at).replace(/^;\s*/, "");
+}
+
+/** The name of the second argument of the handler a call stands in; undefined outside of any. */
+export function extraAround(parents: readonly AnyNode[], handled: ReadonlySet<FunctionNode>): string | undefined {
+  const fn = parents.findLast((each): each is FunctionNode => isFunction(each) && handled.has(each));
+  const last = fn?.params.at(-1);
+  return fn !== undefined && fn.params.length > 1 && last?.type === "Identifier" ? last.name : undefined;
+}
+
+/** What is done with the promise a call gives back, and the call that does it: `catch` of `call(...).catch(...)`. */
+export function chainedOn(call: AnyNode, parents: readonly AnyNode[]): readonly [string | undefined, AnyNode?] {
+  const [outer, holder] = [parents.at(-2), parents.at(-1)];
+  if (holder?.type !== "MemberExpression" || holder.object !== call || outer?.type !== "CallExpression")
+    return [undefined];
+  return holder.property.type === "Identifier" ? [holder.property.name, outer] : [undefined];
+}
+
+/** The member `list` of a template: what lists as the SDK wants it gives an object with `resources`. */
+export function listing(source: Source, list: AnyNode): string {
+  const fn = list.type === "Identifier" ? source.binding(list.name)?.value : list;
+  const takes = isFunction(fn) && fn.params.length === 0 ? "" : "ctx";
+  if (isFunction(list) && takes === "" && list.body.type === "ObjectExpression") {
+    const [only, ...more] = list.body.properties;
+    const resources = member(list.body, "resources");
+    if (resources !== undefined && only === resources && more.length === 0)
+      return `list: ${list.async ? "async " : ""}() => ${arrowBody(source.of(resources.value))}`;
+  }
+  return `list: async (${takes}) => (await (${source.of(list)})(${takes})).resources`;
+}
+
+function arrowBody(text: string): string {
+  return text.startsWith("{") ? `(${text})` : text;
+}
