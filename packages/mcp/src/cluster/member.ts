@@ -91,7 +91,9 @@ export function shareOver(given: SharedStores, options: ShareOptions): Share {
   const stores = whole(given);
   const keys = keysOf(options.key);
   const { node = newName(), address = "tcp://127.0.0.1:0", policy, parts } = options;
-  if (!/^[a-z0-9]{1,32}$/.test(node)) throw bad(`node "${node}" must be 1 to 32 small letters and digits`);
+  if (typeof node !== "string" || !/^[a-z0-9]{1,32}$/.test(node))
+    throw bad(`node ${JSON.stringify(node)} must be a text of 1 to 32 small letters and digits`);
+  if (!isPolicy(policy)) throw bad("policy must be a text, a list of texts, or a function that gives one of them");
   const listen = addressOf(address);
   return {
     async join() {
@@ -118,6 +120,11 @@ export function fleetOf(
   };
 }
 
+function isPolicy(policy: unknown): boolean {
+  if (Array.isArray(policy)) return policy.every((each) => typeof each === "string");
+  return policy === undefined || typeof policy === "string" || typeof policy === "function";
+}
+
 function newName(): string {
   return BigInt(`0x${randomBytes(6).toString("hex")}`)
     .toString(36)
@@ -126,10 +133,11 @@ function newName(): string {
 
 /** Keys as bytes. Throws BAD_SHARE for one that is not 32 bytes long. */
 export function keysOf(key: ShareOptions["key"]): readonly Buffer[] {
-  const all = typeof key === "string" || key instanceof Uint8Array ? [key] : key;
+  const all: readonly unknown[] = Array.isArray(key) ? key : [key];
   if (all.length === 0) throw bad("key needs 32 random bytes, the same in all processes");
   return all.map((each) => {
-    const bytes = typeof each === "string" ? Buffer.from(each, "base64") : Buffer.from(each);
+    // A variable that is not set is as good as an empty one.
+    const bytes = each instanceof Uint8Array ? Buffer.from(each) : Buffer.from(String(each ?? ""), "base64");
     if (bytes.length === 32) return bytes;
     throw bad(`key must be 32 bytes, or their base64: it has ${bytes.length} (make one with: openssl rand -base64 32)`);
   });

@@ -1,5 +1,4 @@
-// The one door to Redis: which client leads there, whether what stands behind it is fit, and how what is kept there is
-// encrypted.
+// The one door to Redis: which client leads there, and how what is kept there is encrypted.
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { LocalError } from "../jsonrpc/errors.js";
 
@@ -76,7 +75,8 @@ function doorOf({ name, isCluster, send, another, masters, close }: Client): Doo
     async (command, args, waitMs = 0) => {
       try {
         return await within(by(command, args), COMMAND_MS + waitMs);
-      } catch (error) {
+      } catch (found) {
+        const error = withoutScript(found);
         throw isReply(error) ? error : unreachable(name, error);
       }
     };
@@ -101,6 +101,14 @@ function doorOf({ name, isCluster, send, another, masters, close }: Client): Doo
     },
     another: async () => doorOf(await another()),
   };
+}
+
+/** Where in which script a command was refused says nothing to people; some versions say it before the words of the refusal. */
+function withoutScript(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const [, inner = error.message] = /@user_script: ?\d+: -?([A-Z]{2,} .*)/s.exec(error.message) ?? [];
+  error.message = inner.replace(/\.? script: [0-9a-f]{40}, on @user_script:\d+\.?/, "");
+  return error;
 }
 
 /** Redis answers with a word in capitals; everything else is the connection's trouble. */
@@ -130,23 +138,43 @@ function unreachable(name: string, cause: unknown): LocalError {
   return new LocalError("UNREACHABLE", whyNot(name, cause), { cause });
 }
 
-/** Redis answers, and wants to know who asks. */
-const NO_PASSWORD = /^NOAUTH\b|no password|without (?:any )?password/i;
-const WRONG_PASSWORD = /^WRONGPASS\b|invalid (?:username-)?password/i;
+/** What is said of a Redis by what it, or its client, says. */
+const WHYS: readonly (readonly [RegExp, string])[] = [
+  [
+    /^WRONGPASS\b|invalid (?:username-)?password/i,
+    "takes another password, or another name: redis://NAME:PASSWORD@host",
+  ],
+  [/^NOAUTH\b|no password|without (?:any )?password/i, "needs a password: redis://:PASSWORD@host"],
+  [/^OOM\b/, "is full: raise its maxmemory"],
+  [
+    /DB index is out of range|invalid DB index|SELECT is not allowed/i,
+    "has no such database: name another after the /, or none",
+  ],
+  [/cluster support disabled/i, "is no Redis Cluster: write redis:// and one host"],
+  [/unknown command .sentinel/i, "is no Sentinel: name Sentinels there, or write redis:// for a Redis"],
+  [/No such master with that name/i, "knows no master of this name: write the one in its sentinel.conf after the /"],
+  [/RESP type 21 |"\\u0015" as reply/, "speaks TLS there: write rediss://"],
+  [
+    /WRONG_VERSION_NUMBER|wrong version number/i,
+    "does not speak TLS there: write redis://, or the port at which it does",
+  ],
+  [/RESP type|as reply type byte/, "is no Redis: something else answers there, so look at its host and port"],
+  [/certificate/i, "shows a certificate that is not trusted: name the file of its authority in NODE_EXTRA_CA_CERTS"],
+];
 
-function whyNot(name: string, cause: unknown): string {
-  const { message } = cause as Error;
-  if (WRONG_PASSWORD.test(message))
-    return `${name} takes another password, or another name: redis://NAME:PASSWORD@host`;
-  if (NO_PASSWORD.test(message)) return `${name} needs a password: redis://:PASSWORD@host`;
-  return `${name} cannot be reached: ${plainly(cause)}`;
+export function whyNot(name: string, cause: unknown): string {
+  const why = (cause as { readonly lastNodeError?: Error }).lastNodeError ?? (cause as Error);
+  const known = WHYS.find(([said]) =>
+    said.test(`${(why as NodeJS.ErrnoException).code ?? ""} ${why.message}`.trimStart()),
+  );
+  return `${name} ${known?.[1] ?? `cannot be reached: ${plainly(why)}`}`;
 }
 
 /** What a client says that has no connection, with the names of its options. */
 const NO_CONNECTION = /maxRetriesPerRequest|enableOfflineQueue|isn't writeable|connection is closed|client is closed/i;
 
 /** The reason in words for who has not written the client. */
-function plainly(cause: unknown): string {
+function plainly(cause: Error): string {
   const { message, code } = cause as NodeJS.ErrnoException;
   if (code === "ECONNREFUSED" || message === "") return "the connection was refused";
   return NO_CONNECTION.test(message) ? "the connection was lost" : message;
@@ -172,6 +200,10 @@ function within<T>(promise: Promise<T>, ms: number): Promise<T> {
   });
 }
 
+function bad(what: string): LocalError {
+  return new LocalError("BAD_SHARE", `share: ${what}`);
+}
+
 /** A URL without its password. */
 function nameOf(target: string): string {
   return target.replace(/\/\/[^@/]*@/, "//");
@@ -183,12 +215,21 @@ interface IoRedisModule {
 }
 
 /** What fails, fails at once: whoever waits for it decides what to do without it. */
-const IMPATIENT = { maxRetriesPerRequest: 0, enableOfflineQueue: false, connectTimeout: COMMAND_MS, retryStrategy };
+const IMPATIENT = {
+  maxRetriesPerRequest: 0,
+  enableOfflineQueue: false,
+  connectTimeout: COMMAND_MS,
+  retryStrategy,
+  // The client would write on the standard output of whoever may not ask for INFO; `answering` looks itself.
+  enableReadyCheck: false,
+};
 
 /** Milliseconds before the next try to connect. */
 function retryStrategy(times: number): number {
   return Math.min(50 * times, 1_000);
 }
+
+const NO_TLS = "; where it does not speak TLS, write redis://";
 
 async function madeFor(target: string, name: string): Promise<IoRedisLike> {
   const url = parsed(target, name);
@@ -203,12 +244,15 @@ async function madeFor(target: string, name: string): Promise<IoRedisLike> {
   const errors: unknown[] = [];
   client.on("error", (error) => (errors[0] = error));
   try {
-    await within(ready(client), COMMAND_MS);
+    await within(answering(client, url.db), COMMAND_MS);
     return client;
   } catch (error) {
     client.disconnect();
     const why = (errors[0] ?? error) as Error;
-    throw new LocalError("BAD_SHARE", `share: ${whyNot(name, why)}`, { cause: why });
+    const what = whyNot(name, why);
+    // Some answer nothing at all to what they do not understand.
+    const more = target.startsWith("rediss") && what.includes(" cannot be reached: ") ? NO_TLS : "";
+    throw new LocalError("BAD_SHARE", `share: ${what}${more}`, { cause: why });
   }
 }
 
@@ -216,6 +260,8 @@ interface Target {
   readonly kind: "alone" | "sentinel" | "cluster";
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
   readonly name: string;
+  /** The database, where it is not the first. */
+  readonly db?: number | undefined;
   readonly options: object;
 }
 
@@ -242,13 +288,19 @@ function parsed(target: string, name: string): Target {
     ...(password === undefined || password === "" ? {} : { password: decodeURIComponent(password) }),
   };
   const tls = scheme.startsWith("rediss") ? { tls: {} } : {};
-  const db = kind === "alone" && rest !== "" ? { db: Number(rest) } : {};
+  if (kind === "sentinel" && rest === "")
+    throw bad(
+      `${name} does not say which master: write its name after the hosts, as in redis+sentinel://host:port/NAME`,
+    );
+  if (kind === "alone" && !/^\d*$/.test(rest))
+    throw bad(`${name} has no database "${rest}": write its number, or nothing`);
+  const db = kind === "alone" && rest !== "" ? Number(rest) : undefined;
   const usual = kind === "sentinel" ? 26_379 : 6_379;
   const all = hosts.split(",").map((each) => {
     const [, host = "", port] = /^(.*?)(?::(\d+))?$/.exec(each) ?? [];
     return { host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port ?? usual) };
   });
-  return { kind, hosts: all, name: rest, options: { ...auth, ...tls, ...db } };
+  return { kind, hosts: all, name: rest, db, options: { ...auth, ...tls, ...(db === undefined ? {} : { db }) } };
 }
 
 function clientFor({ Redis, Cluster }: IoRedisModule, { kind, hosts, name, options }: Target): IoRedisLike {
@@ -265,6 +317,22 @@ function ready(client: IoRedisLike): Promise<void> {
   const { status } = client as unknown as { readonly status?: string };
   if (status === "ready") return Promise.resolve();
   return new Promise((resolve) => (client.on as (event: string, hear: () => void) => unknown)("ready", resolve));
+}
+
+/** Resolves once it answers, with the database that is meant: one that reads its data is not ready, and some clients use another one. */
+async function answering(client: IoRedisLike, db: number | undefined): Promise<void> {
+  await ready(client);
+  for (;;) {
+    try {
+      await (db === undefined ? client.call("PING") : client.call("SELECT", String(db)));
+      return;
+    } catch (error) {
+      const { message } = error as Error;
+      if (message.startsWith("NOPERM")) return;
+      if (!message.startsWith("LOADING")) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
 }
 
 function ioRedis(client: IoRedisLike, name: string): Client {
@@ -336,116 +404,6 @@ function nodeRedis(client: NodeRedisLike): Client {
     }),
     close: () => client.destroy(),
   };
-}
-
-// Whether a Redis is fit for what processes share: asked once at the start, and by `doctor --redis`.
-
-/** The oldest version with all that is used. */
-const OLDEST = [6, 2] as const;
-/** How far the clocks may be apart: what is sealed says when it ends by the clock of a process. */
-const CLOCK_MS = 10 * 60_000;
-/** One use of every command, on keys that end at once. */
-const TRIALS: readonly (readonly [string, (key: string) => readonly string[]])[] = [
-  ["SET", (key) => [`${key}:1`, "1", "PX", "1000"]],
-  ["HMGET", (key) => [`${key}:2`, "v"]],
-  ["ZRANGE", (key) => [`${key}:3`, "0", "-1"]],
-  ["XREVRANGE", (key) => [`${key}:4`, "+", "-", "COUNT", "1"]],
-  ["EVAL", (key) => ["return redis.call('TIME')", "1", `${key}:1`]],
-];
-
-/** What was found out about a Redis that is fit. */
-export interface RedisReport {
-  readonly version: string;
-  readonly cluster: boolean;
-  /** What its memory policy and bound are. */
-  readonly policy: string;
-  readonly maxmemory: number;
-  /** By what it keeps data over a restart; "unknown" where it does not tell us. */
-  readonly persistence: "aof" | "rdb" | "none" | "unknown";
-  /** Milliseconds its clock is ahead of ours. */
-  readonly clockMs: number;
-}
-
-/** Rejects with BAD_SHARE, in one sentence that says what to change. */
-export async function checkRedis(door: Door, prefix: string): Promise<RedisReport> {
-  const { name } = door;
-  const info = await facts(door);
-  const version = info.get("redis_version") ?? "unknown";
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
-    throw bad(`${name} is Redis ${version}: use version ${OLDEST.join(".")} or later`);
-  }
-  if (info.get("cluster_enabled") === "1" && !door.isCluster) {
-    throw bad(`${name} is one of a Redis Cluster: write redis+cluster:// and the addresses of some of its servers`);
-  }
-  if (info.get("role") === "slave" && !door.isCluster) {
-    throw bad(`${name} is a replica, which takes no writes: name its master, or its Sentinels with redis+sentinel://`);
-  }
-  const policy = info.get("maxmemory_policy") ?? "unknown";
-  const maxmemory = Number(info.get("maxmemory") ?? 0);
-  if (maxmemory > 0 && policy !== "noeviction") {
-    throw bad(`${name} forgets keys when its memory is full (${policy}): set maxmemory-policy noeviction`);
-  }
-  const clockMs = await clockOf(door, prefix);
-  if (Math.abs(clockMs) > CLOCK_MS) {
-    throw bad(`the clock of ${name} is ${Math.round(Math.abs(clockMs) / 1_000)} s off ours: set both by NTP`);
-  }
-  await tryCommands(door, prefix);
-  const persistence = info.get("aof_enabled") === "1" ? "aof" : await snapshots(door);
-  return { version, cluster: door.isCluster, policy, maxmemory, persistence, clockMs };
-}
-
-/** Whether it writes snapshots. Many that are run for others do not tell. */
-async function snapshots(door: Door): Promise<"rdb" | "none" | "unknown"> {
-  try {
-    const found = (await door.run("CONFIG", ["GET", "save"])) as readonly unknown[] | object;
-    const save = Array.isArray(found) ? (found as readonly unknown[])[1] : (found as { readonly save?: unknown }).save;
-    return typeof save !== "string" ? "unknown" : save.trim() === "" ? "none" : "rdb";
-  } catch {
-    return "unknown";
-  }
-}
-
-async function facts(door: Door): Promise<ReadonlyMap<string, string>> {
-  try {
-    const text = (await door.run("INFO", [])) as string;
-    const lines = text.split("\r\n").map((line) => /^(\w+):(.*)$/.exec(line));
-    return new Map(lines.flatMap((line) => (line === null ? [] : [[line[1] as string, line[2] as string]])));
-  } catch (error) {
-    throw bad(`${door.name} does not answer INFO: ${reason(error)}`);
-  }
-}
-
-async function clockOf(door: Door, prefix: string): Promise<number> {
-  const before = Date.now();
-  const [seconds = "0", micros = "0"] = (await trial(door, "EVAL", [
-    "return redis.call('TIME')",
-    "1",
-    `${prefix}:c`,
-  ])) as string[];
-  return Number(seconds) * 1_000 + Number(micros) / 1_000 - (before + Date.now()) / 2;
-}
-
-async function tryCommands(door: Door, prefix: string): Promise<void> {
-  for (const [command, args] of TRIALS) await trial(door, command, args(`{${prefix}:c}`));
-}
-
-async function trial(door: Door, command: string, args: readonly string[]): Promise<unknown> {
-  try {
-    return await door.run(command, args);
-  } catch (error) {
-    throw bad(
-      `${door.name} refuses ${command} (${reason(error)}): give this user the right to it on keys that begin with the prefix`,
-    );
-  }
-}
-
-function reason(error: unknown): string {
-  return (error as Error).message.split("\n", 1)[0] ?? "";
-}
-
-function bad(what: string): LocalError {
-  return new LocalError("BAD_SHARE", `share: ${what}`);
 }
 
 // Encrypts what is kept in Redis, bound to the place it is kept at and to its end: what was moved, or put back later, does not open.

@@ -25,10 +25,11 @@ import {
   STEADY_MS,
   type StreamStore,
 } from "../cluster/stores.js";
-import { checkRedis, digest, type Door, openDoor, placeOf, type RedisReport, type RedisTarget, Vault } from "./door.js";
+import { digest, type Door, openDoor, placeOf, type RedisTarget, Vault } from "./door.js";
 import { carryOver, MAIL, type Place, RedisBus, RedisRecords, RedisStreams } from "./redis-streams.js";
 import {
   BEAT,
+  checkRedis,
   CLAIM_SESSION,
   DELETE_SESSION,
   FLEETS,
@@ -37,6 +38,7 @@ import {
   PUT_SESSION,
   PUT_TASK,
   RECORD_VERSION,
+  type RedisReport,
   RELEASE,
   TAKE,
   TAKE_ALL,

@@ -1,12 +1,19 @@
 // A Redis that is not fit, and options that make no sense: one sentence that says what to change.
 import { randomBytes } from "node:crypto";
-import { describe, expect, it, onTestFinished } from "vitest";
-import type { IoRedisLike } from "../../src/redis/door.js";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { storesContract } from "../../src/cluster/contract.js";
+import { fleetOf } from "../../src/cluster/member.js";
+import { type IoRedisLike, openDoor, Vault } from "../../src/redis/door.js";
+import { carryOver } from "../../src/redis/redis-streams.js";
 import { redisCluster, redisStores, type RedisClusterOptions } from "../../src/redis/redis-stores.js";
 import { serveHttp } from "../../src/serve/http.js";
 import { testServer } from "../http/http-fixture.js";
 import { KEY } from "./cluster-fixture.js";
-import { hasRedis, prefix, startRedis } from "./redis-fixture.js";
+import { hasRedis, prefix, startRedis, startSentinel } from "./redis-fixture.js";
+
+const LONG = { timeout: 60_000 };
 
 async function refusal(target: string | IoRedisLike, options: Partial<RedisClusterOptions> = {}): Promise<string> {
   try {
@@ -45,11 +52,15 @@ describe("options of redisCluster", () => {
   it.each([
     [{ key: "c2hvcnQ=" }, /key must be 32 bytes.*it has 5.*openssl rand/],
     [{ key: [] }, /key needs 32 random bytes/],
-    [{ node: "Not ok" }, /node "Not ok" must be 1 to 32 small letters and digits/],
+    [{ key: undefined }, /key must be 32 bytes.*it has 0.*openssl rand/],
+    [{ key: [undefined] }, /key must be 32 bytes.*it has 0.*openssl rand/],
+    [{ node: 1 }, /^share: node 1 must be a text of 1 to 32 small letters and digits$/],
+    [{ policy: 5 }, /^share: policy must be a text, a list of texts, or a function/],
+    [{ node: "Not ok" }, /node "Not ok" must be a text of 1 to 32 small letters and digits/],
     [{ address: "10.0.0.5:3001" }, /address "10.0.0.5:3001" must be tcp:\/\/host:port/],
     [{ prefix: "a b" }, /prefix "a b" may have/],
   ])("%j", async (options, said) => {
-    expect(await refusal("redis://127.0.0.1:1", options)).toMatch(said);
+    expect(await refusal("redis://127.0.0.1:1", options as Partial<RedisClusterOptions>)).toMatch(said);
   });
 
   it.each([
@@ -94,11 +105,103 @@ describe.runIf(hasRedis)("a Redis server", () => {
     expect(await asked).toBeUndefined();
   });
 
-  it("that has no rights for us", async () => {
+  it.each(["mcp", "a.b:c-1"])("whose user may do what the refusal says, under the prefix %s", LONG, async (own) => {
+    const warned = vi.spyOn(console, "warn");
+    onTestFinished(() => warned.mockRestore());
     const redis = await startRedis();
+    const url = redis.url.replace("//", "//few:pw@");
     redis.cli("acl", "setuser", "few", "on", ">pw", "~*", "+@connection", "+info", "+get", "+eval", "+time");
-    expect(await refusal(redis.url.replace("//", "//few:pw@"))).toMatch(
-      /refuses SET \(NOPERM.*give this user the right/,
+    const said = await refusal(url, { prefix: own });
+    expect(said).toMatch(/refuses SET \(NOPERM.*\): give this user its rights in redis-cli with ACL SETUSER NAME /);
+    redis.cli("acl", "setuser", "few", "-info");
+    expect(await refusal(url, { prefix: own })).toMatch(
+      /refuses INFO \(NOPERM.*\): give this user .* ACL SETUSER NAME /,
+    );
+    const [, line = ""] = /(ACL SETUSER .*)$/.exec(said) ?? [];
+    redis.cli("acl", "deluser", "few");
+    redis.cli(...line.replace("NAME", "few").replace("PASSWORD", "pw").split(" "));
+    // It may do nothing elsewhere.
+    redis.cli("set", "other", "1");
+    expect(redis.cli("--user", "few", "--pass", "pw", "get", "other")).toMatch(/NOPERM/);
+    expect(await refusal(url, { prefix: own })).toBe("served");
+    // Two keys, as while keys are changed: all scripts are used.
+    const key = [KEY, randomBytes(32)];
+    for (const { run } of storesContract()) {
+      redis.cli("flushall");
+      await run(async (node) => {
+        const stores = redisStores(url, { key, prefix: own });
+        await stores.open(`${node}${randomBytes(4).toString("hex")}`, fleetOf(key));
+        onTestFinished(() => stores.close());
+        return stores;
+      });
+    }
+    const place = { door: await openDoor(url), prefix: own, vault: new Vault(key) };
+    onTestFinished(() => place.door.close());
+    await carryOver(place);
+    expect(warned).not.toHaveBeenCalled();
+  });
+
+  it("that is full says so, and not how, and is well once it is not", async () => {
+    const redis = await startRedis("--maxmemory-policy", "noeviction");
+    const stores = redisStores(redis.url, { key: KEY });
+    await stores.open("one", { keys: ["k"] });
+    onTestFinished(() => stores.close());
+    const beat = (): Promise<unknown> => stores.beat("one", "tcp://127.0.0.1:1");
+    await beat();
+    const full = `${redis.url} is full: raise its maxmemory`;
+    redis.cli("config", "set", "maxmemory", "1");
+    for (let n = 0; n < 2; n++)
+      for (const refused of [beat(), stores.marks.once(`m${n}`, 1_000), stores.records.put("g", "n", "t", 1_000)])
+        await expect(refused).rejects.toMatchObject({ code: "UNREACHABLE", message: full });
+    expect(await refusal(redis.url)).toBe(`share: ${full}`);
+    redis.cli("config", "set", "maxmemory", "0");
+    await beat();
+    expect(await stores.marks.once("m", 1_000)).toBe(true);
+  });
+
+  it("has no database of this number", async () => {
+    const { url } = await startRedis();
+    expect(await refusal(`${url}/99`)).toBe(`share: ${url}/99 has no such database: name another after the /, or none`);
+    expect(await refusal(`${url}/x`)).toBe(`share: ${url}/x has no database "x": write its number, or nothing`);
+    expect(await refusal(`${url}/3`)).toBe("served");
+  });
+
+  it("is alone, and was written as something else", LONG, async () => {
+    const { port } = await startRedis();
+    const at = `127.0.0.1:${port}`;
+    // It says that it has not understood, or nothing, by the random bytes of TLS.
+    expect(await refusal(`rediss://${at}`)).toMatch(
+      /^share: rediss:\S+ .*does not speak TLS.*, ?write redis:\/\/|does not speak TLS there: write redis:\/\//,
+    );
+    expect(await refusal(`redis+cluster://${at}`)).toMatch(/ is no Redis Cluster: write redis:\/\/ and one host$/);
+    expect(await refusal(`redis+sentinel://${at}/one`)).toMatch(
+      / is no Sentinel: name Sentinels there, or write redis:/,
+    );
+    expect(await refusal(`redis+sentinel://${at}`)).toMatch(
+      / does not say which master: write its name after the hosts/,
+    );
+  });
+
+  it("is none: something else answers there", LONG, async () => {
+    const web = createServer((_, response) => response.end());
+    await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void web.close());
+    const at = `127.0.0.1:${(web.address() as AddressInfo).port}`;
+    expect(await refusal(`redis://${at}`)).toMatch(
+      / is no Redis: something else answers there, so look at its host and port$/,
+    );
+    expect(await refusal(`rediss://${at}`)).toMatch(
+      / does not speak TLS there: write redis:\/\/, or the port at which it does$/,
+    );
+  });
+
+  it("is a Sentinel, or is named by one", LONG, async () => {
+    const { url } = await startSentinel();
+    expect(await refusal(url.replace("/one", "/two"))).toMatch(
+      / knows no master of this name: write the one in its sentinel.conf/,
+    );
+    expect(await refusal(url.replace("+sentinel", "").replace("/one", ""))).toMatch(
+      / is a Sentinel: write redis\+sentinel:/,
     );
   });
 
