@@ -62,7 +62,7 @@ export const OTHERWISE: Readonly<Record<string, string>> = {
 };
 
 /** A source of the SDK, one that was rewritten before, or one that takes a server from another. */
-export const NAMES_SERVERS =
+export const NAMES_SERVERS: RegExp =
   /@modelcontextprotocol\/|\.register(?:Tool|Resource|Prompt)\(|@secure-local\/mcp\/server|\.(?:close|connect|isConnected)\(/;
 
 /** Notifications that are sent by hand, and what they are called here. */
