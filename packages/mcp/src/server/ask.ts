@@ -17,7 +17,7 @@ import type { ClientCapabilities } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import { isWebAddress } from "../protocol/method.js";
 import { type FormFields, readAnswer, requestedSchema } from "../protocol/elicitation-form.js";
-import { ownMembers, unknownMember } from "../schema/schema.js";
+import { unknownMember } from "../schema/schema.js";
 import {
   exportJsonSchema,
   type InferStandard,
@@ -229,7 +229,8 @@ const QUESTION = 'write ctx.elicit({ message: "Really?", schema: { sure: { type:
 /** Throws BAD_QUESTION with what to write. */
 function checkQuestion(input: unknown): void {
   if (!isJsonObject(input)) throw badQuestion(`a question is one object, not ${peerWords(input)}: ${QUESTION}`);
-  for (const [name] of ownMembers(input)) {
+  for (const [name, value] of Object.entries(input)) {
+    if (value === undefined) continue;
     if (name === "requestedSchema") throw badQuestion('"requestedSchema" is called "schema" here');
     if (name === "mode")
       throw badQuestion('"mode" is left out: what has "url" opens a page, what has "schema" is a form');
