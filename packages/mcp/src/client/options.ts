@@ -196,7 +196,9 @@ export const CALL_MEMBERS: MembersOf<CallOptions> & KnownMembers = {
 /** Throws BAD_OPTIONS for what a call cannot be given. */
 export type CallCheck = (args: unknown, options: unknown) => void;
 
-const TYPED_CALL_MEMBERS = { ...CALL_MEMBERS, output: "any" };
+/** Beside those of `CallOptions`: the schema of a typed call, and what other layers of the library give (`SendOptions`). */
+const FURTHER = { output: "any", mirrored: "any", tasks: "any", stop: "any", onSent: "any", outlives: "any" };
+const TYPED_CALL_MEMBERS: KnownMembers = { ...CALL_MEMBERS, ...FURTHER };
 const ARGUMENTS = { args: "object" };
 
 export const checkCall: CallCheck = (args, options) => {
