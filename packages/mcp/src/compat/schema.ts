@@ -1,5 +1,7 @@
 // What servers written for other SDKs give as a schema or a template, as our core takes it: raw shapes, zod of any
 // version, completable arguments, resource templates.
+import type { LoggingLevel } from "../protocol/features/lifecycle.js";
+import type { CompleteRequestParams } from "../protocol/features/prompts.js";
 import type { Resource } from "../protocol/features/resources.js";
 import { UriTemplate as CoreTemplate } from "../protocol/uri-template.js";
 import type { JsonSchema } from "../schema/schema.js";
@@ -224,7 +226,7 @@ function memberJson(name: string, json: JsonSchema): unknown {
 // What SDK v1 exports as zod schemas of messages (`types.js`), as far as servers need them: a method to register for.
 
 /** Stands for a schema: it names a method and lets every value through, since our core has checked it already. */
-export interface SchemaStandIn extends StandardSchema {
+export interface SchemaStandIn<T = unknown> extends StandardSchema<unknown, T> {
   readonly method: string | undefined;
   /** Stand-ins too, for code that takes a member's schema. */
   readonly shape: Readonly<Record<string, SchemaStandIn>>;
@@ -232,7 +234,7 @@ export interface SchemaStandIn extends StandardSchema {
   safeParse<T>(value: T): { readonly success: true; readonly data: T };
 }
 
-function standIn(method?: string): SchemaStandIn {
+function standIn<M extends string>(method?: M): SchemaStandIn<SdkMessage<M>> {
   return {
     method,
     get shape(): Readonly<Record<string, SchemaStandIn>> {
@@ -240,72 +242,105 @@ function standIn(method?: string): SchemaStandIn {
     },
     parse: (value) => value,
     safeParse: (data) => ({ success: true, data }),
-    "~standard": { version: 1, vendor: "compat", validate: (value) => ({ value }) },
+    "~standard": { version: 1, vendor: "compat", validate: (value) => ({ value: value as SdkMessage<M> }) },
   };
 }
 
+/** Params of messages that a low-level server serves or hears, by method. */
+export interface SdkParams {
+  readonly "completion/complete": CompleteRequestParams;
+  readonly "logging/setLevel": { readonly level: LoggingLevel };
+  readonly "prompts/get": { readonly name: string; readonly arguments?: Readonly<Record<string, string>> };
+  readonly "resources/read": { readonly uri: string };
+  readonly "resources/subscribe": { readonly uri: string };
+  readonly "resources/unsubscribe": { readonly uri: string };
+  readonly "tools/call": { readonly name: string; readonly arguments?: Readonly<Record<string, unknown>> };
+}
+
+/** A message as handlers of the SDKs get it. */
+export interface SdkMessage<M extends string> {
+  readonly method: M;
+  readonly params: M extends keyof SdkParams ? SdkParams[M] : Readonly<Record<string, unknown>> | undefined;
+}
+
 /** Stands for SDK v1's schema of `initialize`. */
-export const InitializeRequestSchema: SchemaStandIn = standIn("initialize");
+export const InitializeRequestSchema: SchemaStandIn<SdkMessage<"initialize">> = standIn("initialize");
 /** Stands for SDK v1's schema of `ping`. */
-export const PingRequestSchema: SchemaStandIn = standIn("ping");
+export const PingRequestSchema: SchemaStandIn<SdkMessage<"ping">> = standIn("ping");
 /** Stands for SDK v1's schema of `tools/list`. */
-export const ListToolsRequestSchema: SchemaStandIn = standIn("tools/list");
+export const ListToolsRequestSchema: SchemaStandIn<SdkMessage<"tools/list">> = standIn("tools/list");
 /** Stands for SDK v1's schema of `tools/call`. */
-export const CallToolRequestSchema: SchemaStandIn = standIn("tools/call");
+export const CallToolRequestSchema: SchemaStandIn<SdkMessage<"tools/call">> = standIn("tools/call");
 /** Stands for SDK v1's schema of `resources/list`. */
-export const ListResourcesRequestSchema: SchemaStandIn = standIn("resources/list");
+export const ListResourcesRequestSchema: SchemaStandIn<SdkMessage<"resources/list">> = standIn("resources/list");
 /** Stands for SDK v1's schema of `resources/templates/list`. */
-export const ListResourceTemplatesRequestSchema: SchemaStandIn = standIn("resources/templates/list");
+export const ListResourceTemplatesRequestSchema: SchemaStandIn<SdkMessage<"resources/templates/list">> =
+  standIn("resources/templates/list");
 /** Stands for SDK v1's schema of `resources/read`. */
-export const ReadResourceRequestSchema: SchemaStandIn = standIn("resources/read");
+export const ReadResourceRequestSchema: SchemaStandIn<SdkMessage<"resources/read">> = standIn("resources/read");
 /** Stands for SDK v1's schema of `resources/subscribe`. */
-export const SubscribeRequestSchema: SchemaStandIn = standIn("resources/subscribe");
+export const SubscribeRequestSchema: SchemaStandIn<SdkMessage<"resources/subscribe">> = standIn("resources/subscribe");
 /** Stands for SDK v1's schema of `resources/unsubscribe`. */
-export const UnsubscribeRequestSchema: SchemaStandIn = standIn("resources/unsubscribe");
+export const UnsubscribeRequestSchema: SchemaStandIn<SdkMessage<"resources/unsubscribe">> =
+  standIn("resources/unsubscribe");
 /** Stands for SDK v1's schema of `prompts/list`. */
-export const ListPromptsRequestSchema: SchemaStandIn = standIn("prompts/list");
+export const ListPromptsRequestSchema: SchemaStandIn<SdkMessage<"prompts/list">> = standIn("prompts/list");
 /** Stands for SDK v1's schema of `prompts/get`. */
-export const GetPromptRequestSchema: SchemaStandIn = standIn("prompts/get");
+export const GetPromptRequestSchema: SchemaStandIn<SdkMessage<"prompts/get">> = standIn("prompts/get");
 /** Stands for SDK v1's schema of `completion/complete`. */
-export const CompleteRequestSchema: SchemaStandIn = standIn("completion/complete");
+export const CompleteRequestSchema: SchemaStandIn<SdkMessage<"completion/complete">> = standIn("completion/complete");
 /** Stands for SDK v1's schema of `logging/setLevel`. */
-export const SetLevelRequestSchema: SchemaStandIn = standIn("logging/setLevel");
+export const SetLevelRequestSchema: SchemaStandIn<SdkMessage<"logging/setLevel">> = standIn("logging/setLevel");
 /** Stands for SDK v1's schema of `sampling/createMessage`. */
-export const CreateMessageRequestSchema: SchemaStandIn = standIn("sampling/createMessage");
+export const CreateMessageRequestSchema: SchemaStandIn<SdkMessage<"sampling/createMessage">> =
+  standIn("sampling/createMessage");
 /** Stands for SDK v1's schema of `elicitation/create`. */
-export const ElicitRequestSchema: SchemaStandIn = standIn("elicitation/create");
+export const ElicitRequestSchema: SchemaStandIn<SdkMessage<"elicitation/create">> = standIn("elicitation/create");
 /** Stands for SDK v1's schema of `roots/list`. */
-export const ListRootsRequestSchema: SchemaStandIn = standIn("roots/list");
+export const ListRootsRequestSchema: SchemaStandIn<SdkMessage<"roots/list">> = standIn("roots/list");
 /** Stands for SDK v1's schema of `tasks/get`. */
-export const GetTaskRequestSchema: SchemaStandIn = standIn("tasks/get");
+export const GetTaskRequestSchema: SchemaStandIn<SdkMessage<"tasks/get">> = standIn("tasks/get");
 /** Stands for SDK v1's schema of `tasks/result`. */
-export const GetTaskPayloadRequestSchema: SchemaStandIn = standIn("tasks/result");
+export const GetTaskPayloadRequestSchema: SchemaStandIn<SdkMessage<"tasks/result">> = standIn("tasks/result");
 /** Stands for SDK v1's schema of `tasks/list`. */
-export const ListTasksRequestSchema: SchemaStandIn = standIn("tasks/list");
+export const ListTasksRequestSchema: SchemaStandIn<SdkMessage<"tasks/list">> = standIn("tasks/list");
 /** Stands for SDK v1's schema of `tasks/cancel`. */
-export const CancelTaskRequestSchema: SchemaStandIn = standIn("tasks/cancel");
+export const CancelTaskRequestSchema: SchemaStandIn<SdkMessage<"tasks/cancel">> = standIn("tasks/cancel");
 /** Stands for SDK v1's schema of `notifications/initialized`. */
-export const InitializedNotificationSchema: SchemaStandIn = standIn("notifications/initialized");
+export const InitializedNotificationSchema: SchemaStandIn<SdkMessage<"notifications/initialized">> =
+  standIn("notifications/initialized");
 /** Stands for SDK v1's schema of `notifications/cancelled`. */
-export const CancelledNotificationSchema: SchemaStandIn = standIn("notifications/cancelled");
+export const CancelledNotificationSchema: SchemaStandIn<SdkMessage<"notifications/cancelled">> =
+  standIn("notifications/cancelled");
 /** Stands for SDK v1's schema of `notifications/progress`. */
-export const ProgressNotificationSchema: SchemaStandIn = standIn("notifications/progress");
+export const ProgressNotificationSchema: SchemaStandIn<SdkMessage<"notifications/progress">> =
+  standIn("notifications/progress");
 /** Stands for SDK v1's schema of `notifications/message`. */
-export const LoggingMessageNotificationSchema: SchemaStandIn = standIn("notifications/message");
+export const LoggingMessageNotificationSchema: SchemaStandIn<SdkMessage<"notifications/message">> =
+  standIn("notifications/message");
 /** Stands for SDK v1's schema of `notifications/resources/updated`. */
-export const ResourceUpdatedNotificationSchema: SchemaStandIn = standIn("notifications/resources/updated");
+export const ResourceUpdatedNotificationSchema: SchemaStandIn<SdkMessage<"notifications/resources/updated">> = standIn(
+  "notifications/resources/updated",
+);
 /** Stands for SDK v1's schema of `notifications/resources/list_changed`. */
-export const ResourceListChangedNotificationSchema: SchemaStandIn = standIn("notifications/resources/list_changed");
+export const ResourceListChangedNotificationSchema: SchemaStandIn<SdkMessage<"notifications/resources/list_changed">> =
+  standIn("notifications/resources/list_changed");
 /** Stands for SDK v1's schema of `notifications/tools/list_changed`. */
-export const ToolListChangedNotificationSchema: SchemaStandIn = standIn("notifications/tools/list_changed");
+export const ToolListChangedNotificationSchema: SchemaStandIn<SdkMessage<"notifications/tools/list_changed">> = standIn(
+  "notifications/tools/list_changed",
+);
 /** Stands for SDK v1's schema of `notifications/prompts/list_changed`. */
-export const PromptListChangedNotificationSchema: SchemaStandIn = standIn("notifications/prompts/list_changed");
+export const PromptListChangedNotificationSchema: SchemaStandIn<SdkMessage<"notifications/prompts/list_changed">> =
+  standIn("notifications/prompts/list_changed");
 /** Stands for SDK v1's schema of `notifications/roots/list_changed`. */
-export const RootsListChangedNotificationSchema: SchemaStandIn = standIn("notifications/roots/list_changed");
+export const RootsListChangedNotificationSchema: SchemaStandIn<SdkMessage<"notifications/roots/list_changed">> =
+  standIn("notifications/roots/list_changed");
 /** Stands for SDK v1's schema of `notifications/elicitation/complete`. */
-export const ElicitationCompleteNotificationSchema: SchemaStandIn = standIn("notifications/elicitation/complete");
+export const ElicitationCompleteNotificationSchema: SchemaStandIn<SdkMessage<"notifications/elicitation/complete">> =
+  standIn("notifications/elicitation/complete");
 /** Stands for SDK v1's schema of `notifications/tasks/status`. */
-export const TaskStatusNotificationSchema: SchemaStandIn = standIn("notifications/tasks/status");
+export const TaskStatusNotificationSchema: SchemaStandIn<SdkMessage<"notifications/tasks/status">> =
+  standIn("notifications/tasks/status");
 
 // Schemas of what is answered, or lies in messages: servers hand them back with `sendRequest`.
 /** Stands for SDK v1's schema of the same name: lets every value through. */

@@ -15,6 +15,8 @@ import { coreOf } from "../server/lean-server.js";
 import type { Seal } from "../server/seal.js";
 import { Server as CoreServer } from "../server/server.js";
 import type { Serving } from "../server/conversation.js";
+import type { InferStandard, StandardSchema } from "../schema/standard-schema.js";
+import type { SdkMessage } from "./schema.js";
 import { asRpcError } from "./sdk-values.js";
 import { Extra, type Message } from "./extra.js";
 import { type AnyTransport, askWithin, OpenSessions, type RequestOptions, serveOver } from "./transport.js";
@@ -60,12 +62,24 @@ export class Server {
   }
 
   /** Serves a method. `method` is its name, or a schema of a request with `method` in it. */
+  setRequestHandler<S extends StandardSchema>(
+    method: S,
+    handler: (request: InferStandard<S>, extra: Extra) => unknown,
+  ): void;
+  setRequestHandler<M extends string>(method: M, handler: (request: SdkMessage<M>, extra: Extra) => unknown): void;
+  setRequestHandler(method: MethodOf, ...rest: readonly unknown[]): void;
   setRequestHandler(method: MethodOf, ...rest: readonly unknown[]): void {
     const name = methodOf(method);
     this.#requests.set(name, rest.at(-1) as RequestHandler);
     if (this.#core !== undefined) this.#serveOwn(this.#core, name);
   }
 
+  setNotificationHandler<S extends StandardSchema>(
+    method: S,
+    handler: (notification: InferStandard<S>) => unknown,
+  ): void;
+  setNotificationHandler<M extends string>(method: M, handler: (notification: SdkMessage<M>) => unknown): void;
+  setNotificationHandler(method: MethodOf, ...rest: readonly unknown[]): void;
   setNotificationHandler(method: MethodOf, ...rest: readonly unknown[]): void {
     const name = methodOf(method);
     this.#notifications.set(name, rest.at(-1) as (notification: never) => unknown);

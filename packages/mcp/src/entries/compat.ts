@@ -124,6 +124,8 @@ export {
   ToolSchema,
   UnsubscribeRequestSchema,
   type SchemaStandIn,
+  type SdkMessage,
+  type SdkParams,
   completable,
   type CompleteCallback,
   isCompletable,

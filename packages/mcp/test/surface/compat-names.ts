@@ -179,6 +179,8 @@ export const COMPAT_SURFACE: Record<string, readonly string[]> = {
     "type SchemaInput",
     "type SchemaOutput",
     "type SchemaStandIn",
+    "type SdkMessage",
+    "type SdkParams",
     "type SdkTransport",
     "type SendOptions",
     "type ServerCapabilities",
