@@ -178,14 +178,19 @@ function keptOpen(
 const WITHOUT =
   "until it is back calls that need approval are refused, and each process keeps to its part of the limits; everything else goes on";
 
+/** Signs of life in a row after which a Redis that was full has room: it takes some while it is full, too. */
+const ROOM_BEATS = 10;
+
 /** Knows by the signs of life, one a second, whether Redis is there, and tells of it once when it goes and once when it is back. */
-class Presence {
+export class Presence {
   /** Where it is recorded, once there is a log. */
   audit: AuditSink | undefined;
   readonly #name: string;
   readonly #say: (line: string) => void;
   /** Since when it is away, by `performance.now()`. */
   #since: number | undefined;
+  /** Signs of life that it has to take before it counts as back. */
+  #due = 0;
 
   constructor(name: string, say: (line: string) => void) {
     this.#name = name;
@@ -196,7 +201,9 @@ class Presence {
     return this.#since !== undefined;
   }
 
-  gone({ message }: Error): void {
+  gone({ message, cause }: Error): void {
+    const isFull = cause instanceof Error && cause.message.startsWith("OOM ");
+    this.#due = isFull || this.#due > 0 ? ROOM_BEATS : 0;
     if (this.#since !== undefined) return;
     this.#since = performance.now();
     const reason = message.includes(this.#name) ? message : `${this.#name} cannot be used: ${message}`;
@@ -205,7 +212,8 @@ class Presence {
   }
 
   back(): void {
-    if (this.#since === undefined) return;
+    if (this.#since === undefined || --this.#due > 0) return;
+    this.#due = 0;
     const seconds = Math.round((performance.now() - this.#since) / 1_000);
     this.#since = undefined;
     this.#say(`redis: ${this.#name} is reached again, after ${seconds} s`);

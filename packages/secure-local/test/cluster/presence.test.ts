@@ -1,0 +1,46 @@
+// What an operator is told of a Redis that goes, is full, and comes back.
+import { LocalError } from "@secure-local/mcp/client";
+import { expect, it } from "vitest";
+import { Presence } from "../../src/cluster/open-cluster.js";
+
+const NAME = "redis://127.0.0.1:6379";
+
+function presence(): { readonly presence: Presence; readonly said: string[] } {
+  const said: string[] = [];
+  return { said, presence: new Presence(NAME, (line) => said.push(line)) };
+}
+
+const full = (): Error =>
+  new LocalError("UNREACHABLE", `${NAME} is full: raise its maxmemory`, {
+    cause: new Error("OOM command not allowed"),
+  });
+const lost = (): Error => new LocalError("UNREACHABLE", `${NAME} cannot be reached: the connection was lost`);
+
+it("a Redis that is full is so steadily, though it takes a sign of life now and then, and is said to be once", () => {
+  const { presence: there, said } = presence();
+  there.gone(full());
+  for (let n = 0; n < 30; n++) {
+    if (n % 4 === 3) there.gone(full());
+    else there.back();
+    expect(there.away).toBe(true);
+  }
+  expect(said).toEqual([expect.stringMatching(/^redis: redis:\/\/127.0.0.1:6379 is full: raise its maxmemory; until/)]);
+  for (let n = 0; n < 10; n++) there.back();
+  expect(there.away).toBe(false);
+  expect(said).toHaveLength(2);
+});
+
+it("one that cannot be reached for a moment meanwhile is full yet", () => {
+  const { presence: there, said } = presence();
+  there.gone(full());
+  there.gone(lost());
+  there.back();
+  expect([there.away, said.length]).toEqual([true, 1]);
+});
+
+it("one that was lost is back with its first sign of life", () => {
+  const { presence: there, said } = presence();
+  there.gone(lost());
+  there.back();
+  expect([there.away, said.length]).toEqual([false, 2]);
+});
