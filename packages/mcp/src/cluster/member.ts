@@ -29,7 +29,7 @@ import {
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
-import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable } from "./relay.js";
+import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable, type WayChange } from "./relay.js";
 import { Detours, StreamKeep, whole } from "./detours.js";
 
 /** How a process shares with others. */
@@ -217,8 +217,18 @@ class Member implements ClusterMember {
       serve: (exchange) => this.#local?.serve(exchange),
       answer: (text) => this.#answer(text),
       onStranger: (error) => this.#local?.report("warning", "A connection to the relay was refused", { error }),
+      onWay: (change) => this.#wayChanged(change),
       detours: (accept) => new Detours({ node, mail: stores.mail, accept, knock: (other) => this.#knock(other) }),
     });
+  }
+
+  #wayChanged({ node, way, address, byLetters }: WayChange): void {
+    const said = {
+      letters: `The process ${node} cannot be reached at ${address}: what goes there goes through ${this.#stores.name}, which is slower; check the address there`,
+      socket: `The process ${node} is reached again without ${this.#stores.name}`,
+      none: `The process ${node}, which could not be reached at ${address}, has ended`,
+    }[way];
+    this.#local?.report(way === "none" ? "debug" : "warning", said, { peer: node, byLetters });
   }
 
   get lapsed(): boolean {

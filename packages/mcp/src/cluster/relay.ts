@@ -49,6 +49,17 @@ export interface NodeRelayOptions {
   readonly onStranger: (error: unknown) => void;
   /** Ways to processes that cannot be connected to. `accept` is told of those that others open. */
   readonly detours?: (accept: (way: Duplex) => void) => Detours;
+  /** Told once when a process is reached by letters, once when it is by a socket again, and when it has ended meanwhile. */
+  readonly onWay?: (change: WayChange) => void;
+}
+
+/** How another process is reached from now on. */
+export interface WayChange {
+  readonly node: string;
+  readonly way: "letters" | "socket" | "none";
+  readonly address: string;
+  /** Processes that are reached by letters now. */
+  readonly byLetters: number;
 }
 
 /** Milliseconds between two tries to connect to a process that letters lead to. */
@@ -81,6 +92,8 @@ export class NodeRelay {
   /** When a socket was last tried, by the process letters lead to; and when letters were last used. */
   readonly #tried = new Map<string, number>();
   readonly #used = new Map<Link, number>();
+  /** Addresses at which processes could not be connected to that letters reach. */
+  readonly #apart = new Map<string, string>();
   #lastStream = 0;
 
   constructor(options: NodeRelayOptions) {
@@ -119,6 +132,7 @@ export class NodeRelay {
   /** Gives up ways by letters that nobody uses, and those to processes that have ended: no socket says so. */
   tidy(isThere: (node: string) => boolean): void {
     const now = performance.now();
+    for (const node of [...this.#apart.keys()]) if (!isThere(node)) this.#joined(node, "none");
     for (const [link, waiting] of this.#links) {
       if (!link.detour) continue;
       if (waiting.size > 0) this.#used.set(link, now);
@@ -195,7 +209,7 @@ export class NodeRelay {
     // Another request may have begun to call meanwhile.
     let calling = this.#called.get(node);
     if (calling === undefined || (await calling.then((link) => link.closed).catch(() => true))) {
-      calling = this.#call(node, address).catch((error: unknown) => this.#callByLetters(node, error));
+      calling = this.#call(node, address).catch((error: unknown) => this.#callByLetters(node, address, error));
       this.#called.set(node, calling);
       calling.catch(() => {
         if (this.#called.get(node) === calling) this.#called.delete(node);
@@ -205,15 +219,28 @@ export class NodeRelay {
   }
 
   async #call(node: string, address: string): Promise<Link> {
-    return this.#greeted(node, await connected(new URL(address)));
+    const link = await this.#greeted(node, await connected(new URL(address)));
+    this.#joined(node, "socket");
+    return link;
+  }
+
+  #joined(node: string, way: "socket" | "none"): void {
+    const address = this.#apart.get(node);
+    if (address === undefined) return;
+    this.#apart.delete(node);
+    this.#options.onWay?.({ node, way, address, byLetters: this.#apart.size });
   }
 
   /** `cause`: why there is no socket. */
-  async #callByLetters(node: string, cause: unknown): Promise<Link> {
+  async #callByLetters(node: string, address: string, cause: unknown): Promise<Link> {
     if (this.#detours === undefined) throw cause;
     const link = await this.#greeted(node, await this.#detours.connect(node));
     this.#tried.set(node, performance.now());
     this.#used.set(link, performance.now());
+    if (!this.#apart.has(node)) {
+      this.#apart.set(node, address);
+      this.#options.onWay?.({ node, way: "letters", address, byLetters: this.#apart.size });
+    }
     return link;
   }
 

@@ -72,7 +72,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const secure = new SecureServer({ policy, ...given });
   const profiles = new ProfileServers(secure, (part) => new SecureServer({ policy: part, ...given }), say);
   metrics.plugins = () => secure.pluginHealth();
-  if (cluster !== undefined) metrics.shared = () => !cluster.away();
+  if (cluster !== undefined) metrics.shared = { isUp: () => !cluster.away(), byRedis: () => secure.byLetters };
   tuneEngine();
   const parts = { settings, token, people, audit, secure, profiles, metrics, gate, cluster, book };
   const serving = await begin(parts);

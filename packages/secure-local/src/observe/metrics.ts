@@ -78,8 +78,8 @@ export class Metrics {
   /** How plugins are, asked when the text is. Names are the policy's. */
   plugins: () => readonly { readonly name: string; readonly state: string }[] = () => [];
 
-  /** Whether what processes share can be reached; undefined where nothing is shared. */
-  shared: (() => boolean) | undefined;
+  /** Whether what processes share can be reached, and how many of them only through it; undefined where nothing is shared. */
+  shared: { isUp(): boolean; byRedis(): number } | undefined;
 
   constructor(version: string) {
     this.#version = version;
@@ -103,8 +103,16 @@ export class Metrics {
       text
         .metric(`${PREFIX}_checkpoints_up`, "gauge", "1 while signed checkpoints of the audit log can be written.")
         .sample(audit.checkpoints.fault === undefined ? 1 : 0);
-    if (this.shared !== undefined)
-      text.metric(`${PREFIX}_redis_up`, "gauge", "1 while Redis can be reached.").sample(this.shared() ? 1 : 0);
+    if (this.shared !== undefined) {
+      text.metric(`${PREFIX}_redis_up`, "gauge", "1 while Redis can be reached.").sample(this.shared.isUp() ? 1 : 0);
+      text
+        .metric(
+          `${PREFIX}_peers_by_redis`,
+          "gauge",
+          "Processes that cannot be connected to and are reached through Redis.",
+        )
+        .sample(this.shared.byRedis());
+    }
     this.#calls(text);
     text.metric(`${PREFIX}_unauthorized_total`, "counter", "Requests without a valid token.").sample(this.unauthorized);
     text.metric(`${PREFIX}_shed_total`, "counter", "Calls refused for now because memory was short.").sample(this.shed);

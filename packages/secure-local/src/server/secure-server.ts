@@ -102,6 +102,8 @@ type Say = (line: string, about?: "plugin") => void;
 /** The server to serve, and the policy it obeys. */
 export class SecureServer {
   readonly server: Server;
+  /** Processes of this server that are reached through what they share alone. */
+  byLetters = 0;
   readonly #audit: AuditSink;
   readonly #guard: Guard;
   readonly #offer: Registrations;
@@ -514,7 +516,10 @@ export class SecureServer {
   #reported(level: LoggingLevel, message: string, details?: Readonly<Record<string, unknown>>): void {
     const errorId = details?.["errorId"];
     if (typeof errorId === "string") this.#guard.noteFault(errorId, details?.["error"]);
-    if (level === "error") this.#say(cleanLine(message));
+    const byLetters = details?.["byLetters"];
+    if (typeof byLetters === "number") this.byLetters = byLetters;
+    const isOfPeer = level === "warning" && byLetters !== undefined;
+    if (level === "error" || isOfPeer) this.#say(cleanLine(message));
   }
 }
 
