@@ -79,7 +79,11 @@ export class Client {
   }
 
   /** Connects by the dialer's links. Rejects with a ConnectError; then nothing is left open. */
-  static async connect(dialer: Dialer, options: ClientOptions = {}, check?: CallCheck): Promise<Client> {
+  static async connect(
+    dialer: Dialer,
+    options: ClientOptions = {},
+    check?: (args: unknown, options: unknown) => void,
+  ): Promise<Client> {
     const client = new Client(dialer, options);
     client.#check = check;
     await client.#open(options);

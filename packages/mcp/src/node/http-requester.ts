@@ -242,7 +242,7 @@ export interface NodeRequesterOptions {
   /** `http://user:password@host:port`; `https:` likewise. Not used for Unix sockets. */
   readonly proxy?: string | URL | undefined;
   /**
-   * What host names stand for, as `net.connect` asks it: for each new connection, never for an address. A connection that is
+   * What host names stand for, as `net.connect` asks it: for each new connection to a name. A connection that is
    * kept is not asked for again. Its error, where it is a LocalError, is that of the request. Default: the system's resolver.
    */
   readonly lookup?: LookupFunction | undefined;

@@ -70,6 +70,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "type BusListener",
     "type ContractCase",
     "type Directory",
+    "type Fingerprint",
     "type Fleet",
     "type HeldLock",
     "type KeptStream",
