@@ -266,7 +266,7 @@ export class Detours {
 }
 
 /** Stores of one's own whose methods throw at once reject instead: who asks them goes on without in one way only. */
-export function whole(stores: SharedStores): SharedStores {
+export function allStores(stores: SharedStores): SharedStores {
   return rejecting(stores);
 }
 

@@ -30,7 +30,7 @@ import {
   type SharedStores,
 } from "./stores.js";
 import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable, type WayChange } from "./relay.js";
-import { Detours, StreamKeep, whole } from "./detours.js";
+import { allStores, Detours, StreamKeep } from "./detours.js";
 
 /** How a process shares with others. */
 export interface ShareOptions {
@@ -88,7 +88,7 @@ const STEPS = 8;
 /** Shares what stores of one's own keep. Throws BAD_SHARE for options that make no sense. */
 export function shareOver(given: SharedStores, options: ShareOptions): Share {
   checkOptions("shareOver(stores, options)", options, SHARE_MEMBERS);
-  const stores = whole(given);
+  const stores = allStores(given);
   const keys = keysOf(options.key);
   const { node = newName(), address = "tcp://127.0.0.1:0", policy, parts } = options;
   if (typeof node !== "string" || !/^[a-z0-9]{1,32}$/.test(node))
@@ -137,7 +137,8 @@ export function keysOf(key: ShareOptions["key"]): readonly Buffer[] {
   if (all.length === 0) throw bad("key needs 32 random bytes, the same in all processes");
   return all.map((each) => {
     // A variable that is not set is as good as an empty one.
-    const bytes = each instanceof Uint8Array ? Buffer.from(each) : Buffer.from(String(each ?? ""), "base64");
+    const bytes =
+      each instanceof Uint8Array ? Buffer.from(each) : Buffer.from(typeof each === "string" ? each : "", "base64");
     if (bytes.length === 32) return bytes;
     throw bad(`key must be 32 bytes, or their base64: it has ${bytes.length} (make one with: openssl rand -base64 32)`);
   });

@@ -7,7 +7,7 @@ import { UriTemplate as CoreTemplate } from "../protocol/uri-template.js";
 import type { JsonSchema } from "../schema/schema.js";
 import { type InferStandard, isStandardSchema, type StandardSchema } from "../schema/standard-schema.js";
 import { mayBeAbsent, zodJson } from "../schema/zod-json.js";
-import type { CompletionReturn } from "../server/prompts.js";
+import type { CompletionReturn } from "../server/context.js";
 import type { Extra } from "./extra.js";
 
 /** Values of a template's variables. */

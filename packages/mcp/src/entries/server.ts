@@ -21,7 +21,7 @@ export type { FromJsonSchema, Fault, JsonSchema, Outcome, Schema } from "../sche
 export type { AskOptions } from "../server/ask.js";
 export { AskError } from "../server/content.js";
 export type { CapabilityOptions } from "../server/capabilities.js";
-export type { Completer, CompletionReturn } from "../server/prompts.js";
+export type { Completer, CompletionReturn } from "../server/context.js";
 export { audio, type Block, image, link, resource, text } from "../server/content.js";
 export type { Context } from "../server/context.js";
 export type { Reporter } from "../server/reporter.js";

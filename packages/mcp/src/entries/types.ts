@@ -200,7 +200,7 @@ export type { ConnectOptions, ConnectTarget, HttpConnectOptions } from "../serve
 export type { WebHostOptions } from "../serve/host.js";
 export type { AskOptions, ElicitInput, FieldValue, FormAnswer, FormContent } from "../server/ask.js";
 export type { CapabilityOptions } from "../server/capabilities.js";
-export type { Completer, CompletionRequest, CompletionReturn } from "../server/prompts.js";
+export type { Completer, CompletionRequest, CompletionReturn } from "../server/context.js";
 export type { Block, BlockOptions } from "../server/content.js";
 export type { Context, RequestValue } from "../server/context.js";
 export type { InputRequired } from "../server/interactive.js";

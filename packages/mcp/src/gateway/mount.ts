@@ -9,7 +9,7 @@ import type { Tool } from "../protocol/features/tools.js";
 import { UriTemplate } from "../protocol/uri-template.js";
 import { mirroredParams } from "../era/stateless/headers.js";
 import type { Schema } from "../schema/schema.js";
-import type { Completer } from "../server/prompts.js";
+import type { Completer } from "../server/context.js";
 import { Context } from "../server/context.js";
 import type { ServerCore } from "../server/core.js";
 import type { ArgumentDefinitions, PromptEntry } from "../server/prompts.js";

@@ -17,7 +17,7 @@ import type { Meta } from "../protocol/meta.js";
 import { NEWEST, revision as revisionOf } from "../protocol/revisions/all.js";
 import { AskError } from "../server/content.js";
 import { Context } from "../server/context.js";
-import type { CompletionReturn } from "../server/prompts.js";
+import type { CompletionReturn } from "../server/context.js";
 import { type InputRequired, inputRequired } from "../server/interactive.js";
 import { failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";

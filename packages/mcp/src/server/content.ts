@@ -4,8 +4,7 @@
 import { brand, LocalError } from "../jsonrpc/errors.js";
 import type { Annotations, ResourceContents } from "../protocol/features/resources.js";
 import { type ContentBlock, type ResourceLink, nestResource } from "../protocol/content.js";
-import { isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
-import { Later, type MaybePromise } from "../endpoint/call.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { unknownMember } from "../schema/schema.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
 import type { Meta } from "../protocol/meta.js";
@@ -236,35 +235,6 @@ export function failure(message: string | Error, structuredContent?: JsonObject)
   return new ToolResult({ content, ...(structuredContent === undefined ? {} : { structuredContent }), isError: true });
 }
 
-const mending = new Later(() => import("./returned.js"));
-
-/** Turns what `run` returned into a result. Throws NOT_JSON, WIRE_RESULT. */
-export function toToolResult(value: unknown, structured: boolean): MaybePromise<CallToolResult> {
-  if (value instanceof ToolResult) return checkedResult(value);
-  if (!structured) {
-    if (value === undefined) return succeeded([]);
-    if (typeof value === "string") return succeeded([toBlock(value)]);
-    if (value instanceof Block) return succeeded([value.block]);
-    if (isBlockList(value)) return succeeded(value.map(toBlock));
-  }
-  if (isPlain(value, 0) && !isOfTheWire(value)) return dataResult(value, JSON.stringify(value), structured);
-  if (mending.there === undefined) hold(value, 0);
-  return mending.use(({ mendedResult }) => mendedResult(value, structured));
-}
-
-/** Keeps promises that reject while code is loaded from ending the process: whoever waits for them is told. */
-function hold(value: unknown, depth: number): void {
-  if (typeof value !== "object" || value === null || depth > DEEPEST_PLAIN) return;
-  if (isThenable(value)) return void Promise.resolve(value).catch(() => undefined);
-  for (const item of value instanceof Map ? value.values() : Object.values(value)) hold(item, depth + 1);
-}
-
-/** A result whose structured content an author gave is looked through as data is. */
-function checkedResult({ value, given }: ToolResult): MaybePromise<CallToolResult> {
-  if (!given || value.structuredContent === undefined || isPlain(value.structuredContent, 0)) return value;
-  return mending.use(({ mendedContent }) => mendedContent(value));
-}
-
 /** The result of data with its JSON, which has what JSON makes of values that say so themselves: a `Date` and a `URL` are text. */
 export function dataResult(returned: unknown, json: string, structured: boolean): CallToolResult {
   const own = (returned as { readonly toJSON?: unknown } | null)?.toJSON;
@@ -275,10 +245,10 @@ export function dataResult(returned: unknown, json: string, structured: boolean)
 }
 
 /** Deeper values are looked through with care: they may be in themselves. */
-const DEEPEST_PLAIN = 100;
+export const DEEPEST_PLAIN = 100;
 
 /** Whether JSON loses nothing of a value, told as fast as can be: what it says of others is not certain. */
-function isPlain(value: unknown, depth: number): boolean {
+export function isPlain(value: unknown, depth: number): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null) return depth === 0 ? isText(value) : typeof value !== "bigint";
   if (depth > DEEPEST_PLAIN) return false;
@@ -297,7 +267,7 @@ function isText(value: unknown): boolean {
 }
 
 /** Whether a value, or an item of a list, may be a block or a result as they stand on the wire. */
-function isOfTheWire(value: unknown): boolean {
+export function isOfTheWire(value: unknown): boolean {
   if (Array.isArray(value)) return value.some((item) => !Array.isArray(item) && isOfTheWire(item));
   return (
     isJsonObject(value) && (Array.isArray(value["content"]) || /^(?:text|image|audio)$/.test(String(value["type"])))
@@ -309,7 +279,7 @@ export function succeeded(content: ContentBlock[]): CallToolResult {
   return { content, isError: false };
 }
 
-function isBlockList(value: unknown): value is readonly (string | Block)[] {
+export function isBlockList(value: unknown): value is readonly (string | Block)[] {
   if (!Array.isArray(value) || !value.some((item) => item instanceof Block)) return false;
   return value.every((item) => typeof item === "string" || item instanceof Block);
 }

@@ -2,7 +2,7 @@
 import type { Call, Later } from "../endpoint/call.js";
 import { reportProgress } from "../endpoint/progress.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import type { JsonObject, RequestId } from "../jsonrpc/message.js";
+import type { Awaitable, JsonObject, RequestId } from "../jsonrpc/message.js";
 import type { Identity } from "../jsonrpc/transport.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { FormFields } from "../protocol/elicitation-form.js";
@@ -284,3 +284,24 @@ export function claimsOf<S extends StandardSchema>(
   const faults = checked.faults.map(({ message }) => message);
   throw new LocalError("BAD_CLAIMS", `The claims of this identity do not fit: ${faults.join("; ")}`);
 }
+
+// What completes arguments of prompts and variables of templates.
+
+/** What a completing function knows besides the typed text. */
+export interface CompletionRequest {
+  /** Arguments chosen so far; empty where the revision does not send them. */
+  readonly arguments: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  /** Who is asking. Only a client of a session can be asked back, such as for its roots. */
+  readonly context: Context;
+}
+
+/** What a completing function may return: values in the order to offer them, perhaps with the number there are in all. */
+export type CompletionReturn =
+  | readonly string[]
+  | { readonly values: readonly string[]; readonly total?: number; readonly hasMore?: boolean };
+
+/** A list to rank by what was typed, or a function that answers by itself. */
+export type Completer =
+  | readonly string[]
+  | ((value: string, request: CompletionRequest) => Awaitable<CompletionReturn>);

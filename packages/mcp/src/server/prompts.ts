@@ -18,7 +18,7 @@ import type { Meta } from "../protocol/meta.js";
 import type { MembersOf } from "../schema/schema.js";
 import { isStandardSchema } from "../schema/standard-schema.js";
 import { Block, Relayed } from "./content.js";
-import { type AskServices, Context } from "./context.js";
+import { type AskServices, type Completer, type CompletionRequest, type CompletionReturn, Context } from "./context.js";
 import { definitionFault, RESTRICTED_MEMBERS, restrictions, schemaFault } from "./definition-fault.js";
 import { InputRequired, runInteractive } from "./interactive.js";
 import type { Registry, Restricted } from "./registry.js";
@@ -307,25 +307,6 @@ function listedArgument(name: string, { title, description, required }: Argument
 
 /** Most values in one answer (server/utilities/completion). */
 const MOST_VALUES = 100;
-
-/** What a completing function knows besides the typed text. */
-export interface CompletionRequest {
-  /** Arguments chosen so far; empty where the revision does not send them. */
-  readonly arguments: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
-  /** Who is asking. Only a client of a session can be asked back, such as for its roots. */
-  readonly context: Context;
-}
-
-/** What a completing function may return: values in the order to offer them, perhaps with the number there are in all. */
-export type CompletionReturn =
-  | readonly string[]
-  | { readonly values: readonly string[]; readonly total?: number; readonly hasMore?: boolean };
-
-/** A list to rank by what was typed, or a function that answers by itself. */
-export type Completer =
-  | readonly string[]
-  | ((value: string, request: CompletionRequest) => Awaitable<CompletionReturn>);
 
 /** The `completion` member of a result: at most 100 values, and how many more there are. */
 export interface CompletionValues {

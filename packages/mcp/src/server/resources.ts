@@ -11,13 +11,13 @@ import type {
   ResourceTemplate,
 } from "../protocol/features/resources.js";
 import { resourceContents, Relayed } from "./content.js";
-import type { AskServices, Context } from "./context.js";
+import type { AskServices, Completer, Context } from "./context.js";
 import { InputRequired, runInteractive } from "./interactive.js";
 import type { Registry, Restricted } from "./registry.js";
 import { type Icon, iconsFault } from "../protocol/capabilities.js";
 import { metaFault } from "../protocol/meta.js";
 import type { UriTemplate } from "../protocol/uri-template.js";
-import type { Completer } from "./prompts.js";
+
 import { type MembersOf, valueFault } from "../schema/schema.js";
 import { definitionFault, RESTRICTED_MEMBERS, restrictions } from "./definition-fault.js";
 

@@ -3,6 +3,7 @@ import {
   type Answer,
   type Call,
   type InteractiveCall,
+  Later,
   type MaybePromise,
   unexpected,
   withErrorId,
@@ -25,7 +26,20 @@ import { AskError } from "./content.js";
 import { type AskServices, Context } from "./context.js";
 import { HandleError, type Registry, type Restricted } from "./registry.js";
 import { InputRequired, type Interactive, runInteractive } from "./interactive.js";
-import { type Block, Relayed, ToolError, ToolResult, failure, toToolResult } from "./content.js";
+import {
+  Block,
+  dataResult,
+  DEEPEST_PLAIN,
+  failure,
+  isBlockList,
+  isOfTheWire,
+  isPlain,
+  Relayed,
+  succeeded,
+  toBlock,
+  ToolError,
+  ToolResult,
+} from "./content.js";
 import { iconsFault } from "../protocol/capabilities.js";
 import { metaFault } from "../protocol/meta.js";
 import { fromStandard, type InferStandard, isStandardSchema, type StandardSchema } from "../schema/standard-schema.js";
@@ -417,4 +431,35 @@ function isObjectSchema(json: JsonSchema | undefined): json is ObjectSchema {
 
 function badSchema(name: string, what: string): LocalError {
   return new LocalError("BAD_TOOL", `Tool ${JSON.stringify(name)}: ${what}; a tool without arguments leaves input out`);
+}
+
+// What `run` returned, as a result. What looks through values that are no plain data is loaded with the first of them.
+
+const mending = new Later(() => import("./returned.js"));
+
+/** Turns what `run` returned into a result. Throws NOT_JSON, WIRE_RESULT. */
+function toToolResult(value: unknown, structured: boolean): MaybePromise<CallToolResult> {
+  if (value instanceof ToolResult) return checkedResult(value);
+  if (!structured) {
+    if (value === undefined) return succeeded([]);
+    if (typeof value === "string") return succeeded([toBlock(value)]);
+    if (value instanceof Block) return succeeded([value.block]);
+    if (isBlockList(value)) return succeeded(value.map(toBlock));
+  }
+  if (isPlain(value, 0) && !isOfTheWire(value)) return dataResult(value, JSON.stringify(value), structured);
+  if (mending.there === undefined) hold(value, 0);
+  return mending.use(({ mendedResult }) => mendedResult(value, structured));
+}
+
+/** Keeps promises that reject while code is loaded from ending the process: whoever waits for them is told. */
+function hold(value: unknown, depth: number): void {
+  if (typeof value !== "object" || value === null || depth > DEEPEST_PLAIN) return;
+  if (isThenable(value)) return void Promise.resolve(value).catch(() => undefined);
+  for (const item of value instanceof Map ? value.values() : Object.values(value)) hold(item, depth + 1);
+}
+
+/** A result whose structured content an author gave is looked through as data is. */
+function checkedResult({ value, given }: ToolResult): MaybePromise<CallToolResult> {
+  if (!given || value.structuredContent === undefined || isPlain(value.structuredContent, 0)) return value;
+  return mending.use(({ mendedContent }) => mendedContent(value));
 }

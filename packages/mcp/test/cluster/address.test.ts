@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { shareOver, type ShareOptions } from "../../src/cluster/member.js";
+import { shareOver } from "../../src/cluster/member.js";
 import { memoryStores } from "../../src/cluster/stores.js";
 import { serveHttp } from "../../src/serve/http.js";
 import { testServer } from "../http/http-fixture.js";
@@ -25,7 +25,7 @@ async function refusal(options: object, ended?: () => void): Promise<string> {
       ended?.();
       await close.call(stores);
     };
-    const share = shareOver(stores, { key: KEY, ...options } as ShareOptions);
+    const share = shareOver(stores, { key: KEY, ...options });
     const serving = await serveHttp(testServer(), { share, signals: false, limits: { drainMs: 10 } });
     onTestFinished(() => serving.close());
     return "served";

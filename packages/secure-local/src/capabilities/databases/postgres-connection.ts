@@ -5,7 +5,6 @@ import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from "no
 import type { Socket } from "node:net";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import type { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { DatabaseError } from "./databases.js";
 import { isAbsolute } from "node:path";
@@ -449,7 +448,8 @@ async function encrypted(socket: Socket, url: PostgresUrl): Promise<Encrypted> {
     const { code = "" } = error as { readonly code?: string };
     throw CERTIFICATE.test(code) ? new Error("the server's certificate is not trusted") : error;
   });
-  return { socket: secure, endPoint: endPointOf(secure) };
+  const der = secure.getPeerX509Certificate()?.raw;
+  return { socket: secure, endPoint: der && certificateHash(der) };
 }
 
 /** How TLS calls what it does not like about a certificate. */
@@ -489,11 +489,6 @@ const HASHES: ReadonlyMap<string, string> = new Map([
   ["2a8648ce3d040303", "sha384"],
   ["2a8648ce3d040304", "sha512"],
 ]);
-
-function endPointOf(secure: TLSSocket): Buffer | undefined {
-  const der = secure.getPeerX509Certificate()?.raw;
-  return der && certificateHash(der);
-}
 
 /** What an exchange is bound to; undefined where the certificate's signature names no one hash. */
 export function certificateHash(der: Buffer): Buffer | undefined {
