@@ -54,8 +54,6 @@ describe("options of redisCluster", () => {
     [{ key: [] }, /key needs 32 random bytes/],
     [{ key: undefined }, /key must be 32 bytes.*it has 0.*openssl rand/],
     [{ key: [undefined] }, /key must be 32 bytes.*it has 0.*openssl rand/],
-    [{ node: 1 }, /^share: node 1 must be a text of 1 to 32 small letters and digits$/],
-    [{ policy: 5 }, /^share: policy must be a text, a list of texts, or a function/],
     [{ node: "Not ok" }, /node "Not ok" must be a text of 1 to 32 small letters and digits/],
     [{ address: "10.0.0.5:3001" }, /address "10.0.0.5:3001" must be tcp:\/\/host:port/],
     [{ prefix: "a b" }, /prefix "a b" may have/],
