@@ -81,7 +81,6 @@ describe("an address that nobody can be reached at", () => {
     ["unix:///", /must begin with three slashes and name a file/],
     [`unix:///${"long/".repeat(30)}one.sock`, /is too long for a socket: choose a path of at most \d+ bytes$/],
     ["10.0.0.5:3001", /must be tcp:\/\/host:port or unix:\/\/\/path, where the other processes reach this one$/],
-    [5, /^share: address 5 must be tcp:\/\/host:port/],
   ])("%s", async (address, said) => {
     expect(await refusal({ address })).toMatch(said);
   });
