@@ -77,7 +77,9 @@ it("verifies an audit log that was named and put as such a copy is", async () =>
 
 it("is the folder of the log in use where --redis names no other", async () => {
   const port = await refusingPort();
-  const { stderr } = await verify("--redis", `redis://127.0.0.1:${port}`);
+  const key = join(state, "share-key-of-test");
+  fs.writeFileSync(key, Buffer.alloc(32, 7).toString("base64"), { mode: 0o600 });
+  const { stderr } = await verify("--redis", `redis://127.0.0.1:${port}`, "--share-key", key);
   expect(stderr).toContain("cannot be reached");
   expect((await verify(join(state, "audit.log"), "--redis", "redis://127.0.0.1")).stderr).toMatch(
     /name its folder, or none|there is no folder/,
