@@ -68,7 +68,8 @@ async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[])
   if (named !== undefined && statSync(named, { throwIfNoEntry: false })?.isDirectory())
     return verifyFolder(line, named);
   if (line.redis !== undefined) {
-    if (named !== undefined && !existsSync(named)) throw new UsageError(`there is no folder ${named}`);
+    if (named !== undefined && !existsSync(named))
+      throw new UsageError(`there is no folder ${named}: name the one that holds the logs`);
     if (named !== undefined)
       throw new UsageError(`--redis checks a folder of logs, not ${named} alone; name its folder, or none`);
     const folder = dirname(await usualFile(line));

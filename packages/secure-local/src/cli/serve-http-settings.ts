@@ -159,7 +159,7 @@ export function clusterPlace(
   onMade?: (file: string) => void,
 ): ClusterPlace {
   if (isNamed && onMade !== undefined && !fs.existsSync(dirname(keyFile)))
-    throw new UsageError(`there is no folder ${dirname(keyFile)}: --share-key names a file in one that exists`);
+    throw new UsageError(`there is no folder ${dirname(keyFile)}: make it, or name a file elsewhere with --share-key`);
   return { redis, prefix, keys: storedShareKeys(keyFile, onMade) };
 }
 
