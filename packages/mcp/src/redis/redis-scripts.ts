@@ -470,15 +470,22 @@ function rightsOf(prefix: string, isCluster: boolean): string {
   return `ACL SETUSER NAME on >PASSWORD ~${prefix}:* ~{${prefix}:* +@read +@write +@scripting +@connection -@dangerous +info +time${cluster}`;
 }
 
+/** Looks at its clock: the way there and back that was the shortest says it best, and the first is slow. */
+const CLOCK_LOOKS = 4;
+
 async function clockOf(door: Door, prefix: string): Promise<number> {
-  const before = Date.now();
-  const [seconds = "0", micros = "0"] = (await trial(
-    door,
-    "EVAL",
-    ["return redis.call('TIME')", "1", `${prefix}:c`],
-    prefix,
-  )) as string[];
-  return Number(seconds) * 1_000 + Number(micros) / 1_000 - (before + Date.now()) / 2;
+  let shortest = Number.POSITIVE_INFINITY;
+  let clockMs = 0;
+  for (let look = 0; look < CLOCK_LOOKS; look++) {
+    const [before, began] = [Date.now(), performance.now()];
+    const answer = await trial(door, "EVAL", ["return redis.call('TIME')", "1", `${prefix}:c`], prefix);
+    const took = performance.now() - began;
+    if (took >= shortest) continue;
+    shortest = took;
+    const [seconds = "0", micros = "0"] = answer as string[];
+    clockMs = Number(seconds) * 1_000 + Number(micros) / 1_000 - before - took / 2;
+  }
+  return clockMs;
 }
 
 async function tryCommands(door: Door, prefix: string): Promise<void> {
