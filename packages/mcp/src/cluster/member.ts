@@ -91,9 +91,7 @@ export function shareOver(given: SharedStores, options: ShareOptions): Share {
   const stores = allStores(given);
   const keys = keysOf(options.key);
   const { node = newName(), address = "tcp://127.0.0.1:0", policy, parts } = options;
-  if (typeof node !== "string" || !/^[a-z0-9]{1,32}$/.test(node))
-    throw bad(`node ${JSON.stringify(node)} must be a text of 1 to 32 small letters and digits`);
-  if (!isPolicy(policy)) throw bad("policy must be a text, a list of texts, or a function that gives one of them");
+  if (!/^[a-z0-9]{1,32}$/.test(node)) throw bad(`node "${node}" must be 1 to 32 small letters and digits`);
   const listen = addressOf(address);
   return {
     async join() {
@@ -118,11 +116,6 @@ export function fleetOf(
       return parts?.();
     },
   };
-}
-
-function isPolicy(policy: unknown): boolean {
-  if (Array.isArray(policy)) return policy.every((each) => typeof each === "string");
-  return policy === undefined || typeof policy === "string" || typeof policy === "function";
 }
 
 function newName(): string {

@@ -458,8 +458,8 @@ const PATH_BYTES = process.platform === "linux" ? 107 : 103;
 const ALL_ADDRESSES: ReadonlySet<string> = new Set(["0.0.0.0", "0", "[::]"]);
 
 /** Throws BAD_SHARE for what nobody can be reached at. */
-export function addressOf(address: unknown): URL {
-  const url = typeof address === "string" && URL.canParse(address) ? new URL(address) : undefined;
+export function addressOf(address: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
   const isTcp = url?.protocol === "tcp:" && url.port !== "" && url.hostname !== "";
   if (url === undefined || !(isTcp || url.protocol === "unix:"))
     throw bad(address, "must be tcp://host:port or unix:///path, where the other processes reach this one");
@@ -475,8 +475,8 @@ export function addressOf(address: unknown): URL {
   return url;
 }
 
-function bad(address: unknown, what: string): LocalError {
-  return new LocalError("BAD_SHARE", `share: address ${JSON.stringify(address)} ${what}`);
+function bad(address: string, what: string): LocalError {
+  return new LocalError("BAD_SHARE", `share: address "${address}" ${what}`);
 }
 
 /** Why an address cannot be listened on, and what to change. */

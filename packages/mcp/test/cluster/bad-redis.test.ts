@@ -54,11 +54,19 @@ describe("options of redisCluster", () => {
     [{ key: [] }, /key needs 32 random bytes/],
     [{ key: undefined }, /key must be 32 bytes.*it has 0.*openssl rand/],
     [{ key: [undefined] }, /key must be 32 bytes.*it has 0.*openssl rand/],
-    [{ node: "Not ok" }, /node "Not ok" must be a text of 1 to 32 small letters and digits/],
+    [{ node: "Not ok" }, /node "Not ok" must be 1 to 32 small letters and digits/],
     [{ address: "10.0.0.5:3001" }, /address "10.0.0.5:3001" must be tcp:\/\/host:port/],
     [{ prefix: "a b" }, /prefix "a b" may have/],
   ])("%j", async (options, said) => {
     expect(await refusal("redis://127.0.0.1:1", options as Partial<RedisClusterOptions>)).toMatch(said);
+  });
+
+  it.each([
+    [{ node: 1 }, /"node" is a text/],
+    [{ policy: 5 }, /"policy" is a /],
+  ])("of another type: %j", (options, said) => {
+    const given = { key: KEY, ...options } as unknown as RedisClusterOptions;
+    expect(() => redisCluster("redis://127.0.0.1:1", given)).toThrow(said);
   });
 
   it.each([
