@@ -168,7 +168,7 @@ export class Client {
     args?: JsonObject,
     options?: CallOptions & { readonly output?: StandardSchema },
   ): Promise<CallToolResult> {
-    this.#check?.(args, options);
+    if (options !== undefined || !isPlain(args)) this.#check?.(args, options);
     const result = await this.#called(name, args, options);
     return options?.output === undefined ? result : typedResult(name, result, options.output);
   }
@@ -415,6 +415,12 @@ function wantsTasks({ code, data }: RpcError): boolean {
   if (code !== McpErrorCode.MissingRequiredClientCapability || !isJsonObject(data)) return false;
   const { extensions } = (data["requiredCapabilities"] ?? {}) as ClientCapabilities;
   return extensions?.[TASKS_EXTENSION] !== undefined;
+}
+
+/** Almost all arguments are: there is nothing to look at, which would cost each call. */
+function isPlain(args: unknown): boolean {
+  if (args === undefined) return true;
+  return typeof args === "object" && args !== null && Object.getPrototypeOf(args) === Object.prototype;
 }
 
 function withMirrors(options: CallOptions | undefined, mirrored: SendOptions["mirrored"]): SendOptions | undefined {

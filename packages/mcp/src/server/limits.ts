@@ -1,5 +1,5 @@
 // Limits of a server: each with its default and the reason beside the number.
-import { DEFAULT_LIMITS as JSON_RPC_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
+import { DEFAULT_LIMITS as JSON_RPC_LIMITS, type JsonRpcLimits, withLimits } from "../jsonrpc/limits.js";
 
 /** Every bound a server keeps. Over one of them the peer gets an answer, never silence. */
 export interface ServerLimits extends JsonRpcLimits {
@@ -63,11 +63,5 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
 
 /** The defaults with `overrides`. Throws a RangeError naming the limit that is not a positive integer. */
 export function resolveServerLimits(overrides: Partial<ServerLimits> = {}): ServerLimits {
-  const limits = { ...DEFAULT_SERVER_LIMITS, ...overrides, ...resolveLimits(overrides) };
-  for (const name of Object.keys(DEFAULT_SERVER_LIMITS) as (keyof ServerLimits)[]) {
-    const value = limits[name];
-    if (Number.isSafeInteger(value) && value > 0) continue;
-    throw new RangeError(`limit "${name}" must be a positive integer, not ${String(value)}`);
-  }
-  return limits;
+  return withLimits(DEFAULT_SERVER_LIMITS, overrides);
 }

@@ -84,4 +84,11 @@ describe("an address that nobody can be reached at", () => {
   ])("%s", async (address, said) => {
     expect(await refusal({ address })).toMatch(said);
   });
+
+  it("because it is no text", () => {
+    const share = (): unknown => shareOver(memoryStores(), { key: KEY, address: 5 as never });
+    expect(share).toThrow(
+      expect.objectContaining({ code: "BAD_OPTIONS", message: expect.stringMatching(/"address" is a text/) }),
+    );
+  });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DEFAULT_SERVER_LIMITS, resource, Server, type ServerOptions } from "@secure-local/mcp/server";
+import { resolveServerLimits } from "../../src/server/limits.js";
 import { connect } from "../support/connect.js";
 
 const make = (options: Partial<ServerOptions> = {}): Server => new Server({ name: "s", version: "1", ...options });
@@ -147,6 +148,14 @@ describe("limits", () => {
       );
     }
   });
+
+  it.each(Object.keys(DEFAULT_SERVER_LIMITS) as (keyof typeof DEFAULT_SERVER_LIMITS)[])(
+    "%s is as usual where it is undefined",
+    (name) => {
+      expect(resolveServerLimits({ [name]: undefined })).toEqual(DEFAULT_SERVER_LIMITS);
+      make({ limits: { [name]: undefined } });
+    },
+  );
 });
 
 describe("capabilities", () => {

@@ -115,7 +115,10 @@ describe.runIf(hasRedis)("the logs of all processes", () => {
       expect.objectContaining({ ok: false, notChecked: expect.stringContaining(`${fleet.prefix}-other`) as string }),
     ]);
     const nowhere = await run(["audit", "verify", `${all}-gone/`, ...place], { home: third?.home ?? "" });
-    expect([nowhere.code, nowhere.stderr]).toEqual([2, `mcp-secure-local: there is no folder ${all}-gone/\n`]);
+    expect([nowhere.code, nowhere.stderr]).toEqual([
+      2,
+      `mcp-secure-local: there is no folder ${all}-gone/: name the one that holds the logs\n`,
+    ]);
     // The first one's log, with its head file, ends two records earlier: the third has recorded its head when it joined.
     const cut = join(all, "machine-0", "audit.log");
     const whole = readFileSync(cut, "utf8");
