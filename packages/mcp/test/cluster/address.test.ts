@@ -6,9 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { shareOver } from "../../src/cluster/member.js";
 import { memoryStores } from "../../src/cluster/stores.js";
-import { serveHttp } from "../../src/serve/http.js";
-import { testServer } from "../http/http-fixture.js";
-import { KEY } from "./cluster-fixture.js";
+import { KEY, refusalOf } from "./cluster-fixture.js";
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), "address-"));
@@ -16,25 +14,15 @@ function folder(): string {
   return made;
 }
 
-async function refusal(options: object, ended?: () => void): Promise<string> {
-  try {
-    const stores = memoryStores();
-    const { beat, close } = stores;
-    stores.beat = beat.bind(stores);
-    stores.close = async () => {
-      ended?.();
-      await close.call(stores);
-    };
-    const share = shareOver(stores, { key: KEY, ...options });
-    const serving = await serveHttp(testServer(), { share, signals: false, limits: { drainMs: 10 } });
-    onTestFinished(() => serving.close());
-    return "served";
-  } catch (error) {
-    expect(error).toMatchObject({ code: "BAD_SHARE" });
-    const { message } = error as Error;
-    expect(message).not.toContain("\n");
-    return message;
-  }
+function refusal(options: object, ended?: () => void): Promise<string> {
+  const stores = memoryStores();
+  const { beat, close } = stores;
+  stores.beat = beat.bind(stores);
+  stores.close = async () => {
+    ended?.();
+    await close.call(stores);
+  };
+  return refusalOf(() => shareOver(stores, { key: KEY, ...options }));
 }
 
 describe("an address that cannot be listened on", () => {

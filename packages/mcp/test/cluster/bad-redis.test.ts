@@ -8,25 +8,13 @@ import { fleetOf } from "../../src/cluster/member.js";
 import { type IoRedisLike, openDoor, Vault } from "../../src/redis/door.js";
 import { carryOver } from "../../src/redis/redis-streams.js";
 import { redisCluster, redisStores, type RedisClusterOptions } from "../../src/redis/redis-stores.js";
-import { serveHttp } from "../../src/serve/http.js";
-import { testServer } from "../http/http-fixture.js";
-import { KEY } from "./cluster-fixture.js";
+import { KEY, refusalOf } from "./cluster-fixture.js";
 import { hasRedis, prefix, startRedis, startSentinel } from "./redis-fixture.js";
 
 const LONG = { timeout: 60_000 };
 
-async function refusal(target: string | IoRedisLike, options: Partial<RedisClusterOptions> = {}): Promise<string> {
-  try {
-    const share = redisCluster(target, { key: KEY, ...options });
-    const serving = await serveHttp(testServer(), { share, signals: false, limits: { drainMs: 10 } });
-    onTestFinished(() => serving.close());
-    return "served";
-  } catch (error) {
-    expect(error).toMatchObject({ code: "BAD_SHARE" });
-    const { message } = error as Error;
-    expect(message).not.toContain("\n");
-    return message;
-  }
+function refusal(target: string | IoRedisLike, options: Partial<RedisClusterOptions> = {}): Promise<string> {
+  return refusalOf(() => redisCluster(target, { key: KEY, ...options }));
 }
 
 /** What a machine that does much else does to a process: nothing of it runs for longer than Redis is waited for. */

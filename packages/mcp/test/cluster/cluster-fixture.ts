@@ -3,7 +3,7 @@ import { randomBytes, randomInt } from "node:crypto";
 import { type Agent, createServer, request as httpRequest, type Server as HttpServer } from "node:http";
 import { Agent as HttpAgent } from "node:http";
 import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { shareOver, type ShareOptions } from "../../src/cluster/member.js";
 import { memoryStores } from "../../src/cluster/stores.js";
 import { type HttpServing, serveHttp, type ServeHttpOptions } from "../../src/serve/http.js";
@@ -149,4 +149,18 @@ export function fakeRequest(): HttpExchange & { readonly replies: unknown[] } {
     },
   };
   return exchange;
+}
+
+/** What a server says that cannot share so, in the one line there is; "served" where it can. */
+export async function refusalOf(share: () => Share): Promise<string> {
+  try {
+    const serving = await serveHttp(testServer(), { share: share(), signals: false, limits: { drainMs: 10 } });
+    onTestFinished(() => serving.close());
+    return "served";
+  } catch (error) {
+    expect(error).toMatchObject({ code: "BAD_SHARE" });
+    const { message } = error as Error;
+    expect(message).not.toContain("\n");
+    return message;
+  }
 }

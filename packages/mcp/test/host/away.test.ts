@@ -1,25 +1,6 @@
 // What a host says of a call while the server it is for is away: it is not unknown.
 import { expect, it, vi } from "vitest";
-import type { MessageSink, Transport } from "../../src/jsonrpc/transport.js";
-import { LocalError } from "../../src/jsonrpc/errors.js";
-import { memoryTransport } from "../../src/serve/host.js";
-import { hostWith, shop } from "./host-fixture.js";
-
-function cuttable(): { link: () => Transport; cut: () => void } {
-  let sink: MessageSink | undefined;
-  const link = (): Transport => {
-    const inner = memoryTransport(shop("north"));
-    return {
-      kind: "stdio",
-      describe: () => "node north.js",
-      start: (given) => inner.start((sink = given)),
-      send: (message) => inner.send(message),
-      forget: (id) => inner.forget?.(id) === true,
-      close: () => inner.close(),
-    };
-  };
-  return { link, cut: () => sink?.closed(new LocalError("EXITED", "The server node north.js was ended by SIGKILL.")) };
-}
+import { cuttable, hostWith } from "./host-fixture.js";
 
 it("a call, a prompt and a completion are NOT_READY until the server is back and its lists are read", async () => {
   vi.useFakeTimers();

@@ -3,6 +3,7 @@ import { onTestFinished } from "vitest";
 import type { Dialer } from "../../src/client/options.js";
 import type { HostEvent } from "../../src/host/catalogue.js";
 import type { Transport, MessageSink, Outgoing } from "../../src/jsonrpc/transport.js";
+import { LocalError } from "../../src/jsonrpc/errors.js";
 import { memoryTransport } from "../../src/serve/host.js";
 import { Host, type WebHostOptions } from "../../src/serve/host.js";
 import { Server } from "../../src/server/server.js";
@@ -59,4 +60,21 @@ export function tapped(server: Server, told: string[]): Dialer {
     close: () => link.close(),
   });
   return { link: () => wrap(memoryTransport(server)) };
+}
+
+/** A link to a shop that can be cut. */
+export function cuttable(): { link: () => Transport; cut: () => void } {
+  let sink: MessageSink | undefined;
+  const link = (): Transport => {
+    const inner = memoryTransport(shop("north"));
+    return {
+      kind: "stdio",
+      describe: () => "node north.js",
+      start: (given) => inner.start((sink = given)),
+      send: (message) => inner.send(message),
+      forget: (id) => inner.forget?.(id) === true,
+      close: () => inner.close(),
+    };
+  };
+  return { link, cut: () => sink?.closed(new LocalError("EXITED", "The server node north.js was ended by SIGKILL.")) };
 }

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Breaker } from "../../src/host/managed-server.js";
 import type { HostEvent } from "../../src/host/catalogue.js";
-import type { Transport, MessageSink } from "../../src/jsonrpc/transport.js";
+import type { Transport } from "../../src/jsonrpc/transport.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
 import { memoryTransport } from "../../src/serve/host.js";
-import { hostWith, shop } from "./host-fixture.js";
+import { cuttable, hostWith, shop } from "./host-fixture.js";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -24,23 +24,6 @@ function gone(): Transport {
     forget: () => false,
     close: () => Promise.resolve(),
   };
-}
-
-/** A link to a shop that can be cut. */
-function cuttable(): { link: () => Transport; cut: () => void } {
-  let sink: MessageSink | undefined;
-  const link = (): Transport => {
-    const inner = memoryTransport(shop("north"));
-    return {
-      kind: "stdio",
-      describe: () => "node north.js",
-      start: (given) => inner.start((sink = given)),
-      send: (message) => inner.send(message),
-      forget: (id) => inner.forget?.(id) === true,
-      close: () => inner.close(),
-    };
-  };
-  return { link, cut: () => sink?.closed(new LocalError("EXITED", "The server node north.js was ended by SIGKILL.")) };
 }
 
 const states = (events: readonly HostEvent[]): string[] =>

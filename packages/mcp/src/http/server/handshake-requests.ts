@@ -16,7 +16,6 @@ import type { Carrier } from "../../jsonrpc/transport.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import { ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
-import type { News } from "../../server/subscription.js";
 import type { KeepAlive } from "./event-stream.js";
 import type { HeaderList, HttpCluster, HttpExchange, Named, SessionFacts } from "./exchange.js";
 import type { GuestSessions, MakeGuests } from "./guest-sessions.js";
@@ -91,11 +90,6 @@ export class HandshakeRequests implements ConnectionHandler {
   /** Sessions open now. */
   get sessions(): number {
     return this.#table?.size ?? 0;
-  }
-
-  /** What another process told. */
-  hear(news: News): void {
-    this.guests?.hear(news);
   }
 
   /** Goes on with a session whose process has ended. `moved`: how often it has changed its process. */
