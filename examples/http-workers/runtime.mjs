@@ -24,12 +24,23 @@ export async function loadWorker(url) {
   const context = createContext({ ...globals, ...NOT_AT_START });
   const modules = new Map();
   const load = (file) => {
-    if (!modules.has(file)) modules.set(file, read(file, context));
+    if (!modules.has(file)) modules.set(file, read(file, context, run));
     return modules.get(file);
   };
-  const worker = await load(url);
-  await worker.link((specifier, from) => load(resolve(specifier, from.identifier)));
-  await worker.evaluate();
+  const link = (specifier, from) => load(resolve(specifier, from.identifier));
+  async function linkAndEvaluate(module) {
+    if (module.status === "unlinked") await module.link(link);
+    await module.evaluate();
+    return module;
+  }
+  // Parts that are imported later are linked one after the other: what two of them share may be linked once.
+  let last = Promise.resolve();
+  function run(specifier, from) {
+    const loaded = last.then(async () => linkAndEvaluate(await link(specifier, from)));
+    last = loaded.catch(() => undefined);
+    return loaded;
+  }
+  const worker = await linkAndEvaluate(await load(url));
   Object.assign(context, globals);
   return worker.namespace.default;
 }
@@ -38,8 +49,9 @@ function refuse(name) {
   throw new Error(`${name} was called outside of a request`);
 }
 
-async function read(file, context) {
-  return new SourceTextModule(await readFile(fileURLToPath(file), "utf8"), { context, identifier: file });
+async function read(file, context, importModuleDynamically) {
+  const text = await readFile(fileURLToPath(file), "utf8");
+  return new SourceTextModule(text, { context, identifier: file, importModuleDynamically });
 }
 
 function resolve(specifier, from) {
