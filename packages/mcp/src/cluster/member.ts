@@ -3,9 +3,10 @@ import { checkOptions, type OptionTable } from "../protocol/capabilities.js";
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
+import { isFinal } from "../protocol/extensions/tasks.js";
 import { aesSeal, type Seal } from "../server/seal.js";
 import { type News, nodeOf, type TaskErrand } from "../server/subscription.js";
-import type { TaskRecord, TaskStore } from "../server/tasks/task-store.js";
+import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 import type {
   ClusterMember,
   HttpExchange,
@@ -23,7 +24,6 @@ import {
   type Fingerprint,
   type Fleet,
   LEASE_MS,
-  LeasedTasks,
   type LimitRule,
   SESSION_TEXT,
   type SharedSession,
@@ -528,5 +528,45 @@ class Member implements ClusterMember {
     if (owner === nodeOf(id)) this.#moved.delete(id);
     else this.#moved.set(id, owner);
     if (this.#moved.size > MOST_MOVED) this.#moved.delete(this.#moved.keys().next().value as string);
+  }
+}
+
+const ENDED = "The process that ran this task ended before the task did: call the tool again if it is safe to";
+
+class LeasedTasks implements TaskStore {
+  readonly #store: TaskStore;
+  readonly #isGone: (node: string) => Promise<boolean>;
+
+  /** `isGone`: whether a process has surely ended. */
+  constructor(store: TaskStore, isGone: (node: string) => Promise<boolean>) {
+    this.#store = store;
+    this.#isGone = isGone;
+  }
+
+  async put(record: TaskRecord): Promise<void> {
+    await this.#store.put(record);
+  }
+
+  async get(taskId: string, principal: string | undefined): Promise<TaskRecord | undefined> {
+    const record = await this.#store.get(taskId, principal);
+    return record && this.#now(record);
+  }
+
+  async list(principal: string | undefined, page: TaskPage): Promise<readonly TaskRecord[]> {
+    return Promise.all((await this.#store.list(principal, page)).map((record) => this.#now(record)));
+  }
+
+  async delete(taskId: string): Promise<void> {
+    await this.#store.delete(taskId);
+  }
+
+  async #now(record: TaskRecord): Promise<TaskRecord> {
+    const { task, principal } = record;
+    const owner = nodeOf(task.taskId);
+    if (isFinal(task.status) || owner === undefined || !(await this.#isGone(owner))) return record;
+    const ended = { ...task, status: "failed" as const, statusMessage: ENDED, lastUpdatedAt: new Date().toISOString() };
+    // A record that has ended is never replaced, so that of an end that came first nothing is lost.
+    await this.#store.put({ ...record, task: ended, error: { code: ErrorCode.InternalError, message: ENDED } });
+    return (await this.#store.get(task.taskId, principal)) ?? record;
   }
 }

@@ -1,10 +1,9 @@
 // What processes of one server share, as stores: their interfaces, and those that live in one process's memory.
 import type { KeptStream, StoredEvent, StreamBounds, StreamPiece } from "../http/server/exchange.js";
-import { ErrorCode, LocalError } from "../jsonrpc/errors.js";
+import { LocalError } from "../jsonrpc/errors.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
-import { nodeOf } from "../server/subscription.js";
 import { MemoryTaskStore } from "../server/tasks/task-manager.js";
-import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
+import type { TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 
 /** Milliseconds a process counts as there after it last said so. */
 export const LEASE_MS = 3_000;
@@ -147,6 +146,9 @@ export interface Fleet {
   /** Fingerprints of what that is made of, by the names people know them by: a refusal names those that differ. */
   readonly parts?: Readonly<Record<string, Fingerprint>> | undefined;
 }
+
+/** What a process that is there says of itself, and where the others reach it. */
+export type SeenFleet = Fleet & { readonly address?: string | undefined };
 
 /** Letters to one process that wait to be read. */
 export const LETTERS = 1_000;
@@ -489,14 +491,8 @@ class MemoryStores implements SharedStores {
   #steadySince = 0;
 
   async open(node: string, fleet: Fleet): Promise<void> {
-    const there = [...this.#fleets].filter(([each]) => this.#nodes.get(each) !== undefined);
-    checkFleet(new Map(there), fleet, this.name);
-    if (this.#nodes.get(node) !== undefined) {
-      throw new LocalError(
-        "BAD_SHARE",
-        `share: another process is called "${node}" already: give each a name of its own`,
-      );
-    }
+    const there = [...this.#fleets].map(([each, said]) => [each, { ...said, address: this.#nodes.get(each) }] as const);
+    checkFleet(new Map(there.filter(([, { address }]) => address !== undefined)), node, fleet, this.name);
     this.#fleets.set(node, fleet);
   }
 
@@ -522,49 +518,11 @@ class MemoryStores implements SharedStores {
 
 // Tasks that say failed when the process that ran them has ended: their worker's lease is the one of its process.
 
-const ENDED = "The process that ran this task ended before the task did: call the tool again if it is safe to";
-
-export class LeasedTasks implements TaskStore {
-  readonly #store: TaskStore;
-  readonly #isGone: (node: string) => Promise<boolean>;
-
-  /** `isGone`: whether a process has surely ended. */
-  constructor(store: TaskStore, isGone: (node: string) => Promise<boolean>) {
-    this.#store = store;
-    this.#isGone = isGone;
-  }
-
-  async put(record: TaskRecord): Promise<void> {
-    await this.#store.put(record);
-  }
-
-  async get(taskId: string, principal: string | undefined): Promise<TaskRecord | undefined> {
-    const record = await this.#store.get(taskId, principal);
-    return record && this.#now(record);
-  }
-
-  async list(principal: string | undefined, page: TaskPage): Promise<readonly TaskRecord[]> {
-    return Promise.all((await this.#store.list(principal, page)).map((record) => this.#now(record)));
-  }
-
-  async delete(taskId: string): Promise<void> {
-    await this.#store.delete(taskId);
-  }
-
-  async #now(record: TaskRecord): Promise<TaskRecord> {
-    const { task, principal } = record;
-    const owner = nodeOf(task.taskId);
-    if (isFinal(task.status) || owner === undefined || !(await this.#isGone(owner))) return record;
-    const ended = { ...task, status: "failed" as const, statusMessage: ENDED, lastUpdatedAt: new Date().toISOString() };
-    // A record that has ended is never replaced, so that of an end that came first nothing is lost.
-    await this.#store.put({ ...record, task: ended, error: { code: ErrorCode.InternalError, message: ENDED } });
-    return (await this.#store.get(task.taskId, principal)) ?? record;
-  }
-}
-
-/** Throws BAD_SHARE when a process that is there cannot read what this one writes, or the reverse, or all have another policy. */
-export function checkFleet(there: ReadonlyMap<string, Fleet>, own: Fleet, name: string): void {
-  for (const [node, { keys }] of there) {
+/** Throws BAD_SHARE when a process that is there cannot read what this one writes, or the reverse, or has its name, or all have another policy. */
+export function checkFleet(there: ReadonlyMap<string, SeenFleet>, self: string, own: Fleet, name: string): void {
+  for (const [node, { keys, address }] of there) {
+    if (node === self)
+      throw refusal(`another process is called "${node}" already${at(address)}: give each a name of its own`);
     const reads = own.keys.includes(keys[0] ?? "");
     if (reads && keys.includes(own.keys[0] ?? "")) continue;
     const common = keys.some((key) => own.keys.includes(key));
@@ -573,18 +531,27 @@ export function checkFleet(there: ReadonlyMap<string, Fleet>, own: Fleet, name: 
       : reads
         ? "has not the first key of this one: write it into a second line there first"
         : "uses a key that this one has not: write it into a second line here, until no process uses it";
-    throw new LocalError("BAD_SHARE", `share: the process ${node} at ${name} ${what}`);
+    throw refusal(`the process ${node}${at(address)} at ${name} ${what}`);
   }
-  if (own.policy === undefined) return;
   const policies = [...there].filter(([, { policy }]) => policy !== undefined);
   // While a policy is changed, the first process that has the new one opens the door for the others.
-  if (policies.length > 0 && policies.every(([, { policy }]) => !alike(policy, own.policy))) {
-    const nearest = policies
-      .map(([node, { parts }]) => ({ node, differs: differing(parts, own.parts) }))
-      .reduce((one, other) => (other.differs.length < one.differs.length ? other : one));
-    const what = `the process ${nearest.node} at ${name} has ${nearest.differs.map((part) => `another ${part}`).join(" and ")}: give all of them the same, or this one another prefix`;
-    throw new LocalError("BAD_SHARE", `share: ${what}`);
-  }
+  if (own.policy === undefined || policies.length === 0 || policies.some(([, { policy }]) => alike(policy, own.policy)))
+    return;
+  const nearest = policies
+    .map(([node, { parts, address }]) => ({ who: node + at(address), differs: differing(parts, own.parts) }))
+    .reduce((one, other) => (other.differs.length < one.differs.length ? other : one));
+  const what = nearest.differs.map((part) => `another ${part}`).join(" and ");
+  throw refusal(
+    `the process ${nearest.who} at ${name} has ${what}: give all of them the same, or this one another prefix`,
+  );
+}
+
+function refusal(what: string): LocalError {
+  return new LocalError("BAD_SHARE", `share: ${what}`);
+}
+
+function at(address: string | undefined): string {
+  return address ? ` (${address})` : "";
 }
 
 function alike(one: Fingerprint | undefined, other: Fingerprint | undefined): boolean {

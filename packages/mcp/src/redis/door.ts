@@ -77,7 +77,10 @@ function doorOf({ name, isCluster, send, another, masters, close }: Client): Doo
         return await within(by(command, args), COMMAND_MS + waitMs);
       } catch (found) {
         const error = withoutScript(found);
-        throw isReply(error) ? error : unreachable(name, error);
+        if (!isReply(error)) throw unreachable(name, error);
+        if (!isForeign(error)) throw error;
+        const what = `what is kept at ${name} cannot be read (${(error as Error).message}): use another prefix`;
+        throw new LocalError("BAD_SHARE", `share: ${what}`, { cause: error });
       }
     };
   const run = runBy(send);
@@ -109,6 +112,12 @@ function withoutScript(error: unknown): unknown {
   const [, inner = error.message] = /@user_script: ?\d+: -?([A-Z]{2,} .*)/s.exec(error.message) ?? [];
   error.message = inner.replace(/\.? script: [0-9a-f]{40}, on @user_script:\d+\.?/, "");
   return error;
+}
+
+/** Whether a key holds something else, that somebody else put there. */
+export function isForeign(error: unknown): boolean {
+  const { message, cause } = error as Error;
+  return message.startsWith("WRONGTYPE") || (cause instanceof Error && cause.message.startsWith("WRONGTYPE"));
 }
 
 /** Redis answers with a word in capitals; everything else is the connection's trouble. */
@@ -200,7 +209,7 @@ function within<T>(promise: Promise<T>, ms: number): Promise<T> {
   });
 }
 
-function bad(what: string): LocalError {
+export function bad(what: string): LocalError {
   return new LocalError("BAD_SHARE", `share: ${what}`);
 }
 

@@ -1,7 +1,7 @@
 // What has to happen in Redis in one step, in Lua. Times are Redis's own: the clocks of the processes do not matter. And whether
 // a Redis is fit for that.
 import { LocalError } from "../jsonrpc/errors.js";
-import { type Door, whyNot } from "./door.js";
+import { bad, type Door, whyNot } from "./door.js";
 
 /**
  * KEYS: directory (hash of addresses), leases (sorted set), fleets (hash), steadiness (hash of the `last` sign of life and of the
@@ -43,7 +43,7 @@ end
 return { lapsed, redis.call("HGETALL", KEYS[1]), now - since, unused }
 `;
 
-/** KEYS: leases, fleets. Returns name and fleet of each process that is there. */
+/** KEYS: leases, fleets, directory. Returns name, fleet and address of each process that is there. */
 export const FLEETS = `
 local t = redis.call("TIME")
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -53,6 +53,7 @@ for _, node in ipairs(redis.call("ZRANGEBYSCORE", KEYS[1], now, "+inf")) do
   if fleet then
     found[#found + 1] = node
     found[#found + 1] = fleet
+    found[#found + 1] = redis.call("HGET", KEYS[3], node) or ""
   end
 end
 return found
@@ -496,7 +497,7 @@ async function trial(door: Door, command: string, args: readonly string[], prefi
   try {
     return await door.run(command, args);
   } catch (error) {
-    if (error instanceof LocalError) throw bad(error.message);
+    if (error instanceof LocalError) throw error.code === "BAD_SHARE" ? error : bad(error.message);
     // With some clients it is the first answer of all.
     if (/^(?:NOAUTH|WRONGPASS)\b/.test((error as Error).message)) throw bad(whyNot(door.name, error));
     const rights = rightsOf(prefix, door.isCluster);
@@ -508,8 +509,4 @@ async function trial(door: Door, command: string, args: readonly string[], prefi
 
 function reason(error: unknown): string {
   return (error as Error).message.split("\n", 1)[0] ?? "";
-}
-
-function bad(what: string): LocalError {
-  return new LocalError("BAD_SHARE", `share: ${what}`);
 }

@@ -19,13 +19,14 @@ import {
   type LockStore,
   type MarkStore,
   type RecordStore,
+  type SeenFleet,
   type SessionStore,
   type SharedSession,
   type SharedStores,
   STEADY_MS,
   type StreamStore,
 } from "../cluster/stores.js";
-import { digest, type Door, openDoor, placeOf, type RedisTarget, Vault } from "./door.js";
+import { bad, digest, type Door, openDoor, placeOf, type RedisTarget, Vault } from "./door.js";
 import { carryOver, MAIL, type Place, RedisBus, RedisRecords, RedisStreams } from "./redis-streams.js";
 import {
   BEAT,
@@ -293,6 +294,8 @@ function placeIn({ keys }: TakeBatch, key: string, args: readonly string[]): str
 const FLEET_VERSION = 1;
 /** As `shareOver` takes names. */
 const NODE = /^[a-z0-9]{1,32}$/;
+/** An address as `ShareOptions` takes it; what is none is not shown. */
+const ADDRESS = /^(?:tcp|unix):\/\/[\x21-\x7e]{1,256}$/;
 /** Names of parts, which a refusal says: nothing that ends a line or moves a cursor. */
 const PART = /^\P{C}{1,100}$/u;
 /** How long a process that gives up a key waits for those that carry over what it has sealed, and how often it looks. */
@@ -319,17 +322,6 @@ function fleetIn(text: string): Fleet | undefined {
   return isFleet ? (found as Fleet) : undefined;
 }
 
-/** What Redis refuses because something else stands there. */
-async function legible<T>(where: string, answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof LocalError) throw error;
-    const [reason] = (error as Error).message.split("\n", 1);
-    throw bad(`who is at ${where} cannot be read (${reason}): use another prefix`);
-  }
-}
-
 function areTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
@@ -341,10 +333,6 @@ function isFingerprint(value: unknown): boolean {
 function areParts(value: unknown): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   return Object.entries(value).every(([name, part]) => PART.test(name) && isFingerprint(part));
-}
-
-function bad(what: string): LocalError {
-  return new LocalError("BAD_SHARE", `share: ${what}`);
 }
 
 /** How `redisStores` keeps things. */
@@ -410,9 +398,8 @@ export class RedisStores implements SharedStores {
     const where = `${this.name} under the prefix "${this.#prefix}"`;
     for (let looks = 0; ; looks++) {
       const there = await this.#fleets(where);
-      checkFleet(there, fleet, where);
-      if (there.has(node)) throw bad(`another process is called "${node}" already: give each a name of its own`);
-      const uses = (await legible(where, this.#here.door.run("HKEYS", [this.#usesKey]))) as readonly string[] | null;
+      checkFleet(there, node, fleet, where);
+      const uses = (await this.#here.door.run("HKEYS", [this.#usesKey])) as readonly string[] | null;
       const needed = (uses ?? []).filter((key) => key !== "" && !fleet.keys.includes(key));
       if (needed.length === 0) return;
       const isCarried = [...there.values()].some(({ keys }) => needed.some((key) => keys.includes(key)));
@@ -427,14 +414,10 @@ export class RedisStores implements SharedStores {
   async beat(node: string, address: string): Promise<Directory> {
     const { keys, policy, parts } = this.#fleet;
     const names = [this.#directory, this.#leases, this.#fleetKey, this.#steadyKey, this.#usesKey];
-    const [lapsed, flat, steadyMs, unused] = (await this.#here.door.script(BEAT, names, [
-      node,
-      address,
-      String(LEASE_MS),
-      JSON.stringify({ v: FLEET_VERSION, keys, policy, parts }),
-      String(STEADY_MS),
-      keys[0] ?? "",
-    ])) as [number, string[], number, string[]?];
+    const said = JSON.stringify({ v: FLEET_VERSION, keys, policy, parts });
+    const args = [node, address, String(LEASE_MS), said, String(STEADY_MS), keys[0] ?? ""];
+    const answer = await this.#here.door.script(BEAT, names, args);
+    const [lapsed, flat, steadyMs, unused] = answer as [number, string[], number, string[]?];
     const nodes = new Map<string, string>();
     for (let at = 0; at < flat.length; at += 2) nodes.set(flat[at] as string, flat[at + 1] as string);
     this.#carry(unused ?? []);
@@ -478,17 +461,18 @@ export class RedisStores implements SharedStores {
   }
 
   /** What the processes that are there have to have in common. */
-  async #fleets(where: string): Promise<ReadonlyMap<string, Fleet>> {
-    const script = this.#here.door.script(FLEETS, [this.#leases, this.#fleetKey], []);
-    const flat = (await legible(where, script)) as string[];
-    const fleets = new Map<string, Fleet>();
-    for (let at = 0; at < flat.length; at += 2) {
-      const fleet = fleetIn(flat[at + 1] as string);
-      if (fleet === undefined || !NODE.test(flat[at] as string))
+  async #fleets(where: string): Promise<ReadonlyMap<string, SeenFleet>> {
+    const keys = [this.#leases, this.#fleetKey, this.#directory];
+    const flat = (await this.#here.door.script(FLEETS, keys, [])) as string[];
+    const fleets = new Map<string, SeenFleet>();
+    for (let at = 0; at < flat.length; at += 3) {
+      const [node, text, address] = flat.slice(at, at + 3) as [string, string, string];
+      const fleet = fleetIn(text);
+      if (fleet === undefined || !NODE.test(node))
         throw bad(
           `what a process at ${where} says of itself cannot be read: give all processes the same version, or this one another prefix`,
         );
-      fleets.set(flat[at] as string, fleet);
+      fleets.set(node, ADDRESS.test(address) ? { ...fleet, address } : fleet);
     }
     return fleets;
   }

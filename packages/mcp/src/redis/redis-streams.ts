@@ -12,7 +12,7 @@ import {
   type RecordStore,
   type StreamStore,
 } from "../cluster/stores.js";
-import { digest, type Door, idOfSealed, placeOf, type Vault } from "./door.js";
+import { digest, type Door, idOfSealed, isForeign, placeOf, type Vault } from "./door.js";
 import { exactValue } from "../jsonrpc/exact-numbers.js";
 import type { TaskRecord } from "../server/tasks/task-store.js";
 import {
@@ -507,7 +507,7 @@ async function carryKey(place: Place, key: string): Promise<void> {
     for (let trial = 0; trial < TRIALS; trial++) if ((await carry?.(place, key)) !== false) return;
   } catch (error) {
     // Something else that somebody put there.
-    if ((error as Error).message.startsWith("WRONGTYPE")) return;
+    if (isForeign(error)) return;
     throw error;
   }
   throw new Error(`${key} changes too often`);

@@ -228,25 +228,51 @@ describe.runIf(hasRedis)("a Redis server", () => {
   });
 
   it.each([
-    ["fleet", /^share: who is at .* cannot be read \(.*WRONGTYPE.*\): use another prefix/],
-    ["until", /^share: who is at .* cannot be read \(.*WRONGTYPE.*\): use another prefix/],
-    ["uses", /^share: who is at .* cannot be read \(.*WRONGTYPE.*\): use another prefix/],
+    ["at", /^share: what is kept at .* cannot be read \(.*WRONGTYPE.*\): use another prefix/],
+    ["fleet", /^share: what is kept at .* cannot be read \(.*WRONGTYPE.*\): use another prefix/],
+    ["until", /^share: what is kept at .* cannot be read \(.*WRONGTYPE.*\): use another prefix/],
   ])("that keeps something else at the place of %s", async (place, said) => {
     const redis = await startRedis();
     redis.cli("zadd", "{mcp:n}:until", "9e15", "one");
+    redis.cli("hset", "{mcp:n}:fleet", "one", '{"v":1,"keys":["k"]}');
     redis.cli("del", `{mcp:n}:${place}`);
     redis.cli("set", `{mcp:n}:${place}`, "text");
     expect(await refusal(redis.url)).toMatch(said);
+  });
+
+  it.each(["at", "fleet", "until", "uses", "steady"])(
+    "that keeps something else at the place of %s, and nobody is there",
+    async (place) => {
+      const redis = await startRedis();
+      redis.cli("set", `{mcp:n}:${place}`, "text");
+      expect(await refusal(redis.url)).toMatch(
+        /^share: what is kept at .* cannot be read \(.*WRONGTYPE.*\): use another prefix/,
+      );
+    },
+  );
+
+  it("that says no address of a process: it is not shown", async () => {
+    const redis = await startRedis();
+    redis.cli("zadd", "{mcp:n}:until", "9e15", "one");
+    redis.cli("hset", "{mcp:n}:fleet", "one", '{"v":1,"keys":["k"]}');
+    for (const address of ["tcp://a\u001b[31m", "tcp://a b", "http://a", `tcp://${"a".repeat(300)}`, ""]) {
+      redis.cli("hset", "{mcp:n}:at", "one", address);
+      expect(await refusal(redis.url)).toMatch(/^share: the process one at .* has another key/);
+    }
   });
 
   it("that another fleet uses under this prefix", async () => {
     const redis = await startRedis();
     const own = prefix();
     expect(await refusal(redis.url, { prefix: own, policy: "a", node: "one" })).toBe("served");
-    expect(await refusal(redis.url, { prefix: own, key: randomBytes(32) })).toMatch(/has another key/);
-    expect(await refusal(redis.url, { prefix: own, policy: "b" })).toMatch(/has another policy/);
+    expect(await refusal(redis.url, { prefix: own, key: randomBytes(32) })).toMatch(
+      /the process one \(tcp:\/\/127\.0\.0\.1:\d+\) at .* has another key/,
+    );
+    expect(await refusal(redis.url, { prefix: own, policy: "b" })).toMatch(
+      /the process one \(tcp:\/\/127\.0\.0\.1:\d+\) at .* has another policy/,
+    );
     expect(await refusal(redis.url, { prefix: own, policy: "a", node: "one" })).toMatch(
-      /another process is called "one" already/,
+      /another process is called "one" already \(tcp:\/\/127\.0\.0\.1:\d+\)/,
     );
     expect(await refusal(redis.url, { prefix: own, policy: "a", node: "two", key: [KEY, randomBytes(32)] })).toBe(
       "served",

@@ -78,7 +78,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const serving = await begin(parts);
   const attached = await beginAttached(parts, attachSocket(file, line.profile));
   secure.start();
-  await cluster?.start(audit, () => metrics.text(serving.stats(), audit));
+  await shareFrom(parts, { serving, attached, door });
   const adopt = auditKeeper(audit, line, { policy, say, heads: cluster?.heads });
   const told = { ownToken: token, serving, profiles, audit, say };
   const followed = [followPolicyFile(profiles, file, { say, adopt }), followTokensFile(people, settings.tokens, told)];
@@ -112,13 +112,37 @@ async function tellWithheld(policy: Policy): Promise<void> {
   }
 }
 
-/** Ends what calls, streams and records used, in that order, and with it the process. */
-async function ended({ secure, profiles, audit, cluster }: Parts): Promise<never> {
+/** Joins the other processes. Where that cannot be, nothing goes on: what listens, and what runs, would keep the process. */
+async function shareFrom(
+  parts: Parts,
+  {
+    serving,
+    attached,
+    door,
+  }: { readonly serving: HttpServing; readonly attached: HttpServing | undefined; readonly door: ControlDoor },
+): Promise<void> {
+  const { cluster, audit, metrics } = parts;
+  try {
+    await cluster?.start(audit, () => metrics.text(serving.stats(), audit));
+  } catch (error) {
+    await Promise.all([serving.close(), attached?.close(), door.close()]);
+    metrics.close();
+    await closed(parts);
+    throw error;
+  }
+}
+
+/** Ends what calls, streams and records used, and with it the process. */
+async function ended(parts: Parts): Promise<never> {
+  await closed(parts);
+  // A handler that does not listen to its signal must not keep the process from ending.
+  process.exit(ExitCode.Ok);
+}
+
+async function closed({ secure, profiles, audit, cluster }: Parts): Promise<void> {
   await Promise.all([secure.stop(), profiles.stop()]);
   await audit.close();
   await cluster?.close();
-  // A handler that does not listen to its signal must not keep the process from ending.
-  process.exit(ExitCode.Ok);
 }
 
 /** The console for a person beside the server; any free port of this machine. */

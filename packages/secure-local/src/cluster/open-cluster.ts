@@ -53,7 +53,7 @@ export interface OpenCluster {
   readonly heads: AuditHeads;
   /** Whether what is shared cannot be reached now. */
   readonly away: () => boolean;
-  /** To be called once requests are served. */
+  /** To be called once requests are served. Rejects with UNREACHABLE, and with BAD_SHARE where something else is kept. */
   start(audit: AuditSink & { readonly file: string }, metrics: () => string): Promise<void>;
   /** The metrics of all processes. Rejects with UNREACHABLE. */
   metrics(): Promise<string>;

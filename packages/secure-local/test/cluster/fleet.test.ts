@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { hasRedis, until } from "../../../mcp/test/cluster/redis-fixture.js";
+import { hasRedis, startRedis, until } from "../../../mcp/test/cluster/redis-fixture.js";
 import { rememberedAnswers, takeBackAnswers } from "../../src/control/control-client.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { run } from "../cli/command.js";
@@ -197,6 +197,34 @@ function collect(audit: string, folder: string): void {
     if (existsSync(join(dirname(audit), name))) copyFileSync(join(dirname(audit), name), join(folder, name));
 }
 
+describe.runIf(hasRedis)("a key that holds something else", () => {
+  it("of any kind that a process has lets it start, or ends it with code 2 and one sentence", LONG, async () => {
+    const fleet = await startFleet(CALCULATE);
+    for (const at of [0, 1]) await fleet.call(at, "calculate", { expression: "6 * 7" });
+    const { redis } = fleet;
+    const [first] = fleet.members;
+    // The place of questions is there once somebody was asked; nobody is here.
+    const names = redis.cli("--scan", "--pattern", `*${fleet.prefix}*`).split("\n");
+    const keys = new Set([...names, `${fleet.prefix}:bus`, `${fleet.prefix}:bus:questions`].filter(Boolean));
+    for (const { served } of fleet.members) await served.end();
+    const outcomes = await Promise.all(
+      [...keys].map(async (key) => {
+        const other = await startRedis();
+        const [command = "set", ...rest] = redis.cli("type", key) === "string" ? ["rpush"] : ["set"];
+        other.cli(command, key, ...rest, "something else");
+        const { home, policy, audit } = machine(CALCULATE, first);
+        const place = ["--redis", other.url, "--prefix", fleet.prefix];
+        const served = new Served(["--policy", policy, "--audit", audit, ...place], home);
+        const ended = await Promise.race([served.ready(), served.exited()]);
+        if (ended === 2) expect(served.stderr, key).toMatch(/(?:^|\n)mcp-secure-local: share: [^\n]*another prefix\n$/);
+        else expect(typeof ended, `${key}: ${served.stderr}`).toBe("string");
+        return ended;
+      }),
+    );
+    expect(outcomes.filter((each) => each === 2).length).toBeGreaterThan(3);
+  });
+});
+
 describe.runIf(hasRedis)("a process that does not belong", () => {
   it(
     "is refused with one sentence and code 2, and one with a newer policy is let in by the first that has it",
@@ -213,7 +241,9 @@ describe.runIf(hasRedis)("a process that does not belong", () => {
       const other = machine(newer, first);
       const stranger = new Served(args(other.policy), other.home);
       expect(await stranger.exited()).toBe(2);
-      expect(stranger.stderr).toMatch(/^mcp-secure-local: share: the process \w+ at .* has another policy: .*\n$/);
+      expect(stranger.stderr).toMatch(
+        /^mcp-secure-local: share: the process \w+ \(tcp:\/\/127\.0\.0\.1:\d+\) at .* has another policy: .*\n$/,
+      );
       const keyless = machine(CALCULATE, first);
       rmSync(join(keyless.home, ".config", "mcp-secure-local", SECRETS[1] as string));
       const unknown = new Served(args(keyless.policy), keyless.home);
@@ -280,7 +310,9 @@ describe.runIf(hasRedis)("doctor --redis beside processes that share", () => {
     const other = await look(machine(CALCULATE.replace("5", "6"), fleet.members[0]));
     expect([other.code, other.stderr]).toEqual([
       2,
-      expect.stringMatching(/^mcp-secure-local: serve would be refused here: .* has another policy: .*\n$/),
+      expect.stringMatching(
+        /^mcp-secure-local: serve would be refused here: the process \w+ \(tcp:\/\/127\.0\.0\.1:\d+\) at .* has another policy: .*\n$/,
+      ),
     ]);
     const keyless = machine(CALCULATE, fleet.members[0]);
     const file = join(keyless.home, ".config", "mcp-secure-local", "share-key");
