@@ -330,7 +330,7 @@ inBrowser("the console's page", (browser) => {
       const changed = `# not saved\n${await editor.inputValue()}`;
       await editor.fill(changed);
       watched.console.kill("SIGKILL");
-      await page.getByText("does not answer").waitFor();
+      await page.getByRole("status").filter({ hasText: "does not answer" }).waitFor();
       await watched.restart();
       await page.getByText("not signed in").waitFor({ timeout: 20_000 });
       await page.getByText("Press Enter in the terminal").waitFor();

@@ -64,8 +64,11 @@ servers: { urls: { command: [node, "${file}"], may_ask: [elicitation], ${house.r
   expect(await house.approve("urls")).toMatchObject({ code: 0 });
   const client = await house.client({ elicitation: {} });
   await client.request("tools/call", { name: "urls__plain", arguments: {} });
+  // The processes of the clients before look at what was approved a moment later.
+  await expect
+    .poll(async () => (await house.run(["servers", "list"])).stdout, { timeout: 15_000 })
+    .not.toContain("withheld");
   const listed = await house.run(["servers", "list"]);
-  expect(listed.stdout).not.toContain("withheld");
   expect(listed.stdout).toContain("tool pages: not offered to this client, or not any more");
   expect(listed.code).toBe(0);
 });
