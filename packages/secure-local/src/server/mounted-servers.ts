@@ -441,10 +441,10 @@ export class MountedServers {
   }
 
   #linkRules(server: string): LinkRules {
-    const parts = this.#parts as Parts;
+    const { linkRules: rulesOf, unwrapUri, wrapUri } = this.#parts as Parts;
     const approved = this.#standing.get(server)?.locked.approved ?? new Map();
     const templatesOf = (own: string): readonly string[] => (this.#mounts as Mounts).templatesOf(server, own);
-    return parts.linkRules(server, { ...parts, policy: this.#policy as Policy, approved, templatesOf });
+    return rulesOf(server, { unwrapUri, wrapUri, policy: this.#policy as Policy, approved, templatesOf });
   }
 
   /** Names outside of all that is known of a server; of two that are called alike the second has none. */

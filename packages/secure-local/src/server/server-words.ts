@@ -55,6 +55,7 @@ export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links 
         attributed,
       }),
     answer(answer, { kind, shown }) {
+      if (isPlain(answer)) return hinted(grant, answer, links().policy);
       const linked = safeLinks(answer, links(), kind === "resource" ? shown : undefined);
       // A long one in turns with whatever else there is to do.
       const said = inTurns(mapped(linked, by), Number.POSITIVE_INFINITY);
@@ -108,6 +109,10 @@ function hinted(grant: ServerGrant, answer: JsonObject, policy: Policy): JsonObj
 
 const NEEDS_LOGIN = /^(?:UNAUTHORIZED|AUTH_\w+)$/;
 
+/** What is in plain letters already. */
+// oxlint-disable-next-line no-control-regex -- all of ASCII
+const ASCII = /^[\x00-\x7f]*$/;
+
 /** As a reader would see it: styled letters, and those of other alphabets, are the plain ones they look like. */
 function* looksLikeOurs(text: string): Work<boolean> {
   let from = 0;
@@ -115,7 +120,7 @@ function* looksLikeOurs(text: string): Work<boolean> {
     const line = index - from > FEWEST ? text.slice(from, index) : "";
     yield A_LINE;
     const begins = line === "" ? "" : yield* beginningOf(line);
-    if (begins !== "" && (OURS.test(begins) || OURS.test(foldLetters(begins)))) return true;
+    if (begins !== "" && (OURS.test(begins) || (!ASCII.test(begins) && OURS.test(foldLetters(begins))))) return true;
     from = index + 1;
   }
   return false;
@@ -124,10 +129,8 @@ function* looksLikeOurs(text: string): Work<boolean> {
 /** Where the first letter is, in plain letters. */
 function* beginningOf(line: string): Work<string> {
   for (let at = 0; at < line.length; at += A_PART) {
-    const plain = line
-      .slice(at, at + 2 * A_PART)
-      .normalize("NFKC")
-      .replaceAll(/\p{Cf}/gu, "");
+    const part = line.slice(at, at + 2 * A_PART);
+    const plain = ASCII.test(part) ? part : part.normalize("NFKC").replaceAll(/\p{Cf}/gu, "");
     const begins = plain.replace(/^[^\p{L}\p{N}]+/u, "");
     if (begins !== "") return begins.slice(0, BEGINNING);
     yield 2 * A_PART;
@@ -149,6 +152,27 @@ function saidBelow(message: string, text: (given: string) => string): string {
 const NO_TEXT: ReadonlySet<string> = new Set(["data", "blob", "mimeType", "uri", "url", "src", "type", "role"]);
 /** Elsewhere than in a block's `text` a single word is a value, such as a state. */
 const WORDS = /\S\s+\S/;
+
+/** Characters of an answer of texts alone that are looked at while everybody waits. */
+const FEW = 8_192;
+const TEXTS_ALONE: ReadonlySet<string> = new Set(["content", "isError", "resultType"]);
+const TEXT_ALONE: ReadonlySet<string> = new Set(["type", "text"]);
+
+/** Whether an answer has nothing but short texts, none of which looks like ours: then it stays as it is. Most are so. */
+function isPlain(answer: JsonObject): boolean {
+  const { content, isError = false, resultType = "complete" } = answer;
+  if (!Array.isArray(content) || typeof isError !== "boolean" || resultType !== "complete") return false;
+  for (const name in answer) if (!TEXTS_ALONE.has(name)) return false;
+  let left = FEW;
+  for (const block of content as unknown[]) {
+    if (typeof block !== "object" || block === null) return false;
+    for (const name in block) if (!TEXT_ALONE.has(name)) return false;
+    const { type, text } = block as { readonly type?: unknown; readonly text?: unknown };
+    if (type !== "text" || typeof text !== "string" || (left -= text.length) < 0) return false;
+    if (atOnce(looksLikeOurs(text))) return false;
+  }
+  return true;
+}
 
 /** Every text of an answer, attributed where it looks like ours, and no member of ours in any `_meta`. */
 function* mapped(answer: JsonObject, by: (given: string) => string): Work<JsonObject> {
