@@ -25,7 +25,7 @@ const ORDER = [
     "testing",
     "deploying",
   ],
-  ...["clients", "hosts", "agents", "migration", "more-than-one-process"],
+  ...["clients", "hosts", "agents", "gateway", "migration", "more-than-one-process"],
 ];
 
 /** Pages of a folder of docs/, in the order given and then by name. */

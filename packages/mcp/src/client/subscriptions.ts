@@ -153,6 +153,8 @@ class Listener implements Keeper {
   readonly #stopped = new AbortController();
   #id: RequestId | undefined;
   #acknowledged = false;
+  /** Ends the wait for the acknowledgement. */
+  #patience: ReturnType<typeof setTimeout> | undefined;
   #before = false;
 
   constructor(watching: Watching, { wire, settings }: { wire: Wire; settings: Settings }) {
@@ -175,6 +177,7 @@ class Listener implements Keeper {
   acknowledged(id: unknown, honoured: JsonObject): void {
     if (id !== this.#id) return;
     this.#acknowledged = true;
+    clearTimeout(this.#patience);
     this.#watching.honour(readHonoured(honoured));
     if (this.#before) this.#watching.pushAll();
     this.#before = true;
@@ -205,7 +208,7 @@ class Listener implements Keeper {
   async #listen(): Promise<Error | undefined> {
     const { toolsListChanged, promptsListChanged, resourcesListChanged, resources } = this.#watching.watched;
     const wanted = { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions: resources };
-    const timer = setTimeout(() => this.#unacknowledged(), this.#settings.timeoutMs);
+    this.#patience = setTimeout(() => this.#unacknowledged(), this.#settings.timeoutMs);
     try {
       await this.#wire.send({
         method: "subscriptions/listen",
@@ -221,14 +224,14 @@ class Listener implements Keeper {
     } catch (error) {
       return error as Error;
     } finally {
-      clearTimeout(timer);
+      clearTimeout(this.#patience);
       this.#id = undefined;
     }
   }
 
   #unacknowledged(): void {
     const id = this.#id;
-    if (this.#acknowledged || id === undefined) return;
+    if (id === undefined) return;
     const text = `subscriptions/listen was not acknowledged within ${this.#settings.timeoutMs} ms`;
     this.#wire.conversation.giveUp(id, new LocalError("TIMEOUT", text));
   }

@@ -115,6 +115,16 @@ describe("without a session", () => {
     await client.close();
   });
 
+  it("that was acknowledged keeps no timer, and so no process", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { client } = await connected("2026-07-28", acknowledging);
+    const before = vi.getTimerCount();
+    const tools = client.subscribe({ toolsListChanged: true });
+    await tools.ready;
+    expect(vi.getTimerCount()).toBe(before);
+    await client.close();
+  });
+
   it("ends when nobody acknowledges it", async () => {
     vi.useFakeTimers();
     const { client } = await connected("2026-07-28", () => undefined, { timeoutMs: 100 });
