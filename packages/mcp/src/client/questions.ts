@@ -1,6 +1,7 @@
 // Answers a server's questions to the person, the model and the folders: only those that were declared.
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject, peerWords, quotedWords, type RequestId } from "../jsonrpc/message.js";
+import { offAbort, onAbort } from "../jsonrpc/outgoing.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
 import { readAnswer } from "../protocol/elicitation-form.js";
 import { McpErrorCode } from "../protocol/meta.js";
@@ -130,15 +131,15 @@ export class OpenQuestions {
       const timer = withinMs <= LONGEST_TIMER_MS ? setTimeout(expired, withinMs) : undefined;
       const settled = (): void => {
         clearTimeout(timer);
-        signal?.removeEventListener("abort", cancelled);
-        closing.removeEventListener("abort", closed);
+        if (signal) offAbort(signal, cancelled);
+        offAbort(closing, closed);
       };
       answers.then(resolve, reject).finally(settled);
-      this.signal.addEventListener("abort", settled, { once: true });
+      onAbort(this.signal, settled);
       if (signal?.aborted === true) return cancelled();
       if (closing.aborted) return closed();
-      signal?.addEventListener("abort", cancelled, { once: true });
-      closing.addEventListener("abort", closed, { once: true });
+      if (signal) onAbort(signal, cancelled);
+      onAbort(closing, closed);
     });
   }
 }

@@ -4,7 +4,7 @@ import { clientCodec } from "../era/client-codecs.js";
 import { readError } from "../era/read-result.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
-import type { Stop } from "../jsonrpc/outgoing.js";
+import { offAbort, onAbort, type Stop } from "../jsonrpc/outgoing.js";
 import { type LogRing, restartDelay } from "./server-watch.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
@@ -277,12 +277,12 @@ export function pause(delayMs: number, signal: AbortSignal | undefined): Promise
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
+      if (signal) offAbort(signal, done);
       resolve();
     };
     const timer = setTimeout(done, Math.min(delayMs, LONGEST_MS));
-    signal?.addEventListener("abort", done);
     if (signal?.aborted) done();
+    else if (signal) onAbort(signal, done);
   });
 }
 

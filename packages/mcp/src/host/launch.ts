@@ -5,6 +5,7 @@ import { LocalError } from "../jsonrpc/errors.js";
 import { checkOptions } from "../protocol/capabilities.js";
 import type { MembersOf } from "../schema/schema.js";
 import { visibleText } from "../jsonrpc/message.js";
+import { offAbort, onAbort } from "../jsonrpc/outgoing.js";
 import type { HttpAuthorizer, Transport } from "../jsonrpc/transport.js";
 
 /** A program to start, whose standard streams are the server. */
@@ -321,7 +322,7 @@ export function decided<T>(
   return new Promise((resolve) => {
     const settle = (decision: Decision<T>): void => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", cancelled);
+      if (signal) offAbort(signal, cancelled);
       resolve(decision);
       if ("missing" in decision) asking.abort(decision.missing);
     };
@@ -330,8 +331,8 @@ export function decided<T>(
       () => settle({ missing: `nobody decided within ${timeoutMs} ms` }),
       Math.min(timeoutMs, LONGEST_MS),
     );
-    signal?.addEventListener("abort", cancelled);
     if (signal?.aborted === true) return cancelled();
+    if (signal) onAbort(signal, cancelled);
     const failed = (error: unknown): void => settle({ missing: `deciding failed: ${messageOf(error)}` });
     try {
       Promise.resolve(ask(asking.signal)).then((value) => settle({ value }), failed);

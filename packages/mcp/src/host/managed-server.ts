@@ -4,6 +4,7 @@ import type { ClientOptions, Dialer } from "../client/options.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import type { Transport } from "../jsonrpc/transport.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import { offAbort, onAbort } from "../jsonrpc/outgoing.js";
 import { type Consent, type Launch, messageOf } from "./launch.js";
 import { restartDelay } from "../client/server-watch.js";
 import type { Implementation } from "../protocol/capabilities.js";
@@ -333,13 +334,13 @@ export class Slots {
     return new Promise((resolve) => {
       const settle = (comes: boolean): void => {
         this.#waiting.delete(come);
-        signal.removeEventListener("abort", leave);
+        offAbort(signal, leave);
         resolve(comes);
       };
       const come = (): void => settle(true);
       const leave = (): void => settle(false);
       this.#waiting.add(come);
-      signal.addEventListener("abort", leave);
+      onAbort(signal, leave);
     });
   }
 }

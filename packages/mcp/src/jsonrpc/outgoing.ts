@@ -65,6 +65,38 @@ export class Stop {
   }
 }
 
+/** As listeners of the platform are: a function, or an object, which costs no function of its own. */
+type OnAbort = (() => void) | { handleEvent(): void };
+
+/** Who is told of each signal that somebody waits for. */
+const toldOfAbort = new WeakMap<AbortSignal, Set<OnAbort>>();
+const tellOfAbort = ({ currentTarget }: Event): void => {
+  const all = toldOfAbort.get(currentTarget as AbortSignal) ?? [];
+  toldOfAbort.delete(currentTarget as AbortSignal);
+  for (const run of all) {
+    if (typeof run === "function") run();
+    else run.handleEvent();
+  }
+};
+
+/**
+ * Calls `run` once when the signal is aborted, unless `offAbort` comes first. However many wait for one signal it has one listener:
+ * Node warns of a leak from the eleventh on, which is no leak where one signal ends many requests.
+ */
+export function onAbort(signal: AbortSignal, run: OnAbort): void {
+  const all = toldOfAbort.get(signal);
+  if (all !== undefined) return void all.add(run);
+  toldOfAbort.set(signal, new Set([run]));
+  signal.addEventListener("abort", tellOfAbort, { once: true });
+}
+
+export function offAbort(signal: AbortSignal, run: OnAbort): void {
+  const all = toldOfAbort.get(signal);
+  if (all?.delete(run) !== true || all.size > 0) return;
+  toldOfAbort.delete(signal);
+  signal.removeEventListener("abort", tellOfAbort);
+}
+
 /** How one request waits. */
 export interface Waiting {
   readonly method: string;
@@ -240,7 +272,8 @@ export class OutgoingTable {
     const request = this.#waiting.get(id);
     if (request === undefined) return undefined;
     this.#waiting.delete(id);
-    request.waiting.signal?.removeEventListener("abort", request);
+    const { signal } = request.waiting;
+    if (signal) offAbort(signal, request);
     request.waiting.stop?.forget(request);
     if (request.dated && --this.#dated === 0) (this.#timer as Held | undefined)?.unref?.();
     if (this.#waiting.size === 0) this.#disarm();
@@ -316,7 +349,7 @@ class WaitingRequest implements Stoppable {
       this.resolve = resolve;
       this.reject = reject;
     });
-    waiting.signal?.addEventListener("abort", this);
+    if (waiting.signal) onAbort(waiting.signal, this);
     waiting.stop?.listen(this);
   }
 

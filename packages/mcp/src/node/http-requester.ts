@@ -12,6 +12,7 @@ import type { LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { isUtf8 } from "node:buffer";
 import { LocalError } from "../jsonrpc/errors.js";
+import { offAbort, onAbort } from "../jsonrpc/outgoing.js";
 import { type HttpReply, type HttpRequest, type HttpRequester, quote, shownUrl } from "../http/client/http-caller.js";
 import { HEADER_BYTES } from "./http-response-parser.js";
 import {
@@ -155,8 +156,8 @@ function callOf({ method, headers, body }: HttpRequest, target: HttpTarget, pool
 
 function endBy(signal: AbortSignal, cancel: () => void, call: ClientRequest): void {
   if (signal.aborted) return cancel();
-  signal.addEventListener("abort", cancel, { once: true });
-  call.once("close", () => signal.removeEventListener("abort", cancel));
+  onAbort(signal, cancel);
+  call.once("close", () => offAbort(signal, cancel));
 }
 
 function failure(error: NodeJS.ErrnoException, call: ClientRequest, shown: string): LocalError {

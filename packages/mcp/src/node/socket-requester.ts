@@ -1,5 +1,6 @@
 // Sends HTTP/1.1 requests on sockets of its own: one write for each, and no more objects than that takes.
 import { LocalError } from "../jsonrpc/errors.js";
+import { offAbort, onAbort } from "../jsonrpc/outgoing.js";
 import type { HttpReply, HttpRequest } from "../http/client/http-caller.js";
 import {
   type ConnectionUser,
@@ -142,7 +143,7 @@ class Exchange implements HttpReply, ConnectionUser {
       this.#reject = reject;
       started?.(this.#cancel);
       if (signal?.aborted === true) this.#cancel();
-      else signal?.addEventListener("abort", this.#cancel, { once: true });
+      else if (signal) onAbort(signal, this.#cancel);
       if (this.#cancelled) return;
       try {
         this.#way.connections.enter(this, this.#way.target);
@@ -266,7 +267,8 @@ class Exchange implements HttpReply, ConnectionUser {
   /** Nothing more comes. */
   #over(): void {
     this.#connection = undefined;
-    this.#request.signal?.removeEventListener("abort", this.#cancel);
+    const { signal } = this.#request;
+    if (signal) offAbort(signal, this.#cancel);
   }
 
   #read(reader: Reader): void {

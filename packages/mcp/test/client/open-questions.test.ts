@@ -76,3 +76,30 @@ it.each(
   // Over HTTP in a session the server's word would come by the stream that ended with the call.
   if (code === "CLOSED" || place === "memory" || revision === "2026-07-28") await expect.poll(() => told).toBe(true);
 });
+
+it.each(Object.keys(PLACES).flatMap((place) => ["2025-11-25", "2026-07-28"].map((revision) => ({ place, revision }))))(
+  "many at once over $place in $revision, ended by one signal, leave no warning of a leak",
+  async ({ place, revision }) => {
+    const warned: Error[] = [];
+    const hear = (warning: Error): void => void warned.push(warning);
+    process.on("warning", hear);
+    closing.push(async () => process.off("warning", hear));
+    const stop = new AbortController();
+    let asked = 0;
+    const elicit = (): Promise<never> => {
+      if (++asked === 20) stop.abort();
+      return new Promise(() => undefined);
+    };
+    const client = await connect(await (PLACES[place] as (server: Server) => Promise<Server | string>)(asking()), {
+      revision,
+      elicit,
+    });
+    closing.push(() => client.close());
+    const calls = Array.from({ length: 20 }, () => client.call("ask", {}, { signal: stop.signal }));
+    for (const outcome of await Promise.allSettled(calls))
+      expect(outcome).toMatchObject({ status: "rejected", reason: { code: "CANCELLED" } });
+    // Node tells of them a turn later.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(warned).toEqual([]);
+  },
+);

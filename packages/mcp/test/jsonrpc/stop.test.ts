@@ -1,7 +1,8 @@
-// A stop ends requests as a signal does, before they are sent and while they wait.
+// A stop ends requests as a signal does, before they are sent and while they wait; and one signal ends many.
+import { getEventListeners } from "node:events";
 import { expect, it } from "vitest";
 import { resolveLimits } from "../../src/jsonrpc/limits.js";
-import { OutgoingTable, Stop } from "../../src/jsonrpc/outgoing.js";
+import { offAbort, onAbort, OutgoingTable, Stop } from "../../src/jsonrpc/outgoing.js";
 
 it("rejects what waits and what comes later with CANCELLED, and tells why", async () => {
   const told: unknown[] = [];
@@ -33,4 +34,23 @@ it("has a signal for who asks, however late", () => {
     expect(stop.signal).toMatchObject({ aborted: true, reason: "enough" });
   }
   expect(early.signal).toBe(signal);
+});
+
+it("is one listener of a signal, however many wait for it, and none once nobody does", () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const told: number[] = [];
+  const runs = Array.from({ length: 20 }, (_, at) => () => void told.push(at));
+  const listener = { handleEvent: (): void => void told.push(20) };
+  for (const run of [...runs, listener]) onAbort(signal, run);
+  expect(getEventListeners(signal, "abort")).toHaveLength(1);
+  for (const run of [...runs.slice(1), listener]) offAbort(signal, run);
+  offAbort(signal, runs[0] as () => void);
+  expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  for (const run of [...runs, listener]) onAbort(signal, run);
+  offAbort(signal, runs[3] as () => void);
+  controller.abort();
+  controller.abort();
+  expect(told).toEqual([...Array.from({ length: 21 }, (_, at) => at).filter((at) => at !== 3)]);
+  expect(getEventListeners(signal, "abort")).toHaveLength(0);
 });

@@ -1,5 +1,6 @@
 // Sends HTTP requests with any `fetch`, in every runtime that has one.
 import { LocalError } from "../../jsonrpc/errors.js";
+import { offAbort, onAbort } from "../../jsonrpc/outgoing.js";
 import { type HttpReply, type HttpRequest, type HttpRequester, shownUrl } from "./http-caller.js";
 
 /** As much of `fetch` as is used. */
@@ -43,9 +44,9 @@ class FetchRequester implements HttpRequester {
     const controller = new AbortController();
     const cancel = (): void => controller.abort();
     if (signal?.aborted === true) cancel();
-    signal?.addEventListener("abort", cancel, { once: true });
+    else if (signal) onAbort(signal, cancel);
     started?.(cancel);
-    const done = (): void => signal?.removeEventListener("abort", cancel);
+    const done = (): void => void (signal && offAbort(signal, cancel));
     try {
       const reply = new FetchReply(await this.#attempts(request, controller.signal), { url, controller, done });
       // Browsers hide where a redirect leads, and that it is one.
