@@ -2,8 +2,11 @@
 // safe: each letter is numbered, and what it holds is encrypted for its connection alone. And what goes on where the store fails.
 import { randomBytes } from "node:crypto";
 import { Duplex } from "node:stream";
-import { LocalError } from "../jsonrpc/errors.js";
+import { ErrorCode, LocalError } from "../jsonrpc/errors.js";
 import type { StreamBounds, StreamPiece } from "../http/server/exchange.js";
+import { isFinal } from "../protocol/extensions/tasks.js";
+import { nodeOf } from "../server/subscription.js";
+import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 import type { Bus, SharedStores, StreamStore } from "./stores.js";
 
 /** Bytes in one letter: beyond them nothing else in the store should wait. */
@@ -344,5 +347,47 @@ export class StreamKeep {
       if (ends > now) much.push(oldest);
     }
     if (much.length > 0) void this.#store.delete(much).catch(() => undefined);
+  }
+}
+
+// Tasks that live in one process, which may end.
+
+const ENDED = "The process that ran this task ended before the task did: call the tool again if it is safe to";
+
+export class LeasedTasks implements TaskStore {
+  readonly #store: TaskStore;
+  readonly #isGone: (node: string) => Promise<boolean>;
+
+  /** `isGone`: whether a process has surely ended. */
+  constructor(store: TaskStore, isGone: (node: string) => Promise<boolean>) {
+    this.#store = store;
+    this.#isGone = isGone;
+  }
+
+  async put(record: TaskRecord): Promise<void> {
+    await this.#store.put(record);
+  }
+
+  async get(taskId: string, principal: string | undefined): Promise<TaskRecord | undefined> {
+    const record = await this.#store.get(taskId, principal);
+    return record && this.#now(record);
+  }
+
+  async list(principal: string | undefined, page: TaskPage): Promise<readonly TaskRecord[]> {
+    return Promise.all((await this.#store.list(principal, page)).map((record) => this.#now(record)));
+  }
+
+  async delete(taskId: string): Promise<void> {
+    await this.#store.delete(taskId);
+  }
+
+  async #now(record: TaskRecord): Promise<TaskRecord> {
+    const { task, principal } = record;
+    const owner = nodeOf(task.taskId);
+    if (isFinal(task.status) || owner === undefined || !(await this.#isGone(owner))) return record;
+    const ended = { ...task, status: "failed" as const, statusMessage: ENDED, lastUpdatedAt: new Date().toISOString() };
+    // A record that has ended is never replaced, so that of an end that came first nothing is lost.
+    await this.#store.put({ ...record, task: ended, error: { code: ErrorCode.InternalError, message: ENDED } });
+    return (await this.#store.get(task.taskId, principal)) ?? record;
   }
 }

@@ -3,10 +3,9 @@ import { checkOptions, type OptionTable } from "../protocol/capabilities.js";
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
-import { isFinal } from "../protocol/extensions/tasks.js";
 import { aesSeal, type Seal } from "../server/seal.js";
 import { type News, nodeOf, type TaskErrand } from "../server/subscription.js";
-import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
+import type { TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 import type {
   ClusterMember,
   HttpExchange,
@@ -30,7 +29,7 @@ import {
   type SharedStores,
 } from "./stores.js";
 import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable, type WayChange } from "./relay.js";
-import { allStores, Detours, StreamKeep } from "./detours.js";
+import { allStores, Detours, LeasedTasks, StreamKeep } from "./detours.js";
 
 /** How a process shares with others. */
 export interface ShareOptions {
@@ -84,6 +83,8 @@ const RETRY_MS = 100;
 const PATIENCE_MS: number = LEASE_MS + 1_000;
 /** Processes a request is tried at before time counts: each has taken the session from the one before. */
 const STEPS = 8;
+/** Milliseconds a process that has nothing more to do waits for answers to what it has handed on. */
+const HANDED_ON_MS = 4_000;
 
 /** Shares what stores of one's own keep. Throws BAD_SHARE for options that make no sense. */
 export function shareOver(given: SharedStores, options: ShareOptions): Share {
@@ -187,6 +188,8 @@ class Member implements ClusterMember {
   readonly #moved = new Map<string, string>();
   /** Sessions that have ended, the last of them: whoever can write to the store may put a record back, which must not revive one. */
   readonly #ended = new Set<string>();
+  /** What others were given since this process is going down. */
+  readonly #handedOn = new Set<HttpExchange>();
   readonly #limits: FairLimits;
   readonly #streams: StreamKeep;
 
@@ -242,6 +245,8 @@ class Member implements ClusterMember {
   }
 
   async drain(): Promise<void> {
+    // Who is there now is who gets what is new.
+    await this.#beat().catch(() => undefined);
     this.#leaving = true;
     clearInterval(this.#timer);
     await this.#stores.leave(this.node).catch(() => undefined);
@@ -252,6 +257,21 @@ class Member implements ClusterMember {
     this.#stopListening();
     await this.#relay.close();
     await this.#stores.close();
+  }
+
+  handOn(exchange: HttpExchange, body: string, here: () => void): void {
+    const others = [...this.#nodes.keys()].filter((each) => each !== this.node);
+    const other = others[Math.floor(Math.random() * others.length)];
+    if (other === undefined) return here();
+    for (const each of this.#handedOn) if (each.over) this.#handedOn.delete(each);
+    this.#handedOn.add(exchange);
+    this.bring(exchange, { kind: "call", id: `${other}.`, body }, here);
+  }
+
+  async handedOn(): Promise<void> {
+    const until = performance.now() + HANDED_ON_MS;
+    while ([...this.#handedOn].some((each) => !each.over) && performance.now() < until)
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS / 2));
   }
 
   bring(exchange: HttpExchange, named: Named, here: () => void): void {
@@ -528,45 +548,5 @@ class Member implements ClusterMember {
     if (owner === nodeOf(id)) this.#moved.delete(id);
     else this.#moved.set(id, owner);
     if (this.#moved.size > MOST_MOVED) this.#moved.delete(this.#moved.keys().next().value as string);
-  }
-}
-
-const ENDED = "The process that ran this task ended before the task did: call the tool again if it is safe to";
-
-class LeasedTasks implements TaskStore {
-  readonly #store: TaskStore;
-  readonly #isGone: (node: string) => Promise<boolean>;
-
-  /** `isGone`: whether a process has surely ended. */
-  constructor(store: TaskStore, isGone: (node: string) => Promise<boolean>) {
-    this.#store = store;
-    this.#isGone = isGone;
-  }
-
-  async put(record: TaskRecord): Promise<void> {
-    await this.#store.put(record);
-  }
-
-  async get(taskId: string, principal: string | undefined): Promise<TaskRecord | undefined> {
-    const record = await this.#store.get(taskId, principal);
-    return record && this.#now(record);
-  }
-
-  async list(principal: string | undefined, page: TaskPage): Promise<readonly TaskRecord[]> {
-    return Promise.all((await this.#store.list(principal, page)).map((record) => this.#now(record)));
-  }
-
-  async delete(taskId: string): Promise<void> {
-    await this.#store.delete(taskId);
-  }
-
-  async #now(record: TaskRecord): Promise<TaskRecord> {
-    const { task, principal } = record;
-    const owner = nodeOf(task.taskId);
-    if (isFinal(task.status) || owner === undefined || !(await this.#isGone(owner))) return record;
-    const ended = { ...task, status: "failed" as const, statusMessage: ENDED, lastUpdatedAt: new Date().toISOString() };
-    // A record that has ended is never replaced, so that of an end that came first nothing is lost.
-    await this.#store.put({ ...record, task: ended, error: { code: ErrorCode.InternalError, message: ENDED } });
-    return (await this.#store.get(task.taskId, principal)) ?? record;
   }
 }

@@ -1,6 +1,4 @@
-// Listens with node:http or node:https: bounded in connections, headers and time, and strict about HTTP itself on
-// each connection.
-
+// Listens with node:http or node:https: bounded in connections, headers and time, and strict about HTTP on each connection.
 import {
   type IncomingMessage,
   type RequestListener,
@@ -212,9 +210,10 @@ const SPARE = 8;
 
 export class HttpListener {
   readonly #server: Server;
+  #closed: Promise<void> | undefined;
   #site: HttpSite | undefined;
   /** Requests that came before there was anybody to handle them: no more than connections. */
-  #early: NodeExchange[] = [];
+  readonly #early: NodeExchange[] = [];
   /** Sockets count their bytes themselves: asking them now and then costs a request nothing. */
   readonly #connections = new Map<Socket, HttpConnection<NodeExchange>>();
   readonly #limits: HttpLimits;
@@ -268,8 +267,7 @@ export class HttpListener {
   }
 
   traffic(): HttpTraffic {
-    let bytesIn = this.#bytesIn;
-    let bytesOut = this.#bytesOut;
+    let [bytesIn, bytesOut] = [this.#bytesIn, this.#bytesOut];
     for (const socket of this.#connections.keys()) {
       bytesIn += socket.bytesRead;
       bytesOut += socket.bytesWritten;
@@ -280,9 +278,7 @@ export class HttpListener {
   /** From now on requests are handled: first those that have waited for it. */
   serve(site: HttpSite): void {
     this.#site = site;
-    const early = this.#early;
-    this.#early = [];
-    for (const exchange of early) if (!exchange.isClosed) site.handle(exchange);
+    for (const exchange of this.#early.splice(0)) if (!exchange.isClosed) site.handle(exchange);
   }
 
   readonly #serve = (exchange: NodeExchange): void => {
@@ -292,12 +288,16 @@ export class HttpListener {
     else this.#site.handle(exchange);
   };
 
+  /** Takes no more connections, and ends those on which nothing is under way: a balancer turns to others by itself. */
+  refuse(): void {
+    this.#closed ??= new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+
   /** Ends every connection. */
   close(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#server.close(() => resolve());
-      this.#server.closeAllConnections();
-    });
+    this.refuse();
+    this.#server.closeAllConnections();
+    return this.#closed as Promise<void>;
   }
 
   /** Whoever fills all places and sends nothing is to keep nobody out: the oldest who has nothing under way gives up theirs. */

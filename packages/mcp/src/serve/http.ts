@@ -135,9 +135,12 @@ function serving(url: string, { endpoint, listener, member }: Parts, signals: bo
   let closing: Promise<void> | undefined;
   const forget = signals ? onShutdown(() => void close()) : undefined;
   const end = async (): Promise<void> => {
-    // Still listening while it drains: new work is told to come back, and answers to open questions get through.
+    // Still listening while it drains: new work is told to come back, or handed on to other processes, and answers to open
+    // questions get through.
     await member?.drain();
     await endpoint.close();
+    listener.refuse();
+    await member?.handedOn();
     await member?.leave();
     await listener.close();
     forget?.();

@@ -51,7 +51,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       sse: true,
       signals: false,
       ...rest,
-      limits: { drainMs: 50 },
+      limits: { drainMs: 50, ...rest.limits },
       share: shareOf(member),
     });
     later(() => serving.close());

@@ -49,6 +49,7 @@ export interface GoneListener {
 
 /** Says whether a request may still be gone on with; undefined: it may. */
 interface PassToGoOn {
+  readonly handsOn: boolean;
   refusal(
     exchange: HttpExchange,
   ): { readonly status: number; readonly text: string; readonly headers: HeaderList } | undefined;
@@ -73,6 +74,8 @@ export interface HttpExchange extends HttpRequestHead {
   readonly allHeaders?: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Another process let this request in and handed it on: it is served here or nowhere. */
   readonly relayed?: boolean;
+  /** It is not handed on to another process: one that is going down turns it away. */
+  stays?: boolean;
   /** True once nothing can be sent any more: answered, or the client went away. */
   readonly over: boolean;
   /** Network address of the other end; undefined where the runtime does not tell. */
@@ -157,6 +160,8 @@ export interface HttpCluster {
    * a session whose process has ended is made again here before. Never throws.
    */
   bring(exchange: HttpExchange, named: Named, here: () => void): void;
+  /** Has a request served by any other process that is there. Calls `here` where none is. Never throws. */
+  handOn(exchange: HttpExchange, body: string, here: () => void): void;
   /**
    * What any process needs to serve a session that another one has; undefined where nobody has it, its process has ended, or this
    * one has it. Rejects with UNREACHABLE.
@@ -203,6 +208,8 @@ export interface ClusterMember extends HttpCluster, ServerCluster {
   open(local: LocalEnd): Promise<void>;
   /** Takes this process off the directory; what it has goes on. */
   drain(): Promise<void>;
+  /** Resolves once what was handed on is answered, or after some seconds. */
+  handedOn(): Promise<void>;
   /** Gives up what is left and ends the connections. Safe to call again. */
   leave(): Promise<void>;
 }

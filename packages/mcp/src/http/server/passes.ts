@@ -32,6 +32,11 @@ export class Pass {
     this.#passes = passes;
   }
 
+  /** What is new is to be handed on. */
+  get handsOn(): boolean {
+    return this.#passes.closing && this.#passes.handsOn;
+  }
+
   /** To be asked wherever something begins that outlives the moment: after a body, a turn, another process was waited for. */
   refusal(exchange: HttpExchange): NoPass | undefined {
     return this.revoked ? REVOKED : this.#passes.closed(exchange);
@@ -50,6 +55,8 @@ const MOST_REMEMBERED = 1_000;
 export class Passes {
   /** Set when the endpoint is going down: nothing new is served, and sessions hear only what they wait for. */
   closing = false;
+  /** What is new is handed on to other processes while it is. */
+  handsOn = false;
   /** Held by what came in by them, so that one nobody holds any more is nobody's to take back. */
   readonly #current = new Map<string | undefined, WeakRef<Pass>>();
   readonly #entering = new Set<Entering>();
@@ -57,7 +64,8 @@ export class Passes {
 
   /** Why nothing new is served, while the endpoint is going down. */
   closed(exchange: HttpExchange): NoPass | undefined {
-    return this.closing && !mayFinish(exchange) ? CLOSING : undefined;
+    if (!this.closing || mayFinish(exchange)) return undefined;
+    return this.handsOn && exchange.method === "POST" && exchange.stays !== true ? undefined : CLOSING;
   }
 
   enter(): Entering {

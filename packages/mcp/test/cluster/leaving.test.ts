@@ -1,0 +1,110 @@
+// A process that is told to end while something of it runs: what it has goes on to its end, and what is new is served by others.
+import { expect, it, onTestFinished } from "vitest";
+import type { Client } from "../../src/client/client.js";
+import type { ConnectOptions } from "../../src/client/options.js";
+import { connect } from "../../src/serve/connect.js";
+import { Server } from "../../src/server/server.js";
+import { type Cluster, startCluster } from "./cluster-fixture.js";
+
+const REVISIONS = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+
+interface Leaving extends Cluster {
+  /** Which member ran each call. */
+  readonly ran: number[];
+  /** Lets what hangs end. */
+  free(): void;
+  /** Makes a call that hangs, and waits until it does. */
+  hang(calling: Client): Promise<{ readonly answer: ReturnType<Client["call"]> }>;
+  /** A client of one member alone. */
+  client(member: number, revision: string, options?: Partial<ConnectOptions>): Promise<Client>;
+}
+
+async function started(count: number): Promise<Leaving> {
+  const ran: number[] = [];
+  let free = (): void => undefined;
+  let hanging = 0;
+  const freed = new Promise<void>((resolve) => (free = resolve));
+  const server = (member: number): Server => {
+    const made = new Server({ name: "leaving", version: "1.0.0", report: false });
+    made.tool("where", { run: () => (ran.push(member), `at ${member}`) });
+    made.tool("hang", { run: () => ((hanging += 1), freed.then(() => "ended")) });
+    made.tool("ask", {
+      run: async (_, ctx) => (await ctx.elicit({ message: "?", schema: { sure: { type: "boolean" } } })).action,
+    });
+    return made;
+  };
+  const cluster = await startCluster({ count, server, limits: { drainMs: 20_000 } });
+  onTestFinished(free);
+  const client: Leaving["client"] = async (member, revision, options) => {
+    const url = cluster.members[member]?.url ?? "";
+    const made = await connect(url, { revision, verdicts: false, ...options });
+    onTestFinished(() => made.close());
+    return made;
+  };
+  const hang: Leaving["hang"] = async (calling) => {
+    const before = hanging;
+    const answer = calling.call("hang");
+    answer.catch(() => undefined);
+    await expect.poll(() => hanging).toBe(before + 1);
+    return { answer };
+  };
+  return { ...cluster, ran, free, client, hang };
+}
+
+it.each(REVISIONS)("serves its calls to their end, and new ones of %s by others, each once", async (revision) => {
+  const { members, ran, free, client, hang } = await started(3);
+  const hanging = await hang(await client(0, revision));
+  const waits = await client(0, "2026-07-28");
+  await waits.call("where");
+  ran.length = 0;
+  const closed = members[0]?.close();
+  for (let n = 0; n < 8; n++) {
+    const { content } = await (await client(0, revision)).call("where");
+    expect(content).toEqual([{ type: "text", text: expect.stringMatching(/^at [12]$/) as string }]);
+  }
+  // Whoever was there before is served as well.
+  expect((await waits.call("where")).content).not.toEqual([{ type: "text", text: "at 0" }]);
+  expect(ran).toHaveLength(9);
+  free();
+  expect((await hanging.answer).content).toEqual([{ type: "text", text: "ended" }]);
+  await closed;
+});
+
+it("hears the answer to what it has asked", async () => {
+  const { members, free, client, hang } = await started(2);
+  const hanging = await hang(await client(0, "2026-07-28"));
+  let closed: Promise<void> | undefined;
+  const asking = await client(0, "2026-07-28", {
+    elicit: () => {
+      closed = members[0]?.close();
+      return { action: "accept", content: { sure: true } };
+    },
+  });
+  expect((await asking.call("ask")).content).toEqual([{ type: "text", text: "accept" }]);
+  free();
+  await hanging.answer;
+  await closed;
+});
+
+it("waits for the answers to what it has handed on, and takes no connection once it has nothing to do", async () => {
+  const { members, free, client, hang } = await started(2);
+  const first = await hang(await client(0, "2026-07-28"));
+  const late = await client(0, "2026-07-28");
+  const closed = members[0]?.close();
+  const handed = await hang(late);
+  free();
+  for (const { answer } of [first, handed]) expect((await answer).content).toEqual([{ type: "text", text: "ended" }]);
+  await closed;
+  await expect(fetch(members[0]?.url ?? "")).rejects.toThrow();
+});
+
+it("tells whoever comes to come back where nobody else is there", async () => {
+  const { members, free, client, hang } = await started(1);
+  const hanging = await hang(await client(0, "2026-07-28"));
+  const before = await client(0, "2026-07-28");
+  const closed = members[0]?.close();
+  await expect(before.call("where")).rejects.toThrow(/503.*shutting down/s);
+  free();
+  await hanging.answer;
+  await closed;
+});
