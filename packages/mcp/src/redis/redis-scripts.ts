@@ -401,8 +401,24 @@ const TRIALS: readonly (readonly [string, (key: string) => readonly string[]])[]
   ["HMGET", (key) => [`${key}:2`, "v"]],
   ["ZRANGE", (key) => [`${key}:3`, "0", "-1"]],
   ["XREVRANGE", (key) => [`${key}:4`, "+", "-", "COUNT", "1"]],
-  ["EVAL", (key) => ["return redis.call('TIME')", "1", `${key}:1`]],
+  ["XREAD", (key) => ["COUNT", "1", "STREAMS", `${key}:4`, "0"]],
+  ["EVAL", (key) => ["return 1", "1", `${key}:1`]],
+  ["EVALSHA", (key) => ["0".repeat(40), "1", `${key}:1`]],
 ];
+
+/** Every other command, tried in one step: `K` is a key of its own for each kind. What is refused is named. */
+const OTHERS = `
+TIME; COPY K5 K6; DEL K5; GET K1; HSET K2 a 1; HGET K2 a; HGETALL K2; HINCRBY K2 a 1; HKEYS K2; HDEL K2 b; PEXPIRE K2 1000; PTTL K2;
+TYPE K2; XADD K4 * a 1; PEXPIRE K4 1000; XDEL K4 0-1; XLEN K4; XRANGE K4 - +; XTRIM K4 MINID 0; ZADD K3 1 a; PEXPIRE K3 1000; ZCARD K3;
+ZRANGEBYSCORE K3 1 1; ZREM K3 b; ZSCORE K3 a; ZREMRANGEBYSCORE K3 5 5; ZUNION 1 K3`;
+const TRY_OTHERS = `
+for _, words in ipairs(cjson.decode(ARGV[1])) do
+  local answer = redis.pcall(unpack(words))
+  if type(answer) == "table" and answer.err and (answer.err:find("NOPERM") or answer.err:find("ermission") or answer.err:find("can't run")) then
+    return words[1]
+  end
+end
+`;
 
 /** What was found out about a Redis that is fit. */
 export interface RedisReport {
@@ -439,11 +455,11 @@ export async function checkRedis(door: Door, prefix: string): Promise<RedisRepor
   if (maxmemory > 0 && policy !== "noeviction") {
     throw bad(`${name} forgets keys when its memory is full (${policy}): set maxmemory-policy noeviction`);
   }
+  await tryCommands(door, prefix);
   const clockMs = await clockOf(door, prefix);
   if (Math.abs(clockMs) > CLOCK_MS) {
     throw bad(`the clock of ${name} is ${Math.round(Math.abs(clockMs) / 1_000)} s off ours: set both by NTP`);
   }
-  await tryCommands(door, prefix);
   const persistence = info.get("aof_enabled") === "1" ? "aof" : await snapshots(door);
   return { version, cluster: door.isCluster, policy, maxmemory, persistence, clockMs };
 }
@@ -490,20 +506,30 @@ async function clockOf(door: Door, prefix: string): Promise<number> {
 }
 
 async function tryCommands(door: Door, prefix: string): Promise<void> {
-  for (const [command, args] of TRIALS) await trial(door, command, args(`{${prefix}:c}`), prefix);
+  const key = `{${prefix}:c}`;
+  for (const [command, args] of TRIALS) await trial(door, command, args(key), prefix);
+  const others = OTHERS.trim()
+    .split(/;\s/)
+    .map((words) => words.split(" ").map((word) => word.replace(/^K(\d)$/, `${key}:$1`)));
+  const keys = [1, 2, 3, 4, 5, 6].map((each) => `${key}:${each}`);
+  const refused = await trial(door, "EVAL", [TRY_OTHERS, String(keys.length), ...keys, JSON.stringify(others)], prefix);
+  if (typeof refused === "string") throw refusedRight(door, refused, prefix);
+}
+
+function refusedRight({ name, isCluster }: Door, command: string, prefix: string, why = "NOPERM"): LocalError {
+  const rights = rightsOf(prefix, isCluster);
+  return bad(`${name} refuses ${command} (${why}): give this user its rights in redis-cli with ${rights}`);
 }
 
 async function trial(door: Door, command: string, args: readonly string[], prefix: string): Promise<unknown> {
   try {
     return await door.run(command, args);
   } catch (error) {
+    if ((error as Error).message.startsWith("NOSCRIPT")) return undefined;
     if (error instanceof LocalError) throw error.code === "BAD_SHARE" ? error : bad(error.message);
     // With some clients it is the first answer of all.
     if (/^(?:NOAUTH|WRONGPASS)\b/.test((error as Error).message)) throw bad(whyNot(door.name, error));
-    const rights = rightsOf(prefix, door.isCluster);
-    throw bad(
-      `${door.name} refuses ${command} (${reason(error)}): give this user its rights in redis-cli with ${rights}`,
-    );
+    throw refusedRight(door, command, prefix, reason(error));
   }
 }
 

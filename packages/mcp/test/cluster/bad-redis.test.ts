@@ -1,4 +1,5 @@
 // A Redis that is not fit, and options that make no sense: one sentence that says what to change.
+import { readdirSync, readFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -97,6 +98,29 @@ describe.runIf(hasRedis)("a Redis server", () => {
     const asked = stores.sessions.get("none");
     heldUp();
     expect(await asked).toBeUndefined();
+  });
+
+  it("whose user may not use one command of all that are used: it is named", LONG, async () => {
+    const folder = new URL("../../src/redis/", import.meta.url);
+    const sources = readdirSync(folder).map((file) => readFileSync(new URL(file, folder), "utf8"));
+    const used = sources.flatMap((text) =>
+      [...text.matchAll(/(?:run\(|redis\.call\()"([A-Z]+)"/g)].map(([, name]) => name),
+    );
+    // What it tells of its persistence is told where it may be.
+    const names = new Set(used.filter((name) => name !== "CONFIG"));
+    expect(names.size).toBeGreaterThan(25);
+    const redis = await startRedis();
+    const url = redis.url.replace("//", "//few:pw@");
+    redis.cli("acl", "setuser", "few", "on", ">pw", "~*", "+@all");
+    expect(await refusal(url, { prefix: prefix() })).toBe("served");
+    for (const name of names) {
+      redis.cli("acl", "setuser", "few", "reset", "on", ">pw", "~*", "+@all", `-${String(name).toLowerCase()}`);
+      expect(await refusal(url, { prefix: prefix() }), name).toMatch(
+        new RegExp(`refuses ${name} \\(.*\\): give this user`),
+      );
+    }
+    redis.cli("acl", "setuser", "few", "reset", "on", ">pw", "~*", "+@all", "-@blocking");
+    expect(await refusal(url, { prefix: prefix() })).toMatch(/refuses XREAD /);
   });
 
   it.each(["mcp", "a.b:c-1"])("whose user may do what the refusal says, under the prefix %s", LONG, async (own) => {
