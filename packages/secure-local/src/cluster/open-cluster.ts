@@ -2,6 +2,7 @@
 // nowhere else.
 import { createHmac, type KeyObject } from "node:crypto";
 import { basename } from "node:path";
+import { LocalError } from "@secure-local/mcp/client/node";
 import {
   FairLimits,
   fleetOf,
@@ -84,7 +85,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
     name: stores.name,
     node,
     share,
-    memory: new SharedMemory(stores, () => nodes.size),
+    memory: new SharedMemory(stores, { processes: () => nodes.size, away: () => presence.away }),
     channel: questions,
     heads,
     away: () => presence.away,
@@ -309,12 +310,14 @@ const MOST_FULL = 10_000;
 export class SharedMemory implements CallerMemory {
   readonly #stores: SharedStores;
   readonly #limits: FairLimits;
+  readonly #away: () => boolean;
   /** Until when a name surely has no place, by `performance.now()`: whoever asks meanwhile need not be counted. */
   readonly #full = new Map<string, number>();
 
-  constructor(stores: SharedStores, processes: () => number) {
+  constructor(stores: SharedStores, now: { readonly processes: () => number; readonly away: () => boolean }) {
     this.#stores = stores;
-    this.#limits = new FairLimits(stores.limits, processes);
+    this.#limits = new FairLimits(stores.limits, now.processes);
+    this.#away = now.away;
   }
 
   async take(caller: string | undefined, names: Readonly<Record<string, number>>): Promise<number> {
@@ -336,6 +339,9 @@ export class SharedMemory implements CallerMemory {
   }
 
   async find(kind: string, name: string): Promise<string | undefined> {
+    // Where nothing can be written, what people say now is not known to the others, though what they have said may still be read.
+    if (kind === "consent" && this.#away())
+      throw new LocalError("UNREACHABLE", `${this.#stores.name} cannot be used now`);
     return this.#stores.records.get(`${kind} ${bucketOf(name)}`, name);
   }
 

@@ -106,7 +106,7 @@ describe("a remembered consent", () => {
   });
 
   it("counts at another process for the same rules", async () => {
-    const memory = new SharedMemory(memoryStores(), () => 2);
+    const memory = new SharedMemory(memoryStores(), { processes: () => 2, away: () => false });
     const rules: readonly SendRule[] = [
       { approve: ["send"], remember: 10, answer_by: ["client", "terminal"] },
       { approve: "tainted", remember: 10, answer_by: ["terminal"] },
@@ -186,9 +186,38 @@ describe("an answer that is remembered", () => {
     for (const paths of [["/a"], ["/b"]]) expect((await one.send({ paths })).askedAt).toBe("client");
   });
 
+  it("is none where the other processes could not be told: nobody could take it back there", async () => {
+    const memory = new SharedMemory(memoryStores(), { processes: () => 2, away: () => false });
+    const keep = memory.keep.bind(memory);
+    memory.keep = () => Promise.reject(new Error("OOM"));
+    const { consents, ...one } = await senders(rule(10), memory);
+    const args = { paths: ["/a"] };
+    for (let time = 0; time < 2; time += 1) expect((await one.send(args)).askedAt).toBe("client");
+    expect(await consents.remembered()).toEqual([]);
+    memory.keep = keep;
+    expect((await one.send(args)).askedAt).toBe("client");
+    expect((await one.send(args)).askedAt).toBeUndefined();
+    expect(await consents.remembered()).toHaveLength(1);
+  });
+
+  it("counts for nothing while what is shared is away, though it may still be read there", async () => {
+    let away = false;
+    const one = await senders(rule(10), new SharedMemory(memoryStores(), { processes: () => 2, away: () => away }));
+    const args = { paths: ["/a"] };
+    expect((await one.send(args)).askedAt).toBe("client");
+    away = true;
+    expect(await one.send(args)).toEqual({
+      text: expect.stringContaining("UNREACHABLE") as string,
+      askedAt: undefined,
+    });
+    away = false;
+    expect(await one.send(args)).toEqual({ text: "sent", askedAt: undefined });
+  });
+
   it("is one for all processes that share it: taken back at one, it is at each, also where it was given", async () => {
     const stores = memoryStores();
-    const made = (): Promise<Senders> => senders(rule(10), new SharedMemory(stores, () => 3));
+    const made = (): Promise<Senders> =>
+      senders(rule(10), new SharedMemory(stores, { processes: () => 3, away: () => false }));
     const [one, two, three] = [await made(), await made(), await made()];
     expect((await one.step("send")).askedAt).toBe("client");
     expect((await two.step("send")).askedAt).toBeUndefined();
@@ -203,7 +232,7 @@ describe("an answer that is remembered", () => {
 
   it("is not taken back, and says so, where the others cannot be told", async () => {
     const stores = memoryStores();
-    const one = await senders(rule(10), new SharedMemory(stores, () => 2));
+    const one = await senders(rule(10), new SharedMemory(stores, { processes: () => 2, away: () => false }));
     await one.step("send");
     const [kept] = await one.consents.remembered();
     const gone = vi.spyOn(stores.records, "list").mockRejectedValue(new Error("UNREACHABLE"));

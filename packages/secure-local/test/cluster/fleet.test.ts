@@ -79,6 +79,21 @@ describe.runIf(hasRedis)("a question", () => {
     expect(told(await fleet.call(0, "calculate", { expression: "6 * 7" })).text).toContain("UNREACHABLE");
     expect(told(await fleet.call(1, "get_timestamp", {})).failed).toBe(false);
   });
+
+  it("is not asked while Redis is full either, nor is anything of before remembered then", LONG, async () => {
+    const fleet = await startFleet(ASKED("5"));
+    const call = (member: number): Promise<Reply> => fleet.call(member, "calculate", { expression: "6 * 7" });
+    const first = call(0);
+    await answerAt(fleet.members[0]?.home ?? "", "remember");
+    expect(told(await first).text).toBe("42");
+    fleet.redis.cli("config", "set", "maxmemory", "1mb");
+    for (const { served } of fleet.members) await served.complained("is full: raise its maxmemory");
+    for (const member of [0, 1]) expect(told(await call(member)).text).toContain("UNREACHABLE");
+    expect(told(await fleet.call(1, "get_timestamp", {})).failed).toBe(false);
+    fleet.redis.cli("config", "set", "maxmemory", "0");
+    for (const { served } of fleet.members) await served.complained("is reached again");
+    for (const member of [0, 1]) expect(told(await call(member)).text).toBe("42");
+  });
 });
 
 describe.runIf(hasRedis)("the logs of all processes", () => {

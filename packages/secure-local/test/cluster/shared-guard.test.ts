@@ -35,7 +35,7 @@ async function guarded(stores: SharedStores): Promise<Guarded> {
         return { answer: "deny" };
       },
     },
-    memory: new SharedMemory(stores, () => 2),
+    memory: new SharedMemory(stores, { processes: () => 2, away: () => false }),
   });
   server.use(guard.middleware);
   for (const name of ["own", "strange"]) server.tool(name, { run: () => name });
@@ -82,7 +82,7 @@ describe.runIf(hasRedis)("what was kept in Redis for some time", () => {
     const stores = redisStores(redis.url, { key });
     await stores.open("one", fleetOf(key));
     onTestFinished(() => stores.close());
-    const memory = new SharedMemory(stores, () => 1);
+    const memory = new SharedMemory(stores, { processes: () => 1, away: () => false });
     await memory.keep(kind, "the very call", "yes", 60_000);
     for (const each of redis.cli("--scan").split("\n")) redis.cli("persist", each);
     expect(await memory.find(kind, "the very call")).toBe("yes");

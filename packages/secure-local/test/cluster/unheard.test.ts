@@ -47,7 +47,7 @@ async function member(faulty: ReturnType<typeof faultyStores>, node: string) {
     exists: () => true,
     flow: (_, { name }) => ({ private: name === "own", untrusted: name === "own", sends: name === "send" }),
     channel: questions,
-    memory: new SharedMemory(faulty.stores, () => 2),
+    memory: new SharedMemory(faulty.stores, { processes: () => 2, away: () => false }),
   });
   server.use(guard.middleware);
   server.tool("own", {

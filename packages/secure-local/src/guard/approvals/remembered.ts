@@ -69,19 +69,20 @@ export class RememberedConsents {
     }
   }
 
-  /** Remembers it for all processes. Where they cannot be told they ask again. */
+  /** Remembers it for all processes. Where they cannot be told it is not remembered: nobody could take it back at another one. */
   async add({ consent, caller, remember, sharedKey }: RememberedCase, given: ConsentOrigin): Promise<void> {
     const lifeMs = remember.kind === "minutes" ? remember.minutes * 60_000 : SESSION_MS;
     const until = remember.kind === "minutes" ? given.at + lifeMs : undefined;
     const origin = { ...given, about: given.about.slice(0, MAX_ABOUT), until };
-    this.#grants.add(consent, caller, remember, { origin, of: given.principal });
-    if (this.#memory === undefined || sharedKey === undefined) return;
+    const add = (): void => this.#grants.add(consent, caller, remember, { origin, of: given.principal });
+    if (this.#memory === undefined || sharedKey === undefined) return add();
     const text = JSON.stringify({ rules: consent.rules, digest: consent.digest, origin });
     try {
       await this.#memory.keep("consent", sharedKey, text, lifeMs);
     } catch {
       return;
     }
+    add();
     const grant = this.#grants.find(consent, caller, remember);
     if (grant !== undefined) this.#shared.add(grant);
   }
