@@ -70,12 +70,16 @@ export async function openDoor(target: RedisTarget): Promise<Door> {
 function doorOf({ name, isCluster, send, another, masters, close }: Client): Door {
   /** Scripts that Redis has, and their names there. */
   const known = new Map<string, string>();
+  const silence = new Silence(() => send("PING", []));
   const runBy =
     (by: Send): Door["run"] =>
     async (command, args, waitMs = 0) => {
+      // One of the servers of a Redis Cluster may be silent while the others answer.
+      if (silence.lasts && !isCluster) throw unreachable(name, silence.error);
       try {
         return await within(by(command, args), COMMAND_MS + waitMs);
       } catch (found) {
+        if (found instanceof NoAnswerError && !isCluster) silence.begin(found);
         const error = withoutScript(found);
         if (!isReply(error)) throw unreachable(name, error);
         if (!isForeign(error)) throw error;
@@ -88,7 +92,10 @@ function doorOf({ name, isCluster, send, another, masters, close }: Client): Doo
     name,
     isCluster,
     run,
-    close,
+    close() {
+      silence.end();
+      close();
+    },
     masters: async () => (masters === undefined ? [run] : (await masters()).map(runBy)),
     async script(text, keys, args) {
       const sha = known.get(text);
@@ -104,6 +111,55 @@ function doorOf({ name, isCluster, send, another, masters, close }: Client): Doo
     },
     another: async () => doorOf(await another()),
   };
+}
+
+class NoAnswerError extends Error {
+  constructor(ms: number) {
+    super(`no answer within ${ms} ms`);
+  }
+}
+
+/**
+ * A Redis that hangs: who asks it for something need not wait in vain each time. Begins with a command that has no answer, and lasts
+ * until a look at it in the background has one.
+ */
+class Silence {
+  readonly #ping: () => Promise<unknown>;
+  #error: NoAnswerError | undefined;
+
+  constructor(ping: () => Promise<unknown>) {
+    this.#ping = ping;
+  }
+
+  get lasts(): boolean {
+    return this.#error !== undefined;
+  }
+
+  get error(): unknown {
+    return this.#error;
+  }
+
+  begin(error: NoAnswerError): void {
+    if (this.#error !== undefined) return;
+    this.#error = error;
+    void this.#look(error);
+  }
+
+  end(): void {
+    this.#error = undefined;
+  }
+
+  async #look(error: NoAnswerError): Promise<void> {
+    while (this.#error === error) {
+      try {
+        await within(this.#ping(), COMMAND_MS);
+        this.end();
+      } catch (found) {
+        // Whatever it says, it answers; and who has no connection is told so at once.
+        if (!(found instanceof NoAnswerError)) this.end();
+      }
+    }
+  }
 }
 
 /** Where in which script a command was refused says nothing to people; some versions say it before the words of the refusal. */
@@ -202,7 +258,7 @@ function within<T>(promise: Promise<T>, ms: number): Promise<T> {
     let timer: ReturnType<typeof setTimeout>;
     const next = (): void => {
       if (left-- > 0) timer = setTimeout(next, ms / SLICES);
-      else reject(new Error(`no answer within ${ms} ms`));
+      else reject(new NoAnswerError(ms));
     };
     next();
     promise.then(resolve, reject).finally(() => clearTimeout(timer));

@@ -130,6 +130,29 @@ async function moveAll(nodes: readonly StartedRedis[]): Promise<number> {
   return moved;
 }
 
+describe.runIf(hasRedis)("a Redis that hangs", () => {
+  it.each(REVISIONS)(
+    "is waited for by the first, and by nobody after that until it answers, in %s",
+    LONG,
+    async (revision) => {
+      const redis = await startRedis();
+      const { effects, client } = await counted(redis.url);
+      const calling = await client(revision);
+      await callAll(calling, "once", ["before"]);
+      redis.pause();
+      await callAll(calling, "once", ["first"]);
+      const began = performance.now();
+      const ids = Array.from({ length: 20 }, (_, at) => `while ${at}`);
+      // Each of them would wait two seconds at least to be counted.
+      expect(await callAll(calling, "once", ids)).toEqual(ids);
+      expect(performance.now() - began).toBeLessThan(10_000);
+      redis.resume();
+      expect(await callAll(calling, "once", ["after"])).toEqual(["after"]);
+      expect(effects).toEqual(["before", "first", ...ids, "after"]);
+    },
+  );
+});
+
 describe.runIf(hasRedis)("a Redis", () => {
   it(
     "that takes a second for each answer slows what it has to be asked, and doubles or loses nothing",
