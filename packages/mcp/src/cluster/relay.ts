@@ -463,6 +463,8 @@ export function addressOf(address: string): URL {
   const isTcp = url?.protocol === "tcp:" && url.port !== "" && url.hostname !== "";
   if (url === undefined || !(isTcp || url.protocol === "unix:"))
     throw bad(address, "must be tcp://host:port or unix:///path, where the other processes reach this one");
+  if (url.username !== "" || url.search !== "" || url.hash !== "" || (isTcp && !["", "/"].includes(url.pathname)))
+    throw bad(address, "has more than a host and a port, or a file: leave the rest out");
   if (isTcp && ALL_ADDRESSES.has(url.hostname))
     throw bad(address, "is every address of this machine: name the one at which the other processes reach it");
   if (url.protocol === "unix:" && (url.host !== "" || url.pathname === "/" || url.pathname === ""))

@@ -295,6 +295,7 @@ function retryStrategy(times: number): number {
 }
 
 const NO_TLS = "; where it does not speak TLS, write redis://";
+const TLS = "; where it speaks TLS, write rediss://";
 
 async function madeFor(target: string, name: string): Promise<IoRedisLike> {
   const url = parsed(target, name);
@@ -316,7 +317,9 @@ async function madeFor(target: string, name: string): Promise<IoRedisLike> {
     const why = (errors[0] ?? error) as Error;
     const what = whyNot(name, why);
     // Some answer nothing at all to what they do not understand.
-    const more = target.startsWith("rediss") && what.includes(" cannot be reached: ") ? NO_TLS : "";
+    const isCut = /ECONNRESET|closed/i.test(`${(why as NodeJS.ErrnoException).code} ${why.message}`);
+    const hint = target.startsWith("rediss") ? NO_TLS : isCut ? TLS : "";
+    const more = what.includes(" cannot be reached: ") ? hint : "";
     throw new LocalError("BAD_SHARE", `share: ${what}${more}`, { cause: why });
   }
 }

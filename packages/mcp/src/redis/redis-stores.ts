@@ -405,7 +405,9 @@ export class RedisStores implements SharedStores {
       const isCarried = [...there.values()].some(({ keys }) => needed.some((key) => keys.includes(key)));
       if (!isCarried || looks >= CARRY_LOOKS)
         throw bad(
-          `what is kept at ${where} needs a key that this process has not: write it into a second line here, until the processes with both have used the new one first for some seconds`,
+          there.size > 0
+            ? `what is kept at ${where} needs a key that this process has not: write it into a second line here, until the processes with both have used the new one first for some seconds`
+            : `what is kept at ${where} needs a key that this process has not, and nobody who has it is there: give it to this process too, or start this one a minute after the last of the others has ended`,
         );
       await new Promise((resolve) => setTimeout(resolve, CARRY_LOOK_MS));
     }

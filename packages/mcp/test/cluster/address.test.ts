@@ -43,6 +43,18 @@ describe("an address that cannot be listened on", () => {
     );
   });
 
+  it.each([
+    "tcp://user@127.0.0.1:0",
+    "tcp://a:b@127.0.0.1:0",
+    "tcp://127.0.0.1:0/path",
+    "tcp://127.0.0.1:0?a",
+    "tcp://127.0.0.1:0#a",
+  ])("because it says more than that: %s", async (address) => {
+    expect(await refusal({ address })).toBe(
+      `share: address "${address}" has more than a host and a port, or a file: leave the rest out`,
+    );
+  });
+
   it("because its folder is not there", async () => {
     expect(await refusal({ address: "unix:///none/such/one.sock" })).toMatch(
       /^share: address "unix:\/\/\/none\/such\/one.sock" is in a folder that is not there: make it, or choose another$/,

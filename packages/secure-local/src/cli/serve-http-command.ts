@@ -2,7 +2,7 @@
 import { lstatSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { type Entrance, type HttpServing, serveHttp, type ServeHttpOptions } from "@secure-local/mcp/http";
-import type { Server } from "@secure-local/mcp/server";
+import { LocalError, type Server } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { AuditLog } from "../audit/audit-log.js";
 import { OWNER } from "../audit/call-records.js";
@@ -60,11 +60,14 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
     "--profile": [line.profile ?? ""],
     ...known(token, people),
   });
-  const cluster = await joined(line, { common, local: door.channel, say });
-  const { channel, memory } = cluster ?? { channel: door.channel };
+  const madeKey: MadeKey = {};
+  const cluster = await joined(line, { common, local: door.channel, say }, madeKey);
+  const { channel = door.channel, memory } = cluster ?? {};
   const audit = await openAudit(line, policy, say, cluster?.heads);
-  const heard = line.verbose ? new SpokenAudit(audit) : audit;
-  const observed = { audit: metrics.listenTo(heard), telemetry: await telemetry(version, say) };
+  const observed = {
+    audit: metrics.listenTo(line.verbose ? new SpokenAudit(audit) : audit),
+    telemetry: await telemetry(version, say),
+  };
   const kept = { own: [...ownPlaces(line), ...logPlaces(line, policy)], ...pluginFolders() };
   const book = new TaintBook();
   const shared = { channel, memory, book, lifeOf: (name: string): string | undefined => people.lifeOf(name) };
@@ -74,7 +77,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   metrics.plugins = () => secure.pluginHealth();
   if (cluster !== undefined) metrics.shared = { isUp: () => !cluster.away(), byRedis: () => secure.byLetters };
   tuneEngine();
-  const parts = { settings, token, people, audit, secure, profiles, metrics, gate, cluster, book };
+  const parts = { settings, token, people, audit, secure, profiles, metrics, gate, cluster, book, madeKey };
   const serving = await begin(parts);
   const attached = await beginAttached(parts, attachSocket(file, line.profile));
   secure.start();
@@ -157,12 +160,16 @@ async function watch(line: CommandLine): Promise<{ close(): Promise<void> }> {
 async function joined(
   line: CommandLine,
   given: Pick<ClusterOptions, "common" | "local" | "say">,
+  madeKey: MadeKey,
 ): Promise<OpenCluster | undefined> {
   const settings = clusterSettings(line);
   if (settings === undefined) return undefined;
   const { openCluster } = await import("../cluster/open-cluster.js");
   const { address } = settings;
-  const made = (file: string): void => given.say(`made a new key at ${file}: copy it to the other machines`);
+  const made = (file: string): void => {
+    madeKey.file = file;
+    given.say(`made a new key at ${file}: copy it to the other machines`);
+  };
   return openCluster({ ...clusterPlace(settings, made), ...given, address, auditKey: checkpointKeyFile() });
 }
 
@@ -188,7 +195,21 @@ function lockOf(policyFile: string): string {
   }
 }
 
+/** The file of a key that this start has made. */
+interface MadeKey {
+  file?: string;
+}
+
+/** Where others are there already, a key that was made a moment ago is nobody's: copied to them it would take theirs away. */
+function withoutKey(file: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !error.message.includes("has another key")) return error;
+  rmSync(file, { force: true });
+  const said = `${error.message}; the key that was made at ${file} is removed again: copy theirs there`;
+  return new LocalError("BAD_SHARE", said, { cause: error });
+}
+
 interface Parts {
+  readonly madeKey: MadeKey;
   readonly cluster: OpenCluster | undefined;
   readonly settings: ServeSettings;
   readonly token: string | undefined;
@@ -231,7 +252,7 @@ async function begin(given: Parts): Promise<HttpServing> {
     await audit.close();
     // Its connections would keep the process.
     await cluster?.close();
-    throw error;
+    throw given.madeKey.file === undefined ? error : withoutKey(given.madeKey.file, error);
   }
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => drain(signal));
   return serving;

@@ -214,7 +214,8 @@ const TOKEN: SecretKind = {
     wrong: "remove it, and the next start makes a new one",
     link: "remove it, and the next start makes one",
     foreign: "remove it, and the next start makes a token of your own",
-    known: () => "remove it, and the next start makes a new one",
+    known: (file) =>
+      `if you copied it and nobody else could read it, chmod 600 ${file}; otherwise remove it, and the next start makes a new one`,
     other: "see to its rights, or remove it",
   },
 };

@@ -79,6 +79,17 @@ describe.runIf(hasRedis)("doctor --redis", () => {
     });
   });
 
+  it("is a part of doctor where the variable says that processes share", async () => {
+    const redis = await startRedis("--requirepass", "right");
+    const home = temporaryFolder();
+    const alone = await run(["doctor"], { home });
+    const env = { MCP_SECURE_LOCAL_REDIS: redis.url };
+    const shared = await run(["doctor"], { home, env });
+    expect([alone.stderr.includes("password"), shared.code]).toEqual([false, 2]);
+    expect(shared.stderr).toContain("needs a password: redis://:PASSWORD@host");
+    expect(shared.stdout).toBe(alone.stdout);
+  });
+
   it("says that Redis needs a password, or another one", async () => {
     const redis = await startRedis("--requirepass", "right");
     const home = temporaryFolder();

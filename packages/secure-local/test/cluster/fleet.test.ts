@@ -263,7 +263,11 @@ describe.runIf(hasRedis)("a process that does not belong", () => {
       rmSync(join(keyless.home, ".config", "mcp-secure-local", SECRETS[1] as string));
       const unknown = new Served(args(keyless.policy), keyless.home);
       expect(await unknown.exited()).toBe(2);
-      expect(unknown.stderr).toMatch(/has another key: give this one the same, or another prefix\n$/);
+      const key = join(keyless.home, ".config", "mcp-secure-local", SECRETS[1] as string);
+      expect(unknown.stderr).toContain("has another key: give this one the same, or another prefix");
+      // Whoever copied it to the others would take theirs away.
+      expect(unknown.stderr).toMatch(/; the key that was made at \S+ is removed again: copy theirs there\n$/);
+      expect(existsSync(key)).toBe(false);
       // Whoever changes the policy does so at one machine after the other.
       writeFileSync(first?.policy ?? "", newer);
       await first?.served.complained("is in force");

@@ -113,3 +113,17 @@ describe("the key that processes share", () => {
     expect(() => storedShareKeys(`${file}-link`, () => undefined)).toThrow("put a copy in its place");
   });
 });
+
+it.runIf(POSIX)(
+  "a token that others may read is kept where it was copied from another machine, whose token it has to be",
+  () => {
+    const file = join(temporaryFolder(), "token");
+    const token = storedToken(file);
+    chmodSync(file, 0o644);
+    expect(() => storedToken(file)).toThrow(
+      `if you copied it and nobody else could read it, chmod 600 ${file}; otherwise remove it, and the next start makes a new one`,
+    );
+    chmodSync(file, 0o600);
+    expect(storedToken(file)).toBe(token);
+  },
+);

@@ -19,7 +19,7 @@ export async function doctorCommand(line: CommandLine): Promise<number> {
   }).find(([, value]) => value !== undefined);
   if (lonely !== undefined)
     throw new UsageError(`${lonely[0]} belongs to doctor --redis, as in doctor --redis redis://127.0.0.1`);
-  if (isOwn(line, 0)) return await (await import("../status-command.js")).machineDoctor(line);
+  if (isOwn(line, 0)) return ownDoctor(line);
   ignoredChecks(line);
   const { target, words } = await findTarget(line, "doctor needs a target, as in doctor TARGET");
   if (words.length > 0) throw new UsageError(`doctor takes one target, not also "${words[0]}"`);
@@ -31,6 +31,14 @@ export async function doctorCommand(line: CommandLine): Promise<number> {
     answerMs,
     by: await changeableBy(["doctor"]),
   });
+}
+
+/** This machine, and what its processes share over where that is said by the variable. */
+async function ownDoctor(line: CommandLine): Promise<number> {
+  const code = await (await import("../status-command.js")).machineDoctor(line);
+  if (line.json || process.env["MCP_SECURE_LOCAL_REDIS"] === undefined) return code;
+  const redis = await (await import("../redis-doctor.js")).redisDoctor(line);
+  return redis === ExitCode.Ok ? code : redis;
 }
 
 /** A server, and the way to it. */
