@@ -9,7 +9,7 @@ import { hasRedis, prefix, startRedis, until } from "../../../mcp/test/cluster/r
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { run } from "../cli/command.js";
 import { send, Served, toolCall } from "../serve/served.js";
-import { machine, recordsOf, told, type Member } from "./fleet.js";
+import { answerAt, machine, recordsOf, told, type Member } from "./fleet.js";
 
 const hasNginx = ((): boolean => {
   try {
@@ -120,4 +120,34 @@ describe.runIf(hasRedis && hasNginx)("processes behind nginx", () => {
       members[at] = await begun(redis.url, place, own, new URL(url).port);
     }
   });
+
+  it(
+    "are told to end while a call of one waits for a person: others serve what comes meanwhile, all of it",
+    { timeout: 60_000 },
+    async () => {
+      const asks = `${CALCULATE}approvals: [{ approve: [calculate], answer_by: [terminal], timeout: 60 }]\n`.replace(
+        "[calculate] }",
+        "[calculate, get_timestamp] }",
+      );
+      const redis = await startRedis();
+      const place = prefix();
+      const first = await begun(redis.url, place, machine(asks));
+      const second = await begun(redis.url, place, machine(asks, first));
+      const front = await behindNginx([first, second].map(({ url }) => Number(new URL(url).port)));
+      const headers = { ...first.served.bearer, host: NAME };
+      const waits = send(first.url, toolCall("calculate", { expression: "6 * 7" }, first.served.bearer));
+      await until(() => recordsOf(first).some(({ kind }) => kind === "approval.asked"));
+      first.served.child.kill("SIGTERM");
+      await first.served.complained("no new requests are taken");
+      const replies = [];
+      for (let n = 0; n < 12; n++)
+        replies.push(told(await send(`${front}/mcp`, toolCall("get_timestamp", {}, headers))));
+      expect(replies.filter(({ failed }) => failed)).toEqual([]);
+      await answerAt(first.home, "approve");
+      expect(told(await waits)).toEqual({ text: "42", failed: false });
+      expect(await first.served.exited()).toBe(0);
+      for (let n = 0; n < 4; n++)
+        expect(told(await send(`${front}/mcp`, toolCall("get_timestamp", {}, headers))).failed).toBe(false);
+    },
+  );
 });
