@@ -46,7 +46,9 @@ class FetchRequester implements HttpRequester {
     if (signal?.aborted === true) cancel();
     else if (signal) onAbort(signal, cancel);
     started?.(cancel);
-    const done = (): void => void (signal && offAbort(signal, cancel));
+    const done = (): void => {
+      if (signal) offAbort(signal, cancel);
+    };
     try {
       const reply = new FetchReply(await this.#attempts(request, controller.signal), { url, controller, done });
       // Browsers hide where a redirect leads, and that it is one.
