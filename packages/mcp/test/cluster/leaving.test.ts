@@ -1,8 +1,7 @@
 // A process that is told to end while something of it runs: what it has goes on to its end, and what is new is served by others.
 import { expect, it, onTestFinished } from "vitest";
 import type { Client } from "../../src/client/client.js";
-import type { ConnectOptions } from "../../src/client/options.js";
-import { connect } from "../../src/serve/connect.js";
+import { connect, type ConnectOptions } from "../../src/serve/connect.js";
 import { Server } from "../../src/server/server.js";
 import { type Cluster, startCluster } from "./cluster-fixture.js";
 

@@ -42,6 +42,8 @@ import { launch } from "./welcome.js";
 /** Milliseconds from the signal to the end, whatever still runs: what supervisors wait before they kill. */
 const DEADLINE_MS = 30_000;
 
+type Common = ReturnType<ClusterOptions["common"]>;
+
 /** Resolves when the server was told to stop and has. @throws UsageError, PolicyError, AuditError, ServeError */
 export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const settings = serveSettings(line);
@@ -55,11 +57,8 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const gate = new LoadShedder({ watch: new MemoryMonitor({ limit: memoryLimit() }), onRefused });
   readyToSpeak();
   const door = new ControlDoor(say);
-  const common = (): ReturnType<ClusterOptions["common"]> => ({
-    ...commonOf(secure.policy),
-    "--profile": [line.profile ?? ""],
-    ...known(token, people),
-  });
+  const profile = [line.profile ?? ""];
+  const common = (): Common => ({ ...commonOf(secure.policy), "--profile": profile, ...known(token, people) });
   const madeKey: MadeKey = {};
   const cluster = await joined(line, { common, local: door.channel, say }, madeKey);
   const { channel = door.channel, memory } = cluster ?? {};

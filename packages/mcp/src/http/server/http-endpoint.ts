@@ -181,8 +181,7 @@ export function httpEndpoint(
     failed: failing(core),
   });
   const close = async (): Promise<void> => {
-    site.passes.closing = true;
-    site.passes.handsOn = cluster !== undefined;
+    site.passes.close(cluster !== undefined);
     const { drainMs } = limits;
     await Promise.all([handshake.there?.close(drainMs), sse?.part.there?.close(drainMs), sessionless.close(drainMs)]);
     await Promise.all(others.map((other) => other.close(drainMs)));

@@ -55,7 +55,7 @@ const MOST_REMEMBERED = 1_000;
 export class Passes {
   /** Set when the endpoint is going down: nothing new is served, and sessions hear only what they wait for. */
   closing = false;
-  /** What is new is handed on to other processes while it is. */
+  /** What is new is handed on to other processes then. */
   handsOn = false;
   /** Held by what came in by them, so that one nobody holds any more is nobody's to take back. */
   readonly #current = new Map<string | undefined, WeakRef<Pass>>();
@@ -66,6 +66,10 @@ export class Passes {
   closed(exchange: HttpExchange): NoPass | undefined {
     if (!this.closing || mayFinish(exchange)) return undefined;
     return this.handsOn && exchange.method === "POST" && exchange.stays !== true ? undefined : CLOSING;
+  }
+
+  close(handsOn: boolean): void {
+    [this.closing, this.handsOn] = [true, handsOn];
   }
 
   enter(): Entering {
