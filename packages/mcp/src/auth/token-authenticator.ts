@@ -223,7 +223,8 @@ interface Known {
 /**
  * Tokens are kept as hashes and compared in constant time, each with every known one; a token that was good is known by
  * its text from then on, so that only its first request pays for that. Throws RangeError for a list that
- * is empty or too long and for a token that is too short or cannot be sent in a header; no message repeats a token.
+ * is empty or too long, for a token that is too short or cannot be sent in a header, and for one that is there twice; no message
+ * repeats a token.
  */
 export function staticTokenAuthenticator(
   tokens: readonly StaticToken[],
@@ -234,6 +235,12 @@ export function staticTokenAuthenticator(
   if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `staticTokenAuthenticator(tokens, options): ${fault}`);
   if (tokens.length === 0 || tokens.length > MAX_TOKENS) throw new RangeError(`Give 1 to ${MAX_TOKENS} tokens`);
   for (const one of tokens) checkToken(one);
+  const texts = tokens.map(({ token, sha256: hash }) => token ?? hash?.toLowerCase());
+  const twice = texts.findIndex((text, at) => texts.indexOf(text) < at);
+  if (twice >= 0) {
+    const at = texts.indexOf(texts[twice]);
+    throw new RangeError(`The tokens at ${at} and ${twice} of the list are the same: give each to one principal`);
+  }
   const known = Promise.all(tokens.map(remember));
   const verify = async (token: string): Promise<TokenVerdict> => {
     const hash = await sha256(token);

@@ -59,6 +59,21 @@ describe("static tokens", () => {
   it.each([
     ["none", []],
     ["too many", Array.from({ length: 1_001 }, () => ({ token: ADA, principal: "ada" }))],
+    [
+      "one that two have",
+      [
+        { token: ADA, principal: "ada" },
+        { token: BOB, principal: "bob" },
+        { token: ADA, principal: "root" },
+      ],
+    ],
+    [
+      "a hash that two have",
+      [
+        { sha256: sha256(ADA), principal: "ada" },
+        { sha256: sha256(ADA), principal: "root" },
+      ],
+    ],
     ["a short one", [{ token: "hunter2-hunter2", principal: "ada" }]],
     ["one that fits in no header", [{ token: `${ADA} ${ADA}`, principal: "ada" }]],
     ["neither token nor hash", [{ principal: "ada" }]],
