@@ -106,41 +106,41 @@ function wordsOf(text: string): ReadonlySet<string> {
 
 // Folds letters that look like Latin ones into them, so that a word in disguise is compared as what people read.
 
-/** Latin letters and digits, each with what passes for it in Cyrillic, Greek, Armenian, Cherokee and among Latin's own variants. */
+/** Latin letters and digits, each with what passes for it in Cyrillic, Greek, Armenian, Cherokee, Lisu and among Latin's own variants. */
 const LOOKALIKES: Readonly<Record<string, string>> = {
-  a: "аαɑᴀ",
-  b: "ЬƄʙвβ",
-  c: "сϲᴄ",
-  d: "ԁɗժᴅ",
-  e: "еєҽεᴇ",
-  f: "ſƒϝ",
-  g: "ɡցɢ",
-  h: "һհнʜ",
-  i: "іıɩιӏɪ",
-  j: "јϳᴊ",
-  k: "κкᴋ",
-  l: "ⅼǀʟ",
-  m: "мᴍ",
-  n: "ոռпɴ",
-  o: "оοօσᴏ",
-  p: "рρᴘ",
+  a: "аαɑᴀ\uab7a\ua4ee",
+  b: "ЬƄʙвβ\uab9f\u13fc\ua4d0",
+  c: "сϲᴄ\uabaf\ua4da",
+  d: "ԁɗժᴅ\uab70\uabb7\ua4d3",
+  e: "еєҽεᴇ\uab7c\ua4f0",
+  f: "ſƒϝ\ua4dd",
+  g: "ɡցɢ\uab90\u13fb\ua4d6",
+  h: "һհнʜ\uab8b\uab92\ua4e7",
+  i: "іıɩιӏɪ\uab75\ua4f2",
+  j: "јϳᴊ\uab7b\ua4d9",
+  k: "κкᴋ\uabb6\ua4d7",
+  l: "ⅼǀʟ\uabae\ua4e1",
+  m: "мᴍ\uab87\ua4df",
+  n: "ոռпɴ\ua4e0",
+  o: "оοօσᴏ\ua4f3",
+  p: "рρᴘ\uabb2\ua4d1",
   q: "ԛզ",
-  r: "гʀᴦ",
-  s: "ѕʂꜱ",
-  t: "тτᴛ",
-  u: "υսʋᴜ",
-  v: "ѵνᴠ",
-  w: "ԝɯωᴡ",
-  x: "хχ",
-  y: "уγүʏ",
-  z: "ᴢʐ",
+  r: "гʀᴦ\uab71\uaba2\ua4e3",
+  s: "ѕʂꜱ\uaba5\uabaa\ua4e2",
+  t: "тτᴛ\uab72\ua4d4",
+  u: "υսʋᴜ\ua4f4",
+  v: "ѵνᴠ\uaba9\ua4e6",
+  w: "ԝɯωᴡ\uab83\uaba4\ua4ea",
+  x: "хχ\ua4eb",
+  y: "уγүʏ\uab79\uab8d\ua4ec",
+  z: "ᴢʐ\uab93\ua4dc",
 };
 
 const FOLD: ReadonlyMap<string, string> = new Map(
   Object.entries(LOOKALIKES).flatMap(([plain, others]) => [...others].map((other) => [other, plain] as const)),
 );
 const LATIN = /[a-z]/i;
-const FOREIGN = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u;
+const FOREIGN = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Lisu}]/u;
 const MARKS = /\p{Mn}+/gu;
 /** Pairs and digits that pass for letters in names. */
 const NAME_FOLDS: readonly (readonly [string, string])[] = [
