@@ -6,6 +6,7 @@ import { foldLetters } from "@secure-local/inspection/names";
 import type { Work } from "../audit/encoded-secrets.js";
 import { atOnce, inTurns } from "../audit/secret-shapes.js";
 import { callerMeta } from "../guard/caller-meta.js";
+import { HiddenTextError, NOT_PLAIN, withoutUnseen } from "../guard/cleaning/clean-text.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { filesHint, networkHint } from "./sandbox-hints.js";
 import { isPage, type LinkRules, safeLinks } from "./server-links.js";
@@ -13,11 +14,12 @@ import { pagesAsked, passQuestion, type RecordWords } from "./server-questions.j
 
 /** What our own refusals, and the marks of who says something, begin with: nobody else's text may be taken for one. */
 const OURS =
-  /^(?:denied\b|not run\b|not approved\b|too many\b|unknown (?:tool|prompt)\b|resource not found\b|the (?:result|call|tool|prompt|resource|policy|sandbox)\b|no consent\b|nobody\b|allow this one\b|careful:|mcp-secure-local\b|type the code\b|an unexpected error\b|the server .{1,80}? says\b)/iu;
+  /^(?:denied\b|not run\b|not approved\b|too many\b|unknown (?:tool|prompt)\b|resource not found\b|the (?:result|call|tool|prompt|resource|policy|sandbox)\b|no consent\b|nobody\b|allow this one\b|careful:|mcp-secure-local\b|type the code\b|an unexpected error\b|the server .{1,80}? says\b|the server \S{1,80} asks:)/iu;
+/** Whole sentences of ours: what people write in lists, under headlines and as names begins with many of the words above. */
+const SURE =
+  /^(?:denied[.:!]|not run[.:]|not approved[.:]|too many .{1,80}? at most\b|resource not found:|the (?:result|call|policy) (?:is withheld|ended\b|denies)|allow this one call\b|careful:|mcp-secure-local:|the server \S{1,80} (?:says\]|asks:))/iu;
 /** No longer beginning of a line is looked at: it says whose words follow. */
 const BEGINNING = 200;
-const LINES = /[\n\r\v\f\u0085\u2028\u2029]/;
-const EVERY_LINE = /[\n\r\v\f\u0085\u2028\u2029]|$/g;
 /** The shortest of those words; no sign stands for more than three of their letters. */
 const FEWEST = 2;
 /** Characters of a line that are read at a time, until a letter is among them. */
@@ -27,7 +29,7 @@ const A_LINE = 64;
 /** Characters of a message that are read while everybody waits; of a longer one it is said who says it, whatever it says. */
 const MOST_AT_ONCE = 65_536;
 /** Members of `_meta` that are ours. */
-const OUR_META = /^mcp-secure-local\//i;
+const OUR_META = /^\s*mcp-secure-local(?:\/|\s*$)/i;
 
 interface WordsOptions {
   readonly record: RecordWords;
@@ -56,9 +58,10 @@ export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links 
       }),
     answer(answer, { kind, shown }) {
       if (isPlain(answer)) return hinted(grant, answer, links().policy);
-      const linked = safeLinks(answer, links(), kind === "resource" ? shown : undefined);
+      const rules = links();
+      const asked = kind === "resource" ? shown : undefined;
       // A long one in turns with whatever else there is to do.
-      const said = inTurns(mapped(linked, by), Number.POSITIVE_INFINITY);
+      const said = inTurns(worded(answer, { rules, asked, by }), Number.POSITIVE_INFINITY);
       const told = (all: JsonObject): JsonObject => hinted(grant, all, links().policy);
       return said instanceof Promise ? said.then(told) : told(said);
     },
@@ -71,7 +74,7 @@ export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links 
       const below = hint === undefined ? "" : `\n${hint}`;
       return new RpcError(code, text + below, told);
     },
-    logger: (logger) => (logger === undefined ? name : `${name}: ${logger}`),
+    logger: (logger) => (logger === undefined ? name : `${name}: ${said(logger)}`),
     progress: attributed,
     meta: (meta) => callerMeta(meta).passed,
     failed: (failure) => {
@@ -113,45 +116,101 @@ const NEEDS_LOGIN = /^(?:UNAUTHORIZED|AUTH_\w+)$/;
 // oxlint-disable-next-line no-control-regex -- all of ASCII
 const ASCII = /^[\x00-\x7f]*$/;
 
-/** As a reader would see it: styled letters, and those of other alphabets, are the plain ones they look like. */
-function* looksLikeOurs(text: string): Work<boolean> {
-  let from = 0;
-  for (const { index } of text.matchAll(EVERY_LINE)) {
-    const line = index - from > FEWEST ? text.slice(from, index) : "";
+/** As a reader would see it: cleaned, and styled letters, and those of other alphabets, are the plain ones they look like. */
+function* looksLikeOurs(text: string, ours: RegExp = OURS): Work<boolean> {
+  const plain = !NOT_PLAIN.test(text);
+  const read = plain ? text : yield* withoutUnseen(text);
+  for (let from = 0, to = 0; from < read.length; from = to + 1) {
+    to = read.indexOf("\n", from);
+    if (to === -1) to = read.length;
     yield A_LINE;
-    const begins = line === "" ? "" : yield* beginningOf(line);
-    if (begins !== "" && (OURS.test(begins) || (!ASCII.test(begins) && OURS.test(foldLetters(begins))))) return true;
-    from = index + 1;
+    if (to - from > FEWEST && (yield* begins(read.slice(from, to), { ours, plain }))) return true;
   }
-  return false;
+  if (plain) return false;
+  // Where the policy has it so, what nobody sees is shown.
+  const shown = yield* withoutUnseen(text, "show");
+  return shown !== read && (yield* looksLikeOurs(shown, ours));
 }
 
-/** Where the first letter is, in plain letters. */
-function* beginningOf(line: string): Work<string> {
+interface Look {
+  readonly ours: RegExp;
+  /** Whether it is all of ASCII. */
+  readonly plain: boolean;
+}
+
+function* begins(line: string, { ours, plain }: Look): Work<boolean> {
+  const begin = yield* beginningOf(line, plain);
+  if (begin === undefined) return false;
+  if (isOurs(begin, ours)) return true;
+  return !plain && !ASCII.test(begin.text) && isOurs({ ...begin, text: foldLetters(begin.text) }, ours);
+}
+
+interface Beginning {
+  readonly text: string;
+  /** What stands before the first letter is a tag's. */
+  readonly tagged: boolean;
+}
+
+/** From the first letter on, in plain letters; undefined where there is none. */
+function* beginningOf(line: string, isPlain: boolean): Work<Beginning | undefined> {
   for (let at = 0; at < line.length; at += A_PART) {
-    const part = line.slice(at, at + 2 * A_PART);
-    const plain = ASCII.test(part) ? part : part.normalize("NFKC").replaceAll(/\p{Cf}/gu, "");
-    const begins = plain.replace(/^[^\p{L}\p{N}]+/u, "");
-    if (begins !== "") return begins.slice(0, BEGINNING);
+    const end = at + 2 * A_PART;
+    const part = line.slice(at, end);
+    const plain = isPlain || ASCII.test(part) ? part : part.normalize("NFKC").replaceAll(/\p{Cf}/gu, "");
+    const [before = ""] = BEFORE.exec(plain) ?? [];
+    // What begins near the end of a part is read with the next one.
+    const long = plain.length - before.length >= BEGINNING || end >= line.length;
+    if (before.length < plain.length && long)
+      return { text: plain.slice(before.length, before.length + BEGINNING), tagged: OPENS.test(before) };
     yield 2 * A_PART;
   }
-  return "";
+  return undefined;
+}
+
+const BEFORE = /^[^\p{L}\p{N}]+/u;
+const OPENS = /<\/?$/;
+/** The number or letter of an item of a list, and what is left of a tag, each with what stands behind it. */
+const LISTED = /^(?:\d{1,3}|[a-z])[.):][^\p{L}\p{N}]*/iu;
+const TAGGED = /^[a-z][^<>]{0,100}>[^\p{L}\p{N}]*/iu;
+
+function isOurs({ text, tagged }: Beginning, ours: RegExp): boolean {
+  if (ours.test(text)) return true;
+  let [rest, isTagged] = [text, tagged];
+  for (;;) {
+    const [before] = (isTagged ? TAGGED : LISTED).exec(rest) ?? [];
+    if (before === undefined) return rest !== text && SURE.test(rest);
+    rest = rest.slice(before.length);
+    isTagged = OPENS.test(before);
+  }
 }
 
 function looksLikeOursAtOnce(text: string): boolean {
   return text.length > MOST_AT_ONCE || atOnce(looksLikeOurs(text));
 }
 
+/** What ends a line, before it is cleaned. */
+const LINES = /[\n\r\v\f\u0085\u2028\u2029]/;
+
 /** The first line of an error stands behind its server's name already. */
 function saidBelow(message: string, text: (given: string) => string): string {
-  const [first = "", ...below] = message.split(LINES);
-  return looksLikeOursAtOnce(below.join("\n")) ? text(message) : first.length === message.length ? first : message;
+  if (!LINES.test(message)) return message;
+  if (message.length > MOST_AT_ONCE) return text(message);
+  const read = NOT_PLAIN.test(message) ? atOnce(withoutUnseen(message)) : message;
+  const first = read.indexOf("\n");
+  return first !== -1 && looksLikeOursAtOnce(read.slice(first + 1)) ? text(message) : message;
 }
 
-/** Members that are no text for a reader. */
-const NO_TEXT: ReadonlySet<string> = new Set(["data", "blob", "mimeType", "uri", "url", "src", "type", "role"]);
-/** Elsewhere than in a block's `text` a single word is a value, such as a state. */
+/** No sentence: a state, a name, Base64. */
+const ONE_VALUE = /^[\w+/=-]*$/;
+/** Elsewhere than in a block's `text` a single word without a sign at its end is a value, such as a state. */
 const WORDS = /\S\s+\S/;
+const ENDS = /[.!:\u2026]["'\u201d\u2019)\]*_]{0,4}$/;
+
+/** Of what is not one value. */
+function* isSentence(text: string): Work<boolean> {
+  const read = NOT_PLAIN.test(text) ? yield* withoutUnseen(text) : text;
+  return WORDS.test(read) || ENDS.test(read);
+}
 
 /** Characters of an answer of texts alone that are looked at while everybody waits. */
 const FEW = 8_192;
@@ -174,27 +233,88 @@ function isPlain(answer: JsonObject): boolean {
   return true;
 }
 
-/** Every text of an answer, attributed where it looks like ours, and no member of ours in any `_meta`. */
+interface Wording {
+  readonly rules: LinkRules;
+  /** The URI that was read, which its reader knows already. */
+  readonly asked: string | undefined;
+  readonly by: (given: string) => string;
+}
+
+function* worded(answer: JsonObject, { rules, asked, by }: Wording): Work<JsonObject> {
+  const named = yield* wellNamed(answer, rules.policy.output.hiddenUnicode === "refuse");
+  return yield* mapped(safeLinks(named, rules, asked), by);
+}
+
+/** Where names are the server's own. */
+const OWN_NAMES: ReadonlySet<string> = new Set(["structuredContent", "_meta"]);
+
+/** An answer without members that get a name of the protocol's only by being cleaned: nobody looks at those before. */
+function* wellNamed<Value>(given: Value, refuses: boolean): Work<Value> {
+  if (typeof given !== "object" || given === null || given instanceof ExactNumber) return given;
+  const members: Member[] = [];
+  for (const [name, member] of Object.entries(given)) {
+    yield 1;
+    if (NOT_PLAIN.test(name) && !(yield* isRefused(name, refuses)) && (yield* withoutUnseen(name)) !== name) continue;
+    members.push([name, OWN_NAMES.has(name) ? member : yield* wellNamed(member as unknown, refuses)]);
+  }
+  return withMembers(given, members) as Value;
+}
+
+/** Whether the policy refuses all of an answer for this name: then it has to be there when it is cleaned. */
+function* isRefused(name: string, refuses: boolean): Work<boolean> {
+  if (!refuses) return false;
+  try {
+    yield* withoutUnseen(name, "refuse");
+    return false;
+  } catch (error) {
+    if (error instanceof HiddenTextError) return true;
+    throw error;
+  }
+}
+
+/** Every text of an answer, names among them, attributed where it looks like ours, and no member of ours in any `_meta`. */
 function* mapped(answer: JsonObject, by: (given: string) => string): Work<JsonObject> {
+  const isMarked = function* (name: string): Work<boolean> {
+    return (yield* isSentence(name)) && (yield* looksLikeOurs(name, SURE));
+  };
   const walked = function* (value: unknown, key: string): Work<unknown> {
     if (typeof value === "string") {
-      const isText = !NO_TEXT.has(key) && (key === "text" || WORDS.test(value));
-      return isText && (yield* looksLikeOurs(value)) ? by(value) : value;
+      if (key !== "text" && (ONE_VALUE.test(value) || !(yield* isSentence(value)))) return value;
+      return (yield* looksLikeOurs(value)) ? by(value) : value;
     }
     if (typeof value !== "object" || value === null || value instanceof ExactNumber) return value;
-    const kept = Object.entries(value).filter(([name]) => key !== "_meta" || !OUR_META.test(name));
-    const now: (readonly [string, unknown])[] = [];
-    for (const [name, member] of kept) {
+    const isList = Array.isArray(value);
+    const members: Member[] = [];
+    for (const [name, member] of Object.entries(value)) {
       yield 1;
-      now.push([name, yield* walked(member, Array.isArray(value) ? key : name)]);
+      const read = NOT_PLAIN.test(name) ? yield* withoutUnseen(name) : name;
+      // Of two names that are read as one, the one that is written so counts.
+      if (read !== name && Object.hasOwn(value, read)) continue;
+      if (key === "_meta" && OUR_META.test(read)) continue;
+      const now: unknown = isValue(member) ? member : yield* walked(member, isList ? key : read);
+      members.push(!isList && !ONE_VALUE.test(name) && (yield* isMarked(name)) ? [by(name), now, name] : [name, now]);
     }
-    const same =
-      now.length === Object.keys(value).length && now.every(([name, member]) => Reflect.get(value, name) === member);
-    if (same) return value;
-    // A copy keeps the digits of its numbers only where they were read from what it is a copy of.
-    const exact = exactly(value) as Record<string, unknown>;
-    const made = now.map(([name, member]) => [name, typeof member === "number" ? exact[name] : member] as const);
-    return Array.isArray(value) ? made.map(([, member]) => member) : Object.fromEntries(made);
+    return withMembers(value, members);
   };
   return (yield* walked(answer, "")) as JsonObject;
+}
+
+function isValue(value: unknown): boolean {
+  return typeof value === "number" || typeof value === "boolean" || value === null;
+}
+
+/** A member as it is now, and the name it had where that is another. */
+type Member = readonly [name: string, member: unknown, before?: string];
+
+/** The very same where all of it is as it was. */
+function withMembers(value: object, members: readonly Member[]): object {
+  const isSame = ([name, member, before = name]: Member): boolean =>
+    name === before && Reflect.get(value, name) === member;
+  if (members.length === Object.keys(value).length && members.every(isSame)) return value;
+  // A copy keeps the digits of its numbers only where they were read from what it is a copy of.
+  const exact = exactly(value) as Record<string, unknown>;
+  const made = members.map(
+    ([name, member, before = name]) => [name, typeof member === "number" ? exact[before] : member] as const,
+  );
+  return Array.isArray(value) ? made.map(([, member]) => member) : Object.fromEntries(made);
 }

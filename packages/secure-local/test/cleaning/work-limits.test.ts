@@ -43,6 +43,12 @@ it("a value that is spread over content blocks is cut out of each to the letter"
   const block = (text: string): object => ({ type: "text", text });
   const { content } = cleanResult({ content: texts.map(block) });
   expect(content).toEqual(
-    ["before [secret limited]", "", ` after, ${"and so on ".repeat(9)}[secret limited]`, "", "the end"].map(block),
+    [
+      "before [secret limited]",
+      "",
+      `[secret limited] after, ${"and so on ".repeat(9)}[secret limited]`,
+      "",
+      "the end",
+    ].map(block),
   );
 });

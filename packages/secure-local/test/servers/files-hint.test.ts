@@ -127,7 +127,7 @@ it("stands below an answer that is an error", async () => {
   const unused = { record: () => Promise.resolve(), mayAsk: () => Promise.resolve(), failed: () => undefined };
   const words = serverWords(await grantOf(NONE), {
     ...unused,
-    links: () => ({ policy: { sandbox: { mode: "required" } } }) as never,
+    links: () => ({ policy: { sandbox: { mode: "required" }, output: {} } }) as never,
   });
   const content = [{ type: "text", text: `EROFS: read-only file system, open '${PATH}'` }];
   const answer = words.answer?.({ isError: true, content }, { kind: "tool", shown: "x" } as never);

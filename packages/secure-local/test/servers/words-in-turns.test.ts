@@ -7,7 +7,7 @@ import type { LinkRules } from "../../src/server/server-links.js";
 import { serverWords } from "../../src/server/server-words.js";
 
 const rules = {
-  policy: { sandbox: {}, resources: {} },
+  policy: { sandbox: {}, resources: {}, output: {} },
   server: "up",
   ownOf: (uri: string) => uri,
 } as unknown as LinkRules;

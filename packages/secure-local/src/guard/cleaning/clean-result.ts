@@ -237,7 +237,7 @@ function* cleanBytes(block: Json, encoded: string, pass: Pass): Work<string> {
 interface Cut {
   readonly from: number;
   readonly to: number;
-  /** What is written there: once for each value. */
+  /** What is written there: once for each value, and before what would begin a text without it. */
   readonly instead: string;
 }
 
@@ -282,7 +282,7 @@ function cutAt(
   return {
     from: Math.max(0, place - begin),
     to: Math.min(size, place + length - begin),
-    instead: place >= begin ? label : "",
+    instead: place >= begin || place + length < begin + size ? label : "",
   };
 }
 

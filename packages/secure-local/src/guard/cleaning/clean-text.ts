@@ -32,7 +32,7 @@ export const DEFAULT_CLEAN_LIMITS: CleanLimits = { textBytes: 1_048_576, resultB
 const LINE_BYTES = 4_096;
 
 // Nearly every text is printable ASCII: one look proves that there is nothing to do.
-const NOT_PLAIN = /[^\t\n\x20-\x7e]/;
+export const NOT_PLAIN: RegExp = /[^\t\n\x20-\x7e]/;
 // Written as a range: a class by its name makes every start look up Unicode's tables.
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
 const ALL_LONE_SURROGATES = /[\ud800-\udfff]/gu;
@@ -75,18 +75,30 @@ const QUICK = 8;
 export function* cleaningText(text: string, rules: CleanRules, most: number = rules.textBytes): Work<string> {
   // What is cut through is recognised no more.
   const known = knowsSecrets() ? yield* replacingKnown(text) : text;
-  let cleaned = capBytes(known, most);
-  if (NOT_PLAIN.test(cleaned)) {
-    if (LONE_SURROGATE.test(cleaned)) cleaned = cleaned.replace(ALL_LONE_SURROGATES, "\uFFFD");
-    if (CONTROL.test(cleaned)) cleaned = yield* withoutTerminalSequences(cleaned);
-    cleaned = yield* withoutHidden(cleaned, rules.hidden);
-  }
+  const capped = capBytes(known, most);
+  const cleaned = NOT_PLAIN.test(capped) ? yield* withoutUnseen(capped, rules.hidden, known) : capped;
   yield Math.ceil(cleaned.length / QUICK);
   // Where nothing was taken away, nothing can have come together.
   const whole = cleaned === known || !knowsSecrets() ? cleaned : yield* replacingKnown(cleaned);
   const redacted = rules.secrets === true ? redactShapes(whole) : whole;
   // What stands for a short secret is longer than it.
   return redacted === cleaned ? cleaned : capBytes(redacted, most);
+}
+
+/**
+ * The text as its reader gets it: the part of `cleaningText` that takes characters away, or puts others in their place.
+ *
+ * @param whole The text before it was cut: what is cut through is what it would have been, so that a cut only takes away.
+ * @throws HiddenTextError where hidden characters are refused and there are some.
+ */
+export function* withoutUnseen(text: string, hidden?: HiddenUnicode, whole: string = text): Work<string> {
+  let seen = text;
+  if (LONE_SURROGATE.test(seen)) seen = seen.replace(ALL_LONE_SURROGATES, "\uFFFD");
+  if (CONTROL.test(seen)) {
+    const kept = text === whole ? text.length : text.lastIndexOf(NOTE_BEGINS);
+    seen = yield* withoutTerminalSequences(seen, { whole, kept });
+  }
+  return yield* withoutHidden(seen, hidden);
 }
 
 function* withoutHidden(text: string, hidden: HiddenUnicode = "strip"): Work<string> {
@@ -125,6 +137,7 @@ export function cleanLine(text: string): string {
 
 // Cuts a text to a number of UTF-8 bytes and says how much is gone.
 
+const NOTE_BEGINS = "\n[... ";
 /** Room kept for the note, which is at most 45 bytes long; also the least a text is ever cut to. */
 const NOTE_BYTES = 64;
 
@@ -141,7 +154,7 @@ function capBytes(text: string, maxBytes: number): string {
   if (size <= cap) return text;
   const kept = encoder.encodeInto(text, new Uint8Array(cap - NOTE_BYTES));
   // The note starts on a line of its own, so an escape sequence cut in two cannot swallow it.
-  return `${text.slice(0, kept.read)}\n[... ${size - kept.written} bytes removed ...]`;
+  return `${text.slice(0, kept.read)}${NOTE_BEGINS}${size - kept.written} bytes removed ...]`;
 }
 
 // Removes control characters and terminal sequences by walking them as a terminal would.
@@ -167,8 +180,14 @@ const STRING_END = /[\x07\n\x18\x1a\x1b\x80-\x9f]/g;
  * Returns `text` without C0 and C1 controls other than `\n` and `\t`, and without the sequences they open; CRLF, CR, VT, FF
  * and NEL become `\n`. A string sequence (OSC, DCS, ...) without an end on its line loses only its opener, so that a stray
  * byte cannot swallow the text after it. Linear in the length of the text.
+ *
+ * Where the text is cut, `kept` characters of the `whole` stand before the note that says so: a sequence that was cut through
+ * takes what is left of it.
  */
-function* withoutTerminalSequences(text: string): Work<string> {
+function* withoutTerminalSequences(
+  text: string,
+  { whole, kept }: { readonly whole: string; readonly kept: number },
+): Work<string> {
   const parts: string[] = [];
   let [out, position] = ["", 0];
   for (let count = 1; ; count += 1) {
@@ -186,7 +205,9 @@ function* withoutTerminalSequences(text: string): Work<string> {
       if (code !== 0x0d || text.charCodeAt(found.index + 1) !== 0x0a) out += "\n";
       position = found.index + 1;
     } else {
-      position = afterControl(text, found.index, code);
+      const after = afterControl(whole, found.index, code);
+      // The note has no controls.
+      position = Math.min(after, kept);
     }
   }
 }
