@@ -49,11 +49,17 @@ export class Misjudged extends Error {}
 /** Throws where `given` neither lets somebody in nor says no. Only `ok: true` lets in. */
 export function checkVerdict(what: string, given: unknown): void {
   const { ok, identity, status } = (given ?? {}) as { readonly [name: string]: unknown };
-  if (ok === true ? isIdentity(identity) : ok === false && typeof status === "number" && status >= 400) return;
+  // What says both lets nobody in.
+  if (ok === true ? isIdentity(identity) && status === undefined : ok === false && isRefusal(status)) return;
   const has = typeof given === "object" && given !== null ? ` with ${Object.keys(given).join(", ") || "nothing"}` : "";
-  const wrong = ok === true ? `the identity ${shownValue(identity)}` : `${shownValue(given)}${has}`;
+  const wrong =
+    ok === true && status === undefined ? `the identity ${shownValue(identity)}` : `${shownValue(given)}${has}`;
   const wanted = '{ ok: true, identity: { principal, scopes: ["..."] } } or { ok: false, status: 401, message: "..." }';
   throw new Misjudged(`${wrong}: ${what} gives ${wanted}`);
+}
+
+function isRefusal(status: unknown): boolean {
+  return Number.isInteger(status) && Number(status) >= 400 && Number(status) < 600;
 }
 
 function isIdentity(given: unknown): boolean {

@@ -68,6 +68,8 @@ const WRONG: readonly (readonly [string, unknown])[] = [
   ["a text for ok", { ok: "false", identity: { principal: "ada", scopes: [] } }],
   ["no and nothing else", { ok: false }],
   ["no, and a status that is none", { ok: false, status: 200, message: "x" }],
+  ["no, and a status that nothing has", { ok: false, status: 1_000, message: "x" }],
+  ["yes and no", { ok: true, status: 403, message: "x", identity: { principal: "ada", scopes: ["a"] } }],
 ];
 
 describe("a verdict of the wrong shape lets nobody in, and is one sentence in the log", () => {

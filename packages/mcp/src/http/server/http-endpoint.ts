@@ -36,7 +36,7 @@ import {
   serveLater,
   Turns,
 } from "./http-site.js";
-import { failRequest, type HttpRefusal, type ReplyMode, headerList } from "./reply.js";
+import { failRequest, headersFault, type HttpRefusal, type ReplyMode, headerList, replyFault } from "./reply.js";
 import type { Whose } from "./http-session.js";
 import type { EventStore } from "./resumable-stream.js";
 import { SessionlessRequests } from "./sessionless-requests.js";
@@ -440,8 +440,10 @@ class PageRoute implements HttpRoute {
 }
 
 function send(exchange: HttpExchange, { status, headers, body }: HttpPageReply): void {
-  const list = headerList(headers);
-  exchange.reply(status, list, exchange.method === "HEAD" ? "" : body);
+  const fault = replyFault({ status, headers, text: body });
+  if (fault !== undefined)
+    throw new TypeError(`A page of "pages" gave a reply that cannot be sent: ${fault.replace('"text"', '"body"')}`);
+  exchange.reply(status, headerList(headers), exchange.method === "HEAD" ? "" : body);
 }
 
 // Joins authorization to the endpoint: tokens at the door, scopes once a message is read, and word of each refusal.
@@ -490,6 +492,14 @@ function isRefusal(said: unknown): said is Refusal {
   throw new TypeError(`"scopes" of "authorization" returned ${shownValue(said)}: check gives undefined or a refusal`);
 }
 
+/** Throws a TypeError for what nobody could send. */
+function sendable(refusal: Refusal): HttpRefusal {
+  const told = gateRefusal(refusal);
+  const fault = headersFault(refusal.headers) ?? replyFault(told);
+  if (fault === undefined) return told;
+  throw new TypeError(`"authorization" refused with what cannot be sent: ${fault}`);
+}
+
 /** The hooks of an endpoint. Throws BAD_SCOPES for rules of what is not there, and scopes that nobody could have. */
 function authorizationHooks({ authorization, authenticate, core }: Gate): AuthorizationHooks {
   const { scopes: rules = scopeRules({}), onRefused, authenticator } = authorization ?? {};
@@ -497,7 +507,7 @@ function authorizationHooks({ authorization, authenticate, core }: Gate): Author
   if (authorization === undefined && authenticate === undefined) checkReachable(core);
   const refused = (refusal: Refusal, request: RefusedRequest): HttpRefusal => {
     if (onRefused !== undefined) core.guarded("onRefused", () => onRefused(refusal, request));
-    return gateRefusal(refusal);
+    return sendable(refusal);
   };
   const judge = (exchange: HttpExchange, message: unknown): HttpRefusal | undefined => {
     // What is no request or notification needs no scope: it is refused or matched to a question, and does nothing else.

@@ -7,7 +7,7 @@ import { CHALLENGE, type Entering, entranceFault, Passes } from "./passes.js";
 import { DEFAULT_RATE, type RateLimits } from "./http-limits.js";
 import { Misjudged } from "../../auth/authenticator.js";
 import type { Later } from "../../endpoint/call.js";
-import { type HttpRefusal, headerList, refuse, turnAway } from "./reply.js";
+import { headersFault, type HttpRefusal, headerList, refuse, replyFault, turnAway } from "./reply.js";
 
 /** Lets a request in as somebody of whom more is known than a name. */
 export interface HttpAdmission {
@@ -22,7 +22,7 @@ export const anonymous: unique symbol = Symbol.for("@secure-local/mcp/anonymous"
 /**
  * Who is asking: any text that names one user, or more than that. `anonymous` lets somebody in without a name. Undefined, null
  * and an empty text know nobody, and the request is refused with 401; a refusal of one's own may say more. What is no name at all,
- * such as a number, is refused with 401 as well, and reported.
+ * such as a number, is refused with 401 as well, and reported; so is an identity that is a refusal as well.
  */
 export type Entrance = string | typeof anonymous | HttpAdmission | HttpRefusal | undefined | null;
 
@@ -37,6 +37,17 @@ const STRANGER = "Nobody is known by what this request carries: log in, and send
 const NO_SCOPES: readonly string[] = [];
 const NO_ENTRANCE =
   "authenticate returned an object that is neither { identity: { principal, scopes } } nor a refusal { status }: return the name of the user";
+
+const UNSENT = "What says who is asking (authenticate, identity, or the authenticator of authorization) returned";
+
+/** Why an entrance with an identity lets nobody in; undefined where it does. A program in JavaScript may say anything here. */
+function admissionFault(who: HttpAdmission): string | undefined {
+  const { status, text, ok } = who as { readonly status?: unknown; readonly text?: unknown; readonly ok?: unknown };
+  if (status !== undefined || text !== undefined)
+    return 'an identity that is a refusal as well, with "status" or "text": give one of both';
+  if ("ok" in who && ok !== true) return 'an identity whose "ok" is not true';
+  return entranceFault(who.identity);
+}
 
 /** What serves one path. */
 export interface HttpRoute {
@@ -140,16 +151,18 @@ export class HttpSite {
       const nobody = who === undefined || who === null || (who as unknown) === false || who === "";
       return this.#strange(exchange, nobody ? undefined : identityFault(who));
     } else if ("identity" in who) {
-      // A program in JavaScript may say anything here.
-      const { ok = true } = who as { readonly ok?: unknown };
-      const fault = ok === true ? entranceFault(who.identity) : 'an identity whose "ok" is not true';
+      const fault = admissionFault(who);
       if (fault !== undefined) return this.#strange(exchange, fault);
+      const unsent = headersFault(who.headers);
+      if (unsent !== undefined) return this.#failed(exchange, new TypeError(`${UNSENT} an admission: ${unsent}`));
       exchange.principal = who.identity.principal;
       exchange.identity = who.identity;
       if (who.headers !== undefined) exchange.extra = [...(exchange.extra ?? []), ...headerList(who.headers)];
     } else if (typeof who.status !== "number") {
       return this.#failed(exchange, new TypeError(NO_ENTRANCE));
     } else {
+      const fault = replyFault(who);
+      if (fault !== undefined) return this.#failed(exchange, new TypeError(`${UNSENT} a refusal: ${fault}`));
       return this.#unlessHeldBack(exchange, () =>
         turnAway(exchange, who.status, who.text ?? "", headerList(who.headers)),
       );

@@ -5,6 +5,7 @@ import type { LeanServer } from "../../server/lean-server.js";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
 import type { EndpointParts } from "./handshake-requests.js";
 import { HTTP_MEMBERS, httpEndpoint, type HttpOptions } from "./http-endpoint.js";
+import { TEXTLESS } from "./reply.js";
 
 /** What a runtime of workers hands over beside a request. */
 export interface FetchContext {
@@ -75,6 +76,8 @@ function isSharedWorker(): boolean {
 /** Unread bytes from which a stream's writers wait: what Node's own sockets use. */
 const HIGH_WATER_BYTES = 16 * 1024;
 
+const UNMADE = "The reply to this request cannot be sent, for a reason the server's log knows";
+
 const ENCODER = new TextEncoder();
 
 /** One request and its reply. */
@@ -142,10 +145,24 @@ export class FetchExchange implements HttpExchange, HttpStream {
 
   reply(status: number, headers: HeaderList, body: string | MessagePieces = ""): void {
     if (this.#over) return;
-    this.#end();
-    const empty = (status === 204 || status === 202) && body === "";
+    const empty = (TEXTLESS.has(status) || status === 202) && body === "";
     const content = typeof body === "string" ? body : new Blob([...body] as BlobPart[]);
-    this.#answer(new Response(empty ? null : content, { status, headers: this.#headers(headers) }));
+    const response = this.#made(
+      () => new Response(empty ? null : content, { status, headers: this.#headers(headers) }),
+    );
+    this.#end();
+    this.#answer(response);
+  }
+
+  /** The reply. What cannot be one throws, for the log; whoever waits is told that there is none. */
+  #made(make: () => Response): Response {
+    try {
+      return make();
+    } catch (error) {
+      this.#end();
+      this.#answer(new Response(UNMADE, { status: 500, headers: { "content-type": "text/plain; charset=utf-8" } }));
+      throw error;
+    }
   }
 
   outlive(work: Promise<unknown>): void {
@@ -163,7 +180,7 @@ export class FetchExchange implements HttpExchange, HttpStream {
       },
       new ByteLengthQueuingStrategy({ highWaterMark: HIGH_WATER_BYTES }),
     );
-    this.#answer(new Response(body, { status, headers: this.#headers(headers) }));
+    this.#answer(this.#made(() => new Response(body, { status, headers: this.#headers(headers) })));
     return this;
   }
 
