@@ -49,10 +49,22 @@ export function announcesTask(method: string, { task, content, structuredContent
   return method === "tools/call" && isJsonObject(task) && typeof task["taskId"] === "string" && !says;
 }
 
+/** Content that no server sent. */
+const filledIn = new WeakSet<object>();
+
+/** Whether the content of a call was filled in here: no revision lets a server leave it out. */
+export function isFilledIn(content: unknown): boolean {
+  return typeof content === "object" && content !== null && filledIn.has(content);
+}
+
 /** What a tool call gave. Some servers leave `content` out where there is structured content, or nothing to say. */
 export function readCall(method: string, result: JsonObject): JsonObject {
   const given = result["content"];
-  if (given === undefined || given === null) return { ...result, content: [] };
+  if (given === undefined || given === null) {
+    const content: unknown[] = [];
+    filledIn.add(content);
+    return { ...result, content };
+  }
   const content = readContent(method, given);
   return content === given ? result : { ...result, content };
 }

@@ -6,6 +6,7 @@ import { pause } from "../client/wire.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { Stop } from "../jsonrpc/outgoing.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
+import { isFilledIn } from "../era/read-result.js";
 import type { Call } from "../endpoint/call.js";
 import { isJsonObject, type JsonObject, type RequestId } from "../jsonrpc/message.js";
 import type { ElicitResult, InputRequests } from "../protocol/features/elicitation.js";
@@ -202,7 +203,7 @@ export class Relay {
         });
         const result = await (noted === undefined ? asking : asking.finally(noted.over));
         lease.release();
-        const fault = faultOf(item.kind, result);
+        const fault = faultOf(item.kind, result, client);
         if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault, { brief: fault });
         return result["resultType"] === "input_required"
           ? askedBy(result)
@@ -339,8 +340,12 @@ const BLOCKS: ReadonlyMap<unknown, readonly string[]> = new Map([
 ]);
 
 /** What no revision allows in an answer, so that no client could read it; undefined where there is nothing of the kind. */
-function faultOf(kind: RelayedItem["kind"], result: JsonObject): string | undefined {
-  const { resultType, content, structuredContent, contents, messages } = result;
+function faultOf(
+  kind: RelayedItem["kind"],
+  result: JsonObject,
+  { revision }: Pick<Client, "revision">,
+): string | undefined {
+  const { resultType, content, contents, messages } = result;
   if (resultType === "input_required" || kind === "template") return undefined;
   if (kind === "resource") {
     if (!Array.isArray(contents)) return "what was read has no contents";
@@ -351,13 +356,19 @@ function faultOf(kind: RelayedItem["kind"], result: JsonObject): string | undefi
     return (messages ?? []).every(isMessage) ? undefined : "it has a message of no role, or of an unknown kind";
   }
   if (isJsonObject(result["task"])) return "it made a task of the call, and nobody asked for one";
-  if (content === undefined && structuredContent !== undefined) return undefined;
-  if (!Array.isArray(content)) return "the result of the call has no content";
+  const isSaid = Array.isArray(content) && (!isFilledIn(content) || isStructured(result, revision));
+  if (!isSaid) return "the result of the call has no content";
   const { isError } = result;
   if (isError !== undefined && typeof isError !== "boolean") return "isError is neither true nor false";
   const odd = content.some((block) => !isJsonObject(block) || !BLOCKS.has(block["type"]));
   if (odd) return "the result of the call has content of an unknown kind";
   return content.every(isBlock) ? undefined : "the result of the call has content that lacks what its kind has";
+}
+
+/** Whether an answer has structured content as its revision knows it: many servers give that alone. */
+function isStructured({ structuredContent }: JsonObject, revision: string): boolean {
+  const rule = revisionOf(revision)?.rules.structuredContent;
+  return rule === "object" ? isJsonObject(structuredContent) : rule !== "none" && structuredContent !== undefined;
 }
 
 function isBlock(block: JsonObject): boolean {

@@ -1,4 +1,4 @@
-// A server of 2025-06-18 that answers calls with the bytes it is given; ID stands for the id of the call.
+// A server of 2025-06-18, or the revision it is given, that answers calls with the bytes it is given; ID stands for the id of the call.
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
 const inputSchema = { type: "object" };
 const outputSchema = {
@@ -9,7 +9,7 @@ const outputSchema = {
 };
 const answers = {
   initialize: () => ({
-    protocolVersion: "2025-06-18",
+    protocolVersion: process.argv[2] ?? "2025-06-18",
     capabilities: { tools: {} },
     serverInfo: { name: "broken", version: "1" },
   }),

@@ -78,6 +78,52 @@ it.each(Object.keys(BROKEN))("%s", async (what) => {
   expect(ended.said).toContain("violated the protocol");
 });
 
+/** What may stand in a result beside what it says, none of which says anything. */
+const BESIDE = [
+  '"zzz":1',
+  '"isError":true',
+  '"isError":false',
+  '"_meta":{"a/b":1}',
+  `"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"${EVIL}"}}}`,
+  '"resultType":"input_required","requestState":"x"',
+  '"resultType":"complete"',
+  '"resultType":"task"',
+  '"task":null',
+  '"structuredContent":null',
+  `"structuredContent":"${EVIL}"`,
+  `"structuredContent":["${EVIL}"]`,
+  '"structuredContent":5',
+];
+
+it.each(
+  ["", ...BESIDE, BESIDE.slice(0, 2).join(), BESIDE.slice(3, 5).join()].flatMap((beside) =>
+    ["", '"content":null'].map((content) => `{${[content, beside].filter((each) => each !== "").join()}}`),
+  ),
+)("a result that says nothing: %s", async (result) => {
+  const ended = await client.call("up__raw", { line: answer(result) }, { timeoutMs: 3_000 });
+  expect(ended.isError).toBe(true);
+  expect(JSON.stringify(ended)).toMatch(/violated the protocol.*has no content/);
+  expect(JSON.stringify(ended)).not.toContain(EVIL);
+});
+
+it("what a revision without structured content has no word for says nothing in it", async () => {
+  const open = (options: object): Promise<Client> =>
+    connectNode({ command: process.execPath, args: [PROGRAM, "2025-03-26"] }, { ...options, reconnect: false });
+  await gateway.mount("old", open);
+  const said = async (result: string): Promise<string> =>
+    JSON.stringify(await client.call("old__raw", { line: answer(result) }, { timeoutMs: 3_000 }));
+  expect(await said('{"structuredContent":{"n":1}}')).toMatch(/violated the protocol.*has no content/);
+  expect(await said('{"content":[],"structuredContent":{"n":1}}')).not.toContain("violated");
+});
+
+it.each(BESIDE.slice(0, 9))("and one that says something, with %s", async (beside) => {
+  for (const said of ['"content":[]', '"content":[{"type":"text","text":"x"}]', '"structuredContent":{"n":1}']) {
+    const ended = await client.call("up__raw", { line: answer(`{${said},${beside}}`) }, { timeoutMs: 3_000 });
+    expect(JSON.stringify(ended)).not.toContain("violated");
+    expect(JSON.stringify(ended)).not.toContain(EVIL);
+  }
+});
+
 it.each([...SHAPES, `{"content":${text}}`])("structured content that its tool does not promise: %s", async (result) => {
   const ended = await client.call("up__shaped", { line: answer(result) }, { timeoutMs: 3_000 });
   expect(ended.isError).toBe(true);
