@@ -301,7 +301,7 @@ export class Client {
   }
 
   // A server that misses a header, or finds another value, has another list than this client: it is read once more.
-  async #sentCall(name: string, params: JsonObject, options: CallOptions | undefined): Promise<JsonObject> {
+  async #sentCall(name: string, params: JsonObject, options: SendOptions | undefined): Promise<JsonObject> {
     const requests = this.#requests;
     try {
       return await requests.run("tools/call", params, withMirrors(options, this.#toolCache.get(name)?.mirrored));
@@ -314,6 +314,7 @@ export class Client {
       if (wantsTasks(error)) return requests.run("tools/call", params, { ...options, tasks: true });
       if (error.code !== McpErrorCode.HeaderMismatch) throw error;
       this.#lists.forget({ kind: "tools" });
+      if (options?.once === true) throw error;
       await this.#lists.tools().all();
       return requests.run("tools/call", params, withMirrors(options, this.#toolCache.get(name)?.mirrored));
     }

@@ -68,6 +68,8 @@ export interface Sending {
   readonly params?: JsonObject | undefined;
   readonly extras?: RequestExtras | undefined;
   readonly mirrored?: readonly HeaderArgument[] | undefined;
+  /** Never sent a second time, not even where the server says that it has not served it. */
+  readonly once?: boolean | undefined;
   /** Told the id the request has on the wire, and given the promise of its answer. */
   onSent?: ((id: RequestId, answered: Promise<JsonObject>) => void) | undefined;
 }

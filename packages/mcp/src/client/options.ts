@@ -91,7 +91,12 @@ export interface ClientOptions {
   readonly cache?: CacheOptions | false;
   /** Where it is remembered how servers spoke. Default: in memory, for the whole program; false: nowhere. */
   readonly verdicts?: VerdictStore | false;
-  /** What happens when a process ends or a connection breaks. Default for processes: 3 attempts; false: the client closes. */
+  /**
+   * What happens when a process ends, a connection breaks, or a server over HTTP answers that it does not know the session any more.
+   * Default: processes have 3 attempts, a session is opened anew, once for a request, which is then sent again. `false`: nothing is
+   * opened and nothing is spoken in another revision: the request rejects (EXITED, CLOSED, SESSION_EXPIRED) and the client closes, a
+   * session's when the requests under way are over. Whoever compares what a server offers before it is used wants that.
+   */
   readonly reconnect?: ReconnectOptions | false;
   /**
    * Limits of what is taken in. Defaults: messages of 16 MiB (`messageBytes`) with 200,000 object members (`members`) and a million
@@ -197,7 +202,15 @@ export const CALL_MEMBERS: MembersOf<CallOptions> & KnownMembers = {
 export type CallCheck = (args: unknown, options: unknown) => void;
 
 /** Beside those of `CallOptions`: the schema of a typed call, and what other layers of the library give (`SendOptions`). */
-const FURTHER = { output: "any", mirrored: "any", tasks: "any", stop: "any", onSent: "any", outlives: "any" };
+const FURTHER = {
+  output: "any",
+  mirrored: "any",
+  tasks: "any",
+  stop: "any",
+  onSent: "any",
+  outlives: "any",
+  once: "any",
+};
 const TYPED_CALL_MEMBERS: KnownMembers = { ...CALL_MEMBERS, ...FURTHER };
 const ARGUMENTS = { args: "object" };
 

@@ -35,6 +35,8 @@ interface WireOptions {
   readonly reconnect: ReconnectOptions | false | undefined;
 }
 
+/** The word of the error for a session that its server does not know any more. */
+const EXPIRED = "SESSION_EXPIRED";
 const ATTEMPTS = 3;
 const DELAY_MS = 250;
 /** A server that ends more often than this within a minute is not started again. */
@@ -53,6 +55,8 @@ export class Wire {
   #reopening: Promise<Established> | undefined;
   #restarts: number[] = [];
   #goneBy: LocalError | undefined;
+  /** Requests that wait for their answer. */
+  #underWay = 0;
   #resolveClosed!: (reason: LocalError | undefined) => void;
 
   constructor(dialer: Dialer, options: WireOptions) {
@@ -91,6 +95,16 @@ export class Wire {
 
   /** Resolves with the neutral result. Rejects with an RpcError or a LocalError. */
   async send(sending: Sending): Promise<JsonObject> {
+    this.#underWay++;
+    try {
+      return await this.#sent(sending);
+    } finally {
+      // Calls that the session still answers are not cut off by one for which it was over.
+      if (--this.#underWay === 0 && this.#goneBy?.code === EXPIRED) void this.close(this.#goneBy);
+    }
+  }
+
+  async #sent(sending: Sending): Promise<JsonObject> {
     const { method } = sending;
     for (let retried = false; ; retried = true) {
       const { conversation } =
@@ -98,7 +112,8 @@ export class Wire {
       try {
         return conversation.codec.readResult(method, await conversation.request(sending));
       } catch (error) {
-        if (retried || !(await this.#mended(error, conversation))) throw neutral(error, sending, conversation);
+        if (retried || !(await this.#mended(error, conversation, sending.once === true)))
+          throw neutral(error, sending, conversation);
       }
     }
   }
@@ -118,7 +133,7 @@ export class Wire {
   #usable(method: string): Established {
     if (this.#goneBy === undefined) return this.established;
     const { code, message } = this.#goneBy;
-    throw new LocalError(code, `${method} was not sent: ${message}`, { cause: this.#goneBy });
+    throw new LocalError(code, `${method} was not sent: ${message}`, { cause: this.#goneBy, unsent: true });
   }
 
   #establish(signal: AbortSignal): Promise<Established> {
@@ -127,19 +142,25 @@ export class Wire {
     return new Establishing(this.#dialer, { ...settings, events: { ...bound(events), ended }, signal }).run();
   }
 
-  // Only what has surely not run is sent again: a request refused with its session, or for its version.
-  async #mended(error: unknown, conversation: Conversation): Promise<boolean> {
-    if (error instanceof LocalError && error.code === "SESSION_EXPIRED") {
-      if (this.#established?.conversation === conversation) await this.#newSession(conversation);
-      return true;
+  // Only what by the protocol has not run is sent again, a request refused with its session or for its version; never what is to be
+  // sent once: a server may say so of what it served. Without `reconnect` the end of a session is the end of all.
+  async #mended(error: unknown, conversation: Conversation, once: boolean): Promise<boolean> {
+    const { reconnect } = this.#options;
+    if (error instanceof LocalError && error.code === EXPIRED) {
+      if (reconnect === false) return ((this.#goneBy ??= error), false);
+      const renewed = this.#established?.conversation === conversation ? this.#newSession(conversation) : undefined;
+      if (!once || error.unsent) return (await renewed, true);
+      renewed?.catch(() => undefined);
+      return false;
     }
     const { revision } = this.established;
     if (!(error instanceof RpcError) || error.code !== McpErrorCode.UnsupportedProtocolVersion) return false;
+    if (reconnect === false) return false;
     const mutual = this.#options.settings.versions.mutual("stateless", supportedVersions(error.data) ?? []);
     if (mutual === undefined || revision.era !== "stateless") return false;
     conversation.speak(clientCodec(mutual, this.#options.settings.identity));
     this.#established = { ...this.established, revision: mutual };
-    return true;
+    return !once;
   }
 
   // Every request of the expired session gets here; the first opens the new one, the others wait for it.
@@ -267,8 +288,6 @@ export interface Keeper {
   stop(): Promise<void>;
 }
 
-// Waits for a while, or until a signal says otherwise.
-
 // Longer delays overflow the timer of every runtime and would fire at once.
 const LONGEST_MS = 2 ** 31 - 1;
 
@@ -285,8 +304,6 @@ export function pause(delayMs: number, signal: AbortSignal | undefined): Promise
     else if (signal) onAbort(signal, done);
   });
 }
-
-// Sends what the server says it serves, and answers what it asks back before it answers.
 
 // Takes the person to the pages a 2025-11-25 server wants seen before it serves a request, and waits until they were.
 
@@ -355,6 +372,8 @@ export interface SendOptions extends CallOptions {
   readonly stop?: Stop;
   readonly onSent?: Sending["onSent"];
   readonly outlives?: Sending["outlives"];
+  /** Sent once, whatever the server says became of it. */
+  readonly once?: boolean;
 }
 
 export class Requests {
@@ -477,9 +496,9 @@ export class Requests {
     const brought = options.round === undefined ? params : { ...params, ...options.round };
     const sent = meta === undefined ? brought : { ...brought, _meta: meta };
     const extras = logLevel === undefined && tasks === undefined ? undefined : { logLevel, tasks };
-    const { outlives } = options;
+    const { outlives, once } = options;
     const onSent = this.#noting(options);
-    const how = { timeoutMs, maxTimeoutMs, signal, stop, onProgress, extras, mirrored, onSent, outlives };
+    const how = { timeoutMs, maxTimeoutMs, signal, stop, onProgress, extras, mirrored, onSent, outlives, once };
     const answer = this.#wire.send({ method, params: sent, ...how });
     return options.logLevel === undefined ? answer : answer.finally(this.#logs.also(options.logLevel));
   }

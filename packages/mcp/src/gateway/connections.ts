@@ -9,7 +9,7 @@ import type { ClientCapabilities, Implementation } from "../protocol/capabilitie
 import type { Root } from "../protocol/features/elicitation.js";
 import { LOGGING_LEVELS, type LoggingLevel } from "../protocol/features/lifecycle.js";
 import { Session } from "../server/session.js";
-import { briefCause } from "./told.js";
+import { briefCause, OWN_HOP } from "./told.js";
 
 /** Opens a connection with these options added to one's own: they say what it can be asked, and who answers. */
 export type OpenUpstream = (options: ClientOptions) => Promise<Client>;
@@ -383,6 +383,12 @@ function mayBeAnother(error: unknown): boolean {
   return error instanceof Error && "status" in error && NOT_UNDERSTOOD.has(error.status);
 }
 
+/** Whether a server says that this is not how it is spoken to any more: in another session, revision, or with other headers. */
+function isAnother(error: unknown): boolean {
+  if (error instanceof LocalError) return error.code === "SESSION_EXPIRED";
+  return error instanceof RpcError && OWN_HOP.has(error.code);
+}
+
 /** More than one have called. */
 const SEVERAL: object = {};
 
@@ -469,7 +475,9 @@ class Connection {
       this.#answered = true;
       this.#tell.answered();
     }
-    if (!gone && this.#succeeded && mayBeAnother(error)) return this.#retire();
+    const another = isAnother(error);
+    if (another && !this.#answered && !this.#retired) this.#tell.failed(error);
+    if (!gone && (another || (this.#succeeded && mayBeAnother(error)))) return this.#retire();
     if (error === undefined) this.#succeeded = true;
     if (!gone) return;
     if (!this.#answered) this.#tell.failed(error);

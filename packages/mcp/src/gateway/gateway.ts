@@ -430,7 +430,7 @@ class MountedUpstream implements Mounted {
 }
 
 function isClosed(error: unknown): boolean {
-  return error instanceof LocalError && error.code === "CLOSED";
+  return error instanceof LocalError && (error.code === "CLOSED" || error.code === "SESSION_EXPIRED");
 }
 
 function urisOf(offer: Offer | undefined): readonly string[] {

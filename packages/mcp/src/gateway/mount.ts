@@ -1,6 +1,5 @@
 // One mounted server: what it offers, under the names it has outside, and the way its calls take.
 import type { Client } from "../client/client.js";
-import type { KnownTool } from "../client/caches.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import type { Prompt } from "../protocol/features/prompts.js";
@@ -24,10 +23,17 @@ import type { MaybePromise } from "../endpoint/call.js";
 import type { InputRequired } from "../server/interactive.js";
 import type { Relayed, ToolResult } from "../server/content.js";
 import type { RelayFailure } from "./told.js";
-import { type Admit, Relay, type RelayedItem, type RelayedRequest, type RelayedWords } from "./relay.js";
+import { type Admit, Relay, type RelayedItem, type RelayedRequest, type RelayedWords, type ToolCall } from "./relay.js";
 
 /** Whoever subscribes waits for a server that says nothing no longer than this, which is far more than one that works needs. */
 const WATCH_BEGINS_MS = 5_000;
+
+/** Sessions over which watching had not begun when their server forgot them: all that are open may be forgotten at once. */
+const MOST_LOST = 3;
+
+function isForgotten(error: unknown): boolean {
+  return error instanceof LocalError && error.code === "SESSION_EXPIRED";
+}
 
 /** A call of a tool that is about to be relayed. */
 export interface RelayedCall {
@@ -213,7 +219,9 @@ export class Mount {
     const item = shownTool(tool, { name, directed: tasks === "directed" });
     const { outputSchema } = tool;
     const promise = this.#parts.checkOutput === true ? { tool, mirrored: undefined, outputSchema } : undefined;
-    const own = { name: tool.name, promise, directed: tasks === "directed" };
+    const params = mirroredParams(tool.inputSchema);
+    const mirrored = typeof params === "string" || params.length === 0 ? undefined : params;
+    const own = { name: tool.name, promise, mirrored, directed: tasks === "directed" };
     const mustBe = tasks === "requested" && tool.execution?.taskSupport === "required";
     return {
       kind: "tool",
@@ -234,7 +242,7 @@ export class Mount {
 
   async #call(
     call: RelayedCall,
-    own: { readonly name: string; readonly promise: KnownTool | undefined; readonly directed: boolean },
+    own: Pick<ToolCall, "name" | "promise" | "mirrored"> & { readonly directed: boolean },
     mustBeTask: boolean,
   ): Promise<Relayed | InputRequired | ToolResult> {
     const { before } = this.#parts;
@@ -245,7 +253,8 @@ export class Mount {
     // The server decides what becomes a task. Starting it may take longer than that is waited for.
     if (task instanceof TaskCall && own.directed) task.undecided = true;
     const { tool, arguments: args, context } = call;
-    return this.#relay.callTool({ tool, arguments: args, context, name: own.name, promise: own.promise }, asTask);
+    const { name, promise, mirrored } = own;
+    return this.#relay.callTool({ tool, arguments: args, context, name, promise, mirrored }, asTask);
   }
 
   #prompt(prompt: Prompt, { capabilities }: Offer): Made<PromptEntry> & { readonly item: Prompt } {
@@ -364,7 +373,24 @@ export class Mount {
     });
   }
 
+  /** Where the server forgets its session meanwhile it is watched over another connection: whatever was watched may have changed. */
   async #watched(own: string, parts: WatchParts): Promise<void> {
+    for (let lost = 0, begun = false; ; begun = false) {
+      const begins = (): void => {
+        begun = true;
+        parts.begun();
+      };
+      try {
+        return await this.#watchedOnce(own, { ...parts, begun: begins });
+      } catch (error) {
+        lost = begun ? 1 : lost + 1;
+        if (!isForgotten(error) || parts.signal.aborted || lost > MOST_LOST) throw error;
+        if (begun) parts.changed();
+      }
+    }
+  }
+
+  async #watchedOnce(own: string, parts: WatchParts): Promise<void> {
     const { admit, connections, uris } = this.#parts;
     const refuse = (): void => {
       const refused = admit?.({ kind: "resource", name: own, shown: uris.expose(this, own) });

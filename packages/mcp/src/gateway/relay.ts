@@ -107,11 +107,13 @@ interface Names {
 }
 
 /** A call of a tool: by the name its server knows. */
-interface ToolCall {
+export interface ToolCall {
   readonly tool: { readonly name: string };
   readonly name: string;
   /** What its structured content is held against; undefined: nothing is. */
   readonly promise: KnownTool | undefined;
+  /** The arguments that headers repeat, by the definition that is offered: a connection may not have read its list. */
+  readonly mirrored: KnownTool["mirrored"];
   readonly arguments: JsonObject;
   readonly context: Context;
 }
@@ -131,10 +133,11 @@ export class Relay {
 
   /** `asTask`: the upstream takes the call as a task, and decides itself whether it makes one. */
   async callTool(call: ToolCall, asTask: boolean): Promise<Answered | ToolResult> {
-    const { tool, name, context } = call;
+    const { tool, name, context, mirrored } = call;
     const args = exactly(call.arguments);
     try {
-      return await this.#run(context, { kind: "tool", name, shown: tool.name }, async (client, options) => {
+      return await this.#run(context, { kind: "tool", name, shown: tool.name }, async (client, given) => {
+        const options = { ...given, once: true, ...(mirrored === undefined ? {} : { mirrored }) };
         const result = asTask
           ? await runTask(client, { ...call, arguments: args }, options)
           : await client.call(name, args, options);
@@ -176,44 +179,48 @@ export class Relay {
     return (answered as Relayed).answer as unknown as CompletionReturn;
   }
 
-  async #run(
-    context: Context,
-    item: RelayedItem,
-    ask: (client: Client, options: RelayedOptions) => Promise<JsonObject>,
-  ): Promise<Answered> {
-    const { name, timeoutMs, expose } = this.#options;
+  async #run(context: Context, item: RelayedItem, ask: Asking["ask"]): Promise<Answered> {
+    const { name, expose } = this.#options;
     const call = Context.callOf(context);
     const { words = {} } = this.#options;
     const answers = new Questioner(name, context, words);
-    const { stop } = answers;
     try {
-      // Before a process is started or a byte is sent for it, and once more when what was started could be looked at.
-      this.#admit(item, call);
-      const lease = await this.#leased(item, call, answers);
-      try {
-        const { client } = lease;
-        this.#admit(item, call);
-        const noted = this.#noted(client, context);
-        const asking = ask(client, {
-          ...callOptions(client, context, { timeoutMs, words }),
-          answers,
-          stop,
-          ...noted?.options,
-          ...(this.#options.rounds ? roundOf(client, context) : undefined),
-        });
-        const result = await (noted === undefined ? asking : asking.finally(noted.over));
-        lease.release();
-        const fault = faultOf(item.kind, result, client);
-        if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault, { brief: fault });
-        return result["resultType"] === "input_required"
-          ? askedBy(result)
-          : new Relayed(await spoken(words, cleaned(expose(exactly(result))), item));
-      } catch (error) {
-        lease.release(error);
-        throw error;
-      }
+      const sent = (): Promise<JsonObject> => this.#sent(item, { context, answers, ask });
+      // What was not sent is sent over another connection: that one is opened, and looked at, as every other.
+      const result = await sent().catch((error: unknown) => (isUnsent(error) ? sent() : Promise.reject(error)));
+      return result["resultType"] === "input_required"
+        ? askedBy(result)
+        : new Relayed(await spoken(words, cleaned(expose(exactly(result))), item));
     } catch (error) {
-      throw await toldOf({ name, call, asked: answers.elicited, words }, error, stop);
+      throw await toldOf({ name, call, asked: answers.elicited, words }, error, answers.stop);
+    }
+  }
+
+  async #sent(item: RelayedItem, { context, answers, ask }: Asking): Promise<JsonObject> {
+    const { timeoutMs, rounds, words = {} } = this.#options;
+    const call = Context.callOf(context);
+    // Before a process is started or a byte is sent for it, and once more when what was started could be looked at.
+    this.#admit(item, call);
+    const lease = await this.#leased(item, call, answers);
+    try {
+      const { client } = lease;
+      this.#admit(item, call);
+      const noted = this.#noted(client, context);
+      const asking = ask(client, {
+        ...callOptions(client, context, { timeoutMs, words }),
+        answers,
+        stop: answers.stop,
+        ...noted?.options,
+        ...(rounds ? roundOf(client, context) : undefined),
+      });
+      const result = await (noted === undefined ? asking : asking.finally(noted.over));
+      lease.release();
+      const fault = faultOf(item.kind, result, client);
+      if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault, { brief: fault });
+      return result;
+    } catch (error) {
+      lease.release(error);
+      throw error;
     }
   }
 
@@ -256,6 +263,17 @@ const MOST_IDS = 16;
 /** What a relayed request is sent with: its end is told without a signal. */
 interface RelayedOptions extends CallOptions {
   readonly stop: Stop;
+}
+
+/** A request on its way to a connection. */
+interface Asking {
+  readonly context: Context;
+  readonly answers: Questioner;
+  ask(client: Client, options: RelayedOptions): Promise<JsonObject>;
+}
+
+function isUnsent(error: unknown): boolean {
+  return error instanceof LocalError && error.unsent;
 }
 
 /** What became of a call: an answer, or questions that its own client is to answer. */

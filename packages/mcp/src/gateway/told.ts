@@ -18,7 +18,10 @@ export interface RelayFailure {
 }
 
 /** Codes that are about the gateway's own hop: nobody else can act on them. */
-const OWN_HOP: ReadonlySet<number> = new Set([McpErrorCode.HeaderMismatch, McpErrorCode.UnsupportedProtocolVersion]);
+export const OWN_HOP: ReadonlySet<number> = new Set([
+  McpErrorCode.HeaderMismatch,
+  McpErrorCode.UnsupportedProtocolVersion,
+]);
 
 /** What happened, by the code of the error: its message may hold what is the owner's alone. */
 const CAUSES: ReadonlyMap<string, string> = new Map([
@@ -33,7 +36,7 @@ const CAUSES: ReadonlyMap<string, string> = new Map([
   ["NO_SECRET", "a secret that it needs cannot be read"],
   ["OUTCOME_UNKNOWN", "the connection to it failed within the call; whether it ran is unknown"],
   ["REFUSED", "it refused the connection"],
-  ["SESSION_EXPIRED", "it forgot the session"],
+  ["SESSION_EXPIRED", "it forgot the session within the call; whether it ran is unknown"],
   ["SPAWN_FAILED", "it could not be started"],
   ["TIMEOUT", "it did not answer in time"],
   ["UNAUTHORIZED", "it needs a login, which its owner has to give"],

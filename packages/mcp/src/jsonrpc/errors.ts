@@ -41,6 +41,12 @@ export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
 // The family of errors that never crosses the wire: what went wrong on this side, told to the calling program.
 
+interface LocalErrorOptions {
+  readonly cause?: unknown;
+  readonly brief?: string | undefined;
+  readonly unsent?: boolean;
+}
+
 /**
  * `code` is a word to branch on. The JSON-RPC layer throws
  * - `CLOSED`: the connection ended before the answer came,
@@ -54,15 +60,18 @@ export class LocalError extends Error {
   readonly code: string;
   /** What happened, as a stranger may be told it: the end of a sentence, without command lines, addresses and words of a peer. */
   readonly brief: string | undefined;
+  /** Nothing of the request left this side: it may be sent, and has not run. Where this is false it may have. */
+  readonly unsent: boolean;
 
   static {
     brand(this, "LocalError");
   }
 
-  constructor(code: string, message: string, options?: { cause?: unknown; brief?: string | undefined }) {
+  constructor(code: string, message: string, options: LocalErrorOptions = {}) {
     super(message, options);
     this.code = code;
-    this.brief = options?.brief;
+    this.brief = options.brief;
+    this.unsent = options.unsent === true;
   }
 }
 

@@ -349,7 +349,7 @@ describe("over HTTP", () => {
           talk.fail({ code: -32022, data: { supported: ["2026-07-28"], requested: "2026-07-28" } }, 400);
         else talk.fail({ code: -32022, data: { supported: ["2026-07-28"], requested: "2026-07-28" } }, 400);
       },
-      { kind: "http" },
+      { kind: "http", reconnect: {} },
     );
     expect(await code(client.call("x"))).toBe(-32022);
     expect(calls).toBe(2);
@@ -365,7 +365,7 @@ describe("over HTTP", () => {
         expired = true;
         talk.lost("SESSION_EXPIRED");
       },
-      { kind: "http" },
+      { kind: "http", reconnect: {} },
     );
     await expect(client.call("x")).resolves.toMatchObject(said("ok"));
     expect(scripted.methods.filter((method) => method === "initialize")).toHaveLength(2);
@@ -375,6 +375,7 @@ describe("over HTTP", () => {
   it("a session that expires again and again is reported", async () => {
     const { client, scripted } = await connected("2025-11-25", (_message, talk) => talk.lost("SESSION_EXPIRED"), {
       kind: "http",
+      reconnect: {},
     });
     expect(await code(client.call("x"))).toBe("SESSION_EXPIRED");
     expect(scripted.methods.filter((method) => method === "initialize")).toHaveLength(2);

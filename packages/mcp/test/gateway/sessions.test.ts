@@ -112,7 +112,7 @@ it("batches are refused where there are none, and a denied call in one is denied
   expect(up.calls()).toBe(3);
 });
 
-it("a server that has forgotten its session is given a new one, and served each call once (case 44)", async () => {
+it("a server that has forgotten its session is given a new one, and sent each call once (case 44)", async () => {
   const up = named("up");
   const first = await serveHttp(up.server, { signals: false });
   const gateway = stage.gateway();
@@ -122,11 +122,43 @@ it("a server that has forgotten its session is given a new one, and served each 
   await first.close();
   const again = await serveHttp(up.server, { signals: false, port: Number(new URL(first.url).port) });
   stage.later(() => again.close());
-  const said = [await client.call("up__say"), await client.call("up__say")].map(texts);
+  const said: string[] = [];
+  for (const _ of [1, 2, 3]) said.push(texts(await client.call("up__say")));
   expect(said.at(-1)).toBe("up");
   const served = said.filter((text) => text === "up").length;
   expect(up.calls()).toBe(1 + served);
 });
+
+it.each([{}, { reconnect: false as const }])(
+  "what is watched at a server that has forgotten its session is said to have changed, and watched on (%o)",
+  async (how) => {
+    const up = named("up");
+    up.server.resource("note://a", { name: "a", read: () => "a" });
+    const first = await serveHttp(up.server, { signals: false });
+    const gateway = stage.gateway({ report: false });
+    await gateway.mount("up", open(first.url, { revision: "2025-11-25", ...how }));
+    const client = await stage.client(gateway);
+    // Over the connection of the calls, which is how the end of its session is noticed.
+    expect(texts(await client.call("up__say"))).toBe("up");
+    const subscription = client.subscribe({ resources: ["note://a"] });
+    await subscription.ready;
+    let changes = 0;
+    void (async () => {
+      for await (const { kind } of subscription) if (kind === "resource") changes++;
+    })();
+    await first.close();
+    const again = await serveHttp(up.server, { signals: false, port: Number(new URL(first.url).port) });
+    stage.later(() => again.close());
+    await expect.poll(async () => texts(await client.call("up__say"))).toBe("up");
+    await expect.poll(() => changes).toBeGreaterThan(0);
+    const before = changes;
+    const told = (): number => {
+      up.server.resourceUpdated("note://a");
+      return changes;
+    };
+    await expect.poll(told).toBeGreaterThan(before);
+  },
+);
 
 it("a server that comes back in another era, and back, is spoken to as it is, and no call runs twice (case 46)", async () => {
   const calls: string[] = [];

@@ -104,7 +104,7 @@ export class RequestExchange {
     const text = await reply.text(limits.messageBytes).catch(() => "");
     if (status === 404 && this.#session !== undefined && !isErrorWith(text, ErrorCode.MethodNotFound)) {
       this.#wire.expired(this.#session);
-      const what = `${shown} does not know the session any more (HTTP 404); the message was not served. Connect again.`;
+      const what = `${shown} answered that it does not know the session any more (HTTP 404). Connect again.`;
       throw new LocalError("SESSION_EXPIRED", what);
     }
     const error = statusError(status, shown, text);

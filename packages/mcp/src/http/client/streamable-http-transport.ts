@@ -202,7 +202,7 @@ class StreamableHttpTransport implements Transport, LinkWire {
     }
     if (!this.#expired) return undefined;
     const what = `${this.shown} does not know the session any more; the message was not sent. Connect again.`;
-    return new LocalError("SESSION_EXPIRED", what);
+    return new LocalError("SESSION_EXPIRED", what, { unsent: true });
   }
 
   #startOver(): void {
