@@ -18,7 +18,7 @@ import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy, SecretPolicy, ServerGrant } from "../policy/policy.js";
 import { secretsOf, withSecrets } from "../policy/read-servers.js";
 import { approvedLaunch, launchDigest } from "./server-launch.js";
-import { serverReach } from "./server-reach.js";
+import { sameGrant, serverReach } from "./server-reach.js";
 import { learnSecret } from "./follow-policy-file.js";
 
 export interface OpenServerOptions {
@@ -126,13 +126,14 @@ export async function upstreamOf(
   if (launch.kind === "url") {
     const { url } = launch;
     const headers = filled(policy, grant, grant.headers);
-    const requester = (): HttpRequester => new ServerRequester(url, current);
+    const stands = standingEntry(policy, grant);
+    const requester = (): HttpRequester => new ServerRequester(url, { current, stands });
     // A login may be renewed before anything is sent to the server itself.
     await judgedAddresses(url, current());
     const authorizer =
       grant.login === undefined || record === undefined
         ? undefined
-        : await logins?.(url, loginFetch(grant, { current, record }), (kind, value) =>
+        : await logins?.(url, loginFetch(grant, { current, record, stands }), (kind, value) =>
             // By names of their own: a token that is renewed often pushes no other one out of what is known.
             learnSecret(`login of ${name}${kind === "token" ? "" : `, ${kind}`}`, value),
           );
@@ -155,23 +156,41 @@ export async function upstreamOf(
   return { kind: "command", command };
 }
 
+/** Does nothing where the policy still has the very entry that something was opened by, its secrets and all else that goes with it. */
+type Stands = (now: Policy) => void;
+
+/** What was opened by an entry is for that entry: its URL, headers and secrets are none of another one's. */
+function standingEntry(opened: Policy, grant: ServerGrant): Stands {
+  const { name } = grant;
+  return (now) => {
+    const entry = now.servers.get(name);
+    const same = sameGrant(entry, grant) && (now === opened || serverReach(now, grant) === serverReach(opened, grant));
+    if (same) return;
+    const text = `Denied. What was opened by the entry of ${name} is over: the policy has another one now, or none.`;
+    throw new LocalError("REFUSED", text, { brief: text });
+  };
+}
+
 /**
  * Sends requests to the origin of a server's URL and to no other, and to nothing that the section `network` denies: judged by name
  * before it is looked up, and by each address before it is dialled. Connections are kept, for the policy alone by which they were
- * judged: with another one they end, or end with the request that is under way on them.
+ * judged: with another one they end, or end with the request that is under way on them. Where that has not the same entry any more
+ * nothing is sent at all, not even that a session is over.
  */
 class ServerRequester implements HttpRequester {
   readonly #url: string;
   readonly #origin: string;
   readonly #current: () => Policy;
+  readonly #stands: Stands;
   #judged: { readonly policy: Policy; readonly requester: HttpRequester } | undefined;
   /** The one that was sent before, which the next one almost always is again. */
   #known = "";
 
-  constructor(url: string, current: () => Policy) {
+  constructor(url: string, { current, stands }: { readonly current: () => Policy; readonly stands: Stands }) {
     this.#url = url;
     this.#origin = new URL(url).origin;
     this.#current = current;
+    this.#stands = stands;
   }
 
   async request(request: HttpRequest): Promise<HttpReply> {
@@ -189,6 +208,7 @@ class ServerRequester implements HttpRequester {
     this.close();
     this.#judged = undefined;
     judgeEndpoint(this.#url, policy);
+    this.#stands(policy);
     const named: LookupFunction = (_host, { all }, answer) => {
       judgedAddresses(this.#url, policy).then(
         (found) => (all === true ? answer(null, [...found]) : answer(null, found[0]?.address ?? "", found[0]?.family)),
@@ -234,11 +254,16 @@ function judgeEndpoint(url: string | URL, { network }: Policy, address?: string)
  */
 export function loginFetch(
   { name, launch }: Pick<ServerGrant, "name" | "launch">,
-  { current, record }: { readonly current: () => Policy; readonly record: Recorder },
+  {
+    current,
+    record,
+    stands,
+  }: { readonly current: () => Policy; readonly record: Recorder; readonly stands?: Stands | undefined },
 ): Fetch {
   const home = launch.kind === "url" ? parseTarget(launch.url) : undefined;
   return async (url, init) => {
     const policy = current();
+    stands?.(policy);
     const target = parseTarget(url);
     let decision: EgressDecision = { allowed: true, rule: `servers.${name}` };
     const decide: DecideEgress = (endpoint, address) => {
