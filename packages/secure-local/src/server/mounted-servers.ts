@@ -490,7 +490,7 @@ export class MountedServers {
 
   /** A server that was started is compared with what was approved of it before anything is sent to it. */
   async #open(name: string, options: ClientOptions): Promise<Client> {
-    const { askable, undeclared } = this.#parts as Parts;
+    const { askable, notUsed, undeclared } = this.#parts as Parts;
     // Nothing of what starting takes is loaded before a server is started.
     const { requireSecrets } = await import("./open-server.js");
     const standing = this.#standing.get(name);
@@ -512,7 +512,7 @@ export class MountedServers {
     try {
       this.#lacking.set(client, undeclared(grant, options));
       await this.#compare(name, client);
-      if (standing.reach !== reach) throw new Error(`${name} was ended as it began: ${REACH_CHANGED}`);
+      if (standing.reach !== reach) throw notUsed(name, REACH_CHANGED);
       void client.closed.then(() => standing.missing.delete(client));
       return client;
     } catch (error) {

@@ -7,7 +7,7 @@ import type { Finding, Offering, Peer, RawItem } from "@secure-local/inspection/
 import { inspectOffering } from "@secure-local/inspection/inspect";
 import type { Client } from "@secure-local/mcp/client";
 import { itemFault, type Offer, readOffer } from "@secure-local/mcp/gateway";
-import { ExactNumber } from "@secure-local/mcp/jsonrpc";
+import { ExactNumber, LocalError } from "@secure-local/mcp/jsonrpc";
 import type { Work } from "../audit/encoded-secrets.js";
 import { makeFolder } from "../audit/owned-files.js";
 import { holdsKnownDigits } from "../audit/number-secrets.js";
@@ -278,17 +278,31 @@ export function reviewServer(
  */
 const READ_MS = 30_000;
 
-/** @throws Error when it takes longer, or more than may be done to look for secrets in it */
+/** Rejects with what reading them rejects with, and with UNCOMPARED where it takes longer, or too much to look for secrets in them. */
 export async function comparedOffer(server: string, client: Client): Promise<Offer> {
   const offer = await withinTime(server, readOffer(client));
-  return inTurns(withoutSecretsInParts(offer), MOST_LOOKED_AT);
+  try {
+    return await inTurns(withoutSecretsInParts(offer), MOST_LOOKED_AT);
+  } catch (error) {
+    throw uncompared(server, "what it offers is too much to look for secrets in", error);
+  }
+}
+
+function uncompared(server: string, why: string, cause?: unknown): LocalError {
+  const brief = `${why}, so it could not be compared with what was approved; its connection is closed, and the next call starts another`;
+  return notUsed(server, brief, cause);
+}
+
+/** Why a server that was started is not used, which its callers may know. */
+export function notUsed(server: string, brief: string, cause?: unknown): LocalError {
+  return new LocalError("UNCOMPARED", `${server}: ${brief}`, { brief, cause });
 }
 
 async function withinTime<T>(server: string, reading: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const reason = `${server} did not list all that it offers within ${READ_MS / 1_000} seconds, so it could not be compared with what was approved; its connection is closed`;
-    timer = setTimeout(() => reject(new Error(reason)), READ_MS);
+    const reason = `it did not list all that it offers within ${READ_MS / 1_000} seconds`;
+    timer = setTimeout(() => reject(uncompared(server, reason)), READ_MS);
     timer.unref();
   });
   try {

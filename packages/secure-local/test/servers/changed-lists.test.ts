@@ -153,3 +153,27 @@ it.each(["2025-06-18", "2026-07-28"])(
     expect(await call("two")).not.toContain("withheld");
   },
 );
+
+it("names the server to a call for which it was started and whose lists are never told", async () => {
+  fleet.make("moody", () => changing().server);
+  const policy = await fleet.policy('tools: { allowed: ["moody__*"], timeout: 120 }\nsandbox: none');
+  await fleet.approve(policy);
+  fleet.make("moody", () => {
+    const moody = changing();
+    moody.stall();
+    return moody.server;
+  });
+  await fleet.serve(policy);
+  const peer = await fleet.client("2025-06-18");
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const answer = peer.request("tools/call", { name: "moody__two", arguments: {} });
+    await vi.waitFor(() => expect(fleet.starts).toEqual(["moody"]));
+    for (let second = 0; second < 32; second++) await vi.advanceTimersByTimeAsync(1_000);
+    expect(JSON.stringify(await answer)).toMatch(
+      /"moody: it did not list all that it offers within 30 seconds, so it could not be compared with what was approved/,
+    );
+  } finally {
+    vi.useRealTimers();
+  }
+});
