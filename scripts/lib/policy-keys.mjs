@@ -242,7 +242,10 @@ export const SECTIONS = {
         "The only hosts it is sent to: texts (port 443), or `host` and `ports`. Of a database's secret: the server of its URL, with its port.",
         "a list of hosts",
       ],
-      header: ["any", "The only header it is put in. Any header only where neither `query` nor `body` is given."],
+      header: [
+        "any",
+        "The only header it is put in, by the `headers` of a server too. Any header only where neither `query` nor `body` is given.",
+      ],
       query: ["none", "The parameter of a URL it is put in."],
       body: [
         "none",
@@ -330,7 +333,7 @@ export const SECTIONS = {
       ],
       headers: [
         "{}",
-        "Sent to a URL with every request. `${secret:NAME}` as in `env`; the secret's `hosts` must name the host.",
+        "Sent to a URL with every request. `${secret:NAME}` as in `env`; the secret's `hosts` must name the host, and its `header`, where it has one, this header.",
       ],
       network: ["no network", "Of a command. As the section of that name."],
       filesystem: ["no files", "Of a command. As the section of that name."],

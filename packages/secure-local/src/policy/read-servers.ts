@@ -120,7 +120,11 @@ export function secretsOf({
   launch,
 }: Pick<ServerGrant, "env" | "headers" | "launch">): readonly string[] {
   const texts = [...env.values(), ...headers.values(), ...(launch.kind === "command" ? launch.command : [])];
-  return [...new Set(texts.flatMap((text) => [...text.matchAll(SECRET)].map((match) => match[1] as string)))];
+  return [...new Set(texts.flatMap(secretsIn))];
+}
+
+function secretsIn(text: string): string[] {
+  return [...text.matchAll(SECRET)].map((match) => match[1] as string);
 }
 
 /** The text with the values of secrets in it. Undefined where one cannot be had. */
@@ -147,6 +151,8 @@ export function checkServers(faults: Faults, { servers, secrets, plugins }: Name
     const place = { line: rule.line ?? 1, column: rule.column ?? 1 };
     for (const secret of secretsOf(server)) {
       const known = secrets.get(secret);
+      const elsewhere = known && launch.kind === "url" ? misplaced(known, server) : undefined;
+      if (elsewhere !== undefined) faults.add(place, elsewhere);
       const hint = didYouMean(secret, secrets.keys()) || "; add it to secrets";
       if (known === undefined)
         faults.add(place, `servers.${name} names the secret "${secret}", which secrets does not have${hint}`);
@@ -162,6 +168,25 @@ export function checkServers(faults: Faults, { servers, secrets, plugins }: Name
     if (plugins.load.has(name))
       faults.add(place, `there is a plugin and a server "${name}"; call one of them otherwise`);
   }
+}
+
+/** A secret that is bound to one place in requests is put into no other, by an entry either. */
+function misplaced(
+  { name, header, query, body }: SecretPolicy,
+  { name: server, headers }: ServerGrant,
+): string | undefined {
+  const own = `secrets.${name}`;
+  for (const [sent] of [...headers].filter(([, text]) => secretsIn(text).includes(name))) {
+    const what = `servers.${server}.headers puts the secret "${name}" into ${sent}`;
+    if (header !== undefined) {
+      if (header.toLowerCase() === sent.toLowerCase()) continue;
+      return `${what}, and ${own}.header lets it into ${header} alone; write header: ${sent} there, or send it as ${header}`;
+    }
+    const [bound] = [query && "query", body && "body"].filter(Boolean);
+    if (bound === undefined) continue;
+    return `${what}, and ${own}.${bound} keeps it out of every header; add header: ${sent} there, or remove ${bound}`;
+  }
+  return undefined;
 }
 
 function portOf(url: string): number {
