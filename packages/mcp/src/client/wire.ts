@@ -150,7 +150,6 @@ export class Wire {
       if (reconnect === false) return ((this.#goneBy ??= error), false);
       const renewed = this.#established?.conversation === conversation ? this.#newSession(conversation) : undefined;
       if (!once || error.unsent) return (await renewed, true);
-      renewed?.catch(() => undefined);
       return false;
     }
     const { revision } = this.established;
@@ -172,6 +171,8 @@ export class Wire {
       const { revision, facts } = await handshake(conversation, options);
       return { ...facts, offered, conversation, revision };
     });
+    // What is sent once does not wait for it.
+    this.#reopening.catch(() => undefined);
     return this.#reopening;
   }
 

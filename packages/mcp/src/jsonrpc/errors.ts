@@ -41,12 +41,6 @@ export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
 // The family of errors that never crosses the wire: what went wrong on this side, told to the calling program.
 
-interface LocalErrorOptions {
-  readonly cause?: unknown;
-  readonly brief?: string | undefined;
-  readonly unsent?: boolean;
-}
-
 /**
  * `code` is a word to branch on. The JSON-RPC layer throws
  * - `CLOSED`: the connection ended before the answer came,
@@ -67,7 +61,11 @@ export class LocalError extends Error {
     brand(this, "LocalError");
   }
 
-  constructor(code: string, message: string, options: LocalErrorOptions = {}) {
+  constructor(
+    code: string,
+    message: string,
+    options: { cause?: unknown; brief?: string | undefined; unsent?: boolean } = {},
+  ) {
     super(message, options);
     this.code = code;
     this.brief = options.brief;

@@ -345,9 +345,8 @@ describe("over HTTP", () => {
     const { client } = await connected(
       "2026-07-28",
       (_message, talk) => {
-        if (calls++ === 0)
-          talk.fail({ code: -32022, data: { supported: ["2026-07-28"], requested: "2026-07-28" } }, 400);
-        else talk.fail({ code: -32022, data: { supported: ["2026-07-28"], requested: "2026-07-28" } }, 400);
+        calls++;
+        talk.fail({ code: -32022, data: { supported: ["2026-07-28"], requested: "2026-07-28" } }, 400);
       },
       { kind: "http", reconnect: {} },
     );

@@ -166,7 +166,7 @@ function standingEntry(opened: Policy, grant: ServerGrant): Stands {
     const entry = now.servers.get(name);
     const same = sameGrant(entry, grant) && (now === opened || serverReach(now, grant) === serverReach(opened, grant));
     if (same) return;
-    const text = `Denied. What was opened by the entry of ${name} is over: the policy has another one now, or none.`;
+    const text = `Denied. What the entry of ${name} was opened by is changed in the policy, or gone. Rule: servers.${name}.`;
     throw new LocalError("REFUSED", text, { brief: text });
   };
 }
@@ -263,7 +263,6 @@ export function loginFetch(
   const home = launch.kind === "url" ? parseTarget(launch.url) : undefined;
   return async (url, init) => {
     const policy = current();
-    stands?.(policy);
     const target = parseTarget(url);
     let decision: EgressDecision = { allowed: true, rule: `servers.${name}` };
     const decide: DecideEgress = (endpoint, address) => {
@@ -283,6 +282,12 @@ export function loginFetch(
       server: name,
       detail: { method: init.method ?? "GET", url: origin + pathname },
     };
+    try {
+      stands?.(policy);
+    } catch (error) {
+      await record({ ...about, decision: { allowed: false, rule: `servers.${name}` }, outcome: "denied" });
+      throw error;
+    }
     const addresses = await resolveAllowed(target, decide, resolveBySystem).catch(async (error: unknown) => {
       if (!(error instanceof FetchError) || error.rule === undefined) throw error;
       const { rule, line } = decision.allowed ? { rule: error.rule, line: undefined } : decision;

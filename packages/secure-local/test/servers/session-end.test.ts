@@ -105,7 +105,8 @@ it.each(["is gone", "is disabled", "has another URL", "has other headers"])(
     await fetching(token, {});
     expect([upstream.asked.length, records.length]).toEqual([1, 1]);
     policy = await house.policy(...(CHANGES[change] as () => readonly [string, string])());
-    await expect(fetching(token, {})).rejects.toThrow(/^Denied\. What was opened by the entry of notes is over/);
-    expect([upstream.asked.length, records.length]).toEqual([1, 1]);
+    await expect(fetching(token, {})).rejects.toThrow(/^Denied\. What the entry of notes was opened by/);
+    expect([upstream.asked.length, records.length]).toEqual([1, 2]);
+    expect(records[1]).toMatchObject({ kind: "server.login", outcome: "denied" });
   },
 );
