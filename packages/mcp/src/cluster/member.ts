@@ -244,9 +244,12 @@ class Member implements ClusterMember {
     this.#timer.unref();
   }
 
-  async drain(): Promise<void> {
-    // Who is there now is who gets what is new.
+  async others(): Promise<boolean> {
     await this.#beat().catch(() => undefined);
+    return this.#nodes.size > (this.#nodes.has(this.node) ? 1 : 0);
+  }
+
+  async drain(): Promise<void> {
     this.#leaving = true;
     clearInterval(this.#timer);
     await this.#stores.leave(this.node).catch(() => undefined);

@@ -329,7 +329,12 @@ interface DispatcherOptions {
 export type Done = (call: Call, succeeded: boolean | undefined) => void;
 
 /** Serves requests; one for a role, shared by all its conversations. */
+/** The one request whose answer is the end of what it is for. */
+export const LISTEN = "subscriptions/listen";
+
 export class Dispatcher {
+  /** Calls under way, but for those that last as long as their caller listens. */
+  running = 0;
   readonly #options: DispatcherOptions;
 
   constructor(options: DispatcherOptions) {
@@ -338,19 +343,29 @@ export class Dispatcher {
 
   /** Serves a call to its end. `done` is called once, when nothing more will be sent for it. */
   serve(call: Call, done: Done): void {
+    const counted = call.method === LISTEN ? 0 : 1;
+    this.running += counted;
     let outcome: Awaitable<Answer>;
     try {
       outcome = this.#start(call);
     } catch (error) {
+      this.running -= counted;
       this.#fail(call, error, done);
       return;
     }
     if (isThenable(outcome)) {
       Promise.resolve(outcome).then(
-        (answer) => this.#finish(call, answer, done),
-        (error: unknown) => this.#fail(call, error, done),
+        (answer) => {
+          this.running -= counted;
+          this.#finish(call, answer, done);
+        },
+        (error: unknown) => {
+          this.running -= counted;
+          this.#fail(call, error, done);
+        },
       );
     } else {
+      this.running -= counted;
       this.#finish(call, outcome, done);
     }
   }

@@ -172,6 +172,12 @@ export class Parking {
     };
   }
 
+  /** Whether a handler waits for an answer. */
+  get waits(): boolean {
+    for (const { interaction } of this.#places.values()) if (!interaction.finished) return true;
+    return false;
+  }
+
   /** Gives every parked handler up. */
   clear(): void {
     for (const id of [...this.#places.keys()]) this.#giveUp(id);

@@ -7,6 +7,9 @@ import { type Cluster, startCluster } from "./cluster-fixture.js";
 
 const REVISIONS = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
+/** Those that know of elicitation. */
+const ASKING = REVISIONS.slice(1);
+
 interface Leaving extends Cluster {
   /** Which member ran each call. */
   readonly ran: number[];
@@ -107,3 +110,39 @@ it("tells whoever comes to come back where nobody else is there", async () => {
   await hanging.answer;
   await closed;
 });
+
+/** Who has the session, and where the answer to the question arrives; the call runs at the one that is told to end. */
+const WAYS = [
+  [0, 0],
+  [0, 2],
+  [1, 2],
+  [1, 1],
+] as const;
+
+it.each(ASKING.flatMap((revision) => WAYS.map((way) => [revision, ...way] as const)))(
+  "hears of answers in %s, session at %i, answered at %i, and its sessions are served everywhere meanwhile",
+  async (revision, owner, answeredAt) => {
+    const { members, to, url } = await started(3);
+    const through = async (options: Partial<ConnectOptions> = {}): Promise<Client> => {
+      const made = await connect(url, { revision, verdicts: false, ...options });
+      onTestFinished(() => made.close());
+      return made;
+    };
+    to(owner);
+    const others = await through();
+    const asking = await through({
+      elicit: async () => {
+        void members[0]?.close();
+        // Whatever comes while somebody decides is served, whoever gets it.
+        for (const member of [0, 1, 2, 0, 1, 2]) {
+          to(member);
+          expect((await others.call("where")).isError).not.toBe(true);
+        }
+        to(answeredAt);
+        return { action: "accept", content: { sure: true } };
+      },
+    });
+    to(0);
+    expect((await asking.call("ask")).content).toEqual([{ type: "text", text: "accept" }]);
+  },
+);

@@ -206,6 +206,8 @@ export interface LocalEnd {
 export interface ClusterMember extends HttpCluster, ServerCluster {
   /** From now on the others can reach this process. */
   open(local: LocalEnd): Promise<void>;
+  /** Whether other processes are there now. Never rejects. */
+  others(): Promise<boolean>;
   /** Takes this process off the directory; what it has goes on. */
   drain(): Promise<void>;
   /** Resolves once what was handed on is answered, or after some seconds. */

@@ -129,6 +129,11 @@ export interface HttpEndpoint {
   load(): HttpLoad;
   /** Ends what some principals have open at once, and cancels what they have running. */
   endOf(whose: Whose): Promise<void>;
+  /**
+   * Where others are there, what is new goes to them while what is here goes on as ever, until nothing runs or waits for an answer, or
+   * for most of the limit `drainMs`. To be called before `close`.
+   */
+  settle(): Promise<void>;
   /** Refuses what is new, lets what runs finish within the limit `drainMs`, then ends all, the server's tasks too. */
   close(): Promise<void>;
 }
@@ -180,9 +185,13 @@ export function httpEndpoint(
     onError: (error) => core.report("error", "authenticate failed", { error }),
     failed: failing(core),
   });
+  let settled = 0;
+  const settle = async (): Promise<void> => {
+    settled = await site.passes.settle(core, { cluster, drainMs: limits.drainMs });
+  };
   const close = async (): Promise<void> => {
-    site.passes.close(cluster !== undefined);
-    const { drainMs } = limits;
+    site.passes.closing = true;
+    const drainMs = limits.drainMs - settled;
     await Promise.all([handshake.there?.close(drainMs), sse?.part.there?.close(drainMs), sessionless.close(drainMs)]);
     await Promise.all(others.map((other) => other.close(drainMs)));
     await core.tasks?.close();
@@ -194,7 +203,15 @@ export function httpEndpoint(
     site.passes.revoke(whose);
     return endAll(whose, alone, open);
   };
-  return { site, limits, local: localEnd(core, site, handshake), load: () => loadOf(keeper, open), endOf, close };
+  return {
+    site,
+    limits,
+    local: localEnd(core, site, handshake),
+    load: () => loadOf(keeper, open),
+    endOf,
+    settle,
+    close,
+  };
 }
 
 function sessionLimitsOf({ sessions }: HttpOptions): SessionLimits {

@@ -1,5 +1,6 @@
 // What a request is let in by, as something that can be taken back: whatever goes on for a request asks its pass whether it still may.
-import type { HeaderList, HttpExchange } from "./exchange.js";
+import type { ServerCore } from "../../server/core.js";
+import type { ClusterMember, HeaderList, HttpExchange } from "./exchange.js";
 import type { Whose } from "./http-session.js";
 import { type Identity, identityFault } from "../../jsonrpc/transport.js";
 import { nearest, shownValue } from "../../schema/schema.js";
@@ -34,7 +35,7 @@ export class Pass {
 
   /** What is new is to be handed on. */
   get handsOn(): boolean {
-    return this.#passes.closing && this.#passes.handsOn;
+    return this.#passes.handsOn;
   }
 
   /** To be asked wherever something begins that outlives the moment: after a body, a turn, another process was waited for. */
@@ -43,10 +44,19 @@ export class Pass {
   }
 }
 
+/** The part of the time for going down in which sessions go on as ever; the rest is for their end. */
+const SETTLING = 0.8;
+const LOOK_MS = 20;
+
 /** Somebody about to come in: who it is has not been found out yet. */
 export interface Entering {
   /** Who has been sent away meanwhile. */
   readonly gone: Whose[];
+}
+
+interface Settling {
+  readonly cluster: Pick<ClusterMember, "others"> | undefined;
+  readonly drainMs: number;
 }
 
 /** Principals remembered before it is looked which of them have nothing open any more. */
@@ -55,7 +65,7 @@ const MOST_REMEMBERED = 1_000;
 export class Passes {
   /** Set when the endpoint is going down: nothing new is served, and sessions hear only what they wait for. */
   closing = false;
-  /** What is new is handed on to other processes then. */
+  /** What is new is handed on to other processes. */
   handsOn = false;
   /** Held by what came in by them, so that one nobody holds any more is nobody's to take back. */
   readonly #current = new Map<string | undefined, WeakRef<Pass>>();
@@ -68,8 +78,18 @@ export class Passes {
     return this.handsOn && exchange.method === "POST" && exchange.stays !== true ? undefined : CLOSING;
   }
 
-  close(handsOn: boolean): void {
-    [this.closing, this.handsOn] = [true, handsOn];
+  /**
+   * Where others are there, has what is new go to them while what is here goes on as ever. Resolves with the milliseconds until
+   * nothing runs and nobody is waited for, or when most of the time is over.
+   */
+  async settle(core: ServerCore, { cluster, drainMs }: Settling): Promise<number> {
+    if (!(await cluster?.others())) return 0;
+    this.handsOn = true;
+    const began = performance.now();
+    const isBusy = (): boolean => core.dispatcher.running > 0 || core.parking.there?.waits === true;
+    while (isBusy() && performance.now() - began < drainMs * SETTLING)
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    return performance.now() - began;
   }
 
   enter(): Entering {

@@ -1,6 +1,6 @@
 // Requests outside of sessions: those of the stateless era (2026-07-28) are served here, and cancelled with their connection.
 // Older ones, where there are no sessions, are counted and bounded with them.
-import { Call, type Caller, type Line, NO_LOGS } from "../../endpoint/call.js";
+import { Call, type Caller, type Line, LISTEN, NO_LOGS } from "../../endpoint/call.js";
 import { claimOf, claimsStateless, codecFor, missingEnvelope, namesStateless, readEnvelope } from "../../era/select.js";
 import {
   methodHeaderFault,
@@ -40,7 +40,6 @@ interface SessionlessOptions {
   readonly answers: ReplyMode;
 }
 
-const LISTEN = "subscriptions/listen";
 /** Seconds: what keeps a server busy is over soon. */
 const RETRY_AFTER = ["retry-after", "1"];
 const NOT_MIRRORED: readonly MirroredParam[] = [];
