@@ -180,8 +180,11 @@ export interface CallOptions {
   readonly round?: Round;
   /** Told the id of each request that is sent for this call: one that is sent again has an id of its own. */
   readonly onRequest?: (id: RequestId) => void;
-  /** Told of log messages of this call; where nothing says whose a message is, every such call under way is told. */
-  readonly onLog?: (message: LogMessage) => void;
+  /**
+   * Told of log messages of this call. `named`: whether the server said that it is this call's; where nothing says whose a message is,
+   * every such call under way is told.
+   */
+  readonly onLog?: (message: LogMessage, named: boolean) => void;
 }
 
 /** The members of `CallOptions`, and of what is built on them. */

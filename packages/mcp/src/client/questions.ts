@@ -237,7 +237,7 @@ export class OpenCalls {
 
   /** Hands a log message to the call of its stream; without a stream it may belong to any. */
   logged(stream: RequestId | undefined, message: LogMessage): void {
-    if (stream !== undefined) this.#open.get(stream)?.onLog?.(message);
-    else for (const { onLog } of this.#open.values()) onLog?.(message);
+    if (stream !== undefined) this.#open.get(stream)?.onLog?.(message, true);
+    else for (const { onLog } of this.#open.values()) onLog?.(message, false);
   }
 }

@@ -4,17 +4,16 @@ import type { Answers, ClientOptions } from "../client/options.js";
 import { pause } from "../client/wire.js";
 import type { Call } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { restartDelay } from "../client/server-watch.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { Root } from "../protocol/features/elicitation.js";
-import { LOGGING_LEVELS, type LoggingLevel } from "../protocol/features/lifecycle.js";
+import { levelIndex, LOGGING_LEVELS, type LoggingLevel } from "../protocol/features/lifecycle.js";
 import { Session } from "../server/session.js";
-import { briefCause, OWN_HOP } from "./told.js";
+import { type MountState, OWN_HOP, UpstreamBreaker } from "./told.js";
 
 /** Opens a connection with these options added to one's own: they say what it can be asked, and who answers. */
 export type OpenUpstream = (options: ClientOptions) => Promise<Client>;
 
-/** Which calls share a connection: all of one principal, those of one session, or none. */
+/** Which calls share a connection: all of one principal (of nobody known: those of one session), those of one session, or none. */
 export type Sharing = "user" | "session" | "call";
 
 export interface ConnectionsOptions {
@@ -27,6 +26,10 @@ export interface ConnectionsOptions {
   readonly idleMs: number | undefined;
   /** Told of each connection that belongs to no principal: it may speak of changes. */
   onOpened(client: Client): void;
+  /** Aborted when a session is over. */
+  over(session: Session): AbortSignal;
+  /** Told the first time that a log message reached nobody, since nothing said whose it was. */
+  onUnclaimed(): void;
 }
 
 /** Connections of one upstream: one for each user and set of abilities. The one longest unused makes room. */
@@ -58,6 +61,8 @@ export const EVERYTHING_ASKABLE: Pick<ClientOptions, "capabilities" | "elicit" |
 /** A connection in use by one call; give it back by `release`. */
 export interface Lease {
   readonly client: Client;
+  /** Whether a log message is this call's, though it names none. */
+  hears(level: LoggingLevel): boolean;
   /** `error`: how the call failed, if it did: what says that the connection is gone ends it for everybody. */
   release(error?: unknown): void;
 }
@@ -71,6 +76,8 @@ export class Connections {
   #numbers = 0;
   /** Set once a question came of which nothing said whose it was: whoever calls has a connection of their own from then on. */
   #apart = false;
+  /** Whether it was said that a log message reached nobody. */
+  #unclaimed = false;
   #closed = false;
 
   constructor(options: ConnectionsOptions) {
@@ -105,8 +112,9 @@ export class Connections {
   lease(call: Call, answers: CallAnswers): Promise<Lease> {
     const capabilities = abilitiesOf(call);
     const written = capabilities === NONE ? "{}" : JSON.stringify(capabilities);
-    const key = `${this.#sharer(call)}\n${written}`;
-    return this.#lease(this.#apartFromOthers(key, call), capabilities, { call, answers });
+    const whose = this.#whose(call);
+    const key = `${this.#sharer(call, whose)}\n${written}`;
+    return this.#lease(this.#apartFromOthers(key, call), capabilities, { call, answers, whose });
   }
 
   /**
@@ -143,10 +151,11 @@ export class Connections {
     return this.#connect(key, capabilities, user).lease(user);
   }
 
-  #connect(key: string, capabilities: ClientCapabilities, { call }: User): Connection {
+  #connect(key: string, capabilities: ClientCapabilities, { call, whose }: User): Connection {
     this.#makeRoom();
     const connection: Connection = new Connection(this.#options, capabilities, {
       ended: () => {
+        over?.removeEventListener("abort", retire);
         if (this.#open.get(key) === connection) this.#open.delete(key);
       },
       answered: () => this.#breaker.succeeded(),
@@ -154,7 +163,18 @@ export class Connections {
       ambiguous: () => {
         this.#apart = true;
       },
+      unclaimed: () => {
+        if (!this.#unclaimed) this.#options.onUnclaimed();
+        this.#unclaimed = true;
+      },
     });
+    // Nobody comes back to a session that is over, nor to a call.
+    const over = whose instanceof Session ? this.#options.over(whose) : undefined;
+    const retire = (): void => connection.retire();
+    if (over?.aborted === true) retire();
+    else over?.addEventListener("abort", retire, { once: true });
+    connection.pipe = whose === call?.connection ? call?.carrier : undefined;
+    connection.ofOneCall = call !== undefined && whose === call;
     connection.shared = call?.carrier.principal === undefined;
     this.#open.set(key, connection);
     connection.client.then(
@@ -168,6 +188,7 @@ export class Connections {
   }
 
   #makeRoom(): void {
+    for (const connection of this.#open.values()) if (connection.pipe?.closed === true) connection.retire();
     for (const [key, connection] of this.#open) {
       if (this.#open.size < MOST_CONNECTIONS) return;
       if (connection.users > 0) continue;
@@ -179,12 +200,19 @@ export class Connections {
     throw new LocalError("LIMIT", `${this.#options.name}: ${brief}`, { brief });
   }
 
-  #sharer(call: Call): string {
+  /** Whose calls alone a connection is for; undefined: those of a principal, or everybody's. */
+  #whose(call: Call): object | string | undefined {
     const { sharing, upstream } = this.#options;
-    if (typeof upstream !== "function") return "";
+    if (typeof upstream !== "function") return undefined;
+    if (sharing !== "user") return sharing === "call" ? call : sessionOf(call);
+    // Callers whom nobody knows are not one user.
+    return this.#apart || call.carrier.principal === undefined ? partyOf(call) : undefined;
+  }
+
+  #sharer(call: Call, whose: object | string | undefined): string {
+    if (typeof this.#options.upstream !== "function") return "";
     const principal = call.carrier.principal ?? "";
-    if (sharing === "user" && !this.#apart) return principal;
-    const whose = sharing === "call" ? call : sharing === "session" ? sessionOf(call) : partyOf(call);
+    if (whose === undefined) return principal;
     if (typeof whose === "string") return `${principal}\nprogram ${whose}`;
     const number = this.#sessions.get(whose) ?? ++this.#numbers;
     this.#sessions.set(whose, number);
@@ -198,108 +226,6 @@ export class Connections {
     const free = (): boolean => this.#open.get(`${key}\n${number}`)?.isCalled !== true;
     while (!free()) number++;
     return `${key}\n${number}`;
-  }
-}
-
-/** How a mounted server is, as far as its connections show it. */
-export interface MountState {
-  /**
-   * `stopped`: nothing is open, the next call connects. `degraded`: it is connected, and failed since it last answered. `broken`: it
-   * failed three times in a row and is left alone for a while.
-   */
-  readonly state: "stopped" | "starting" | "ready" | "degraded" | "broken";
-  /** Failures in a row. */
-  readonly failures: number;
-  /** Milliseconds until it is tried again; 0 where nothing waits. */
-  readonly retryMs: number;
-  /** What the latest failure said; undefined once it has answered again. */
-  readonly cause: string | undefined;
-  /** The same as the end of a sentence, without command lines, addresses and words of the server: what its callers are told. */
-  readonly brief: string | undefined;
-  /** The word of that failure to branch on, where it has one. */
-  readonly code: string | undefined;
-}
-
-/** Failures in a row after which a server is left alone for a while. */
-const FAILURES = 3;
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
-
-/** What no waiting mends: an owner has to give a secret, or log in. */
-const OWNERS_FAULT: ReadonlySet<string> = new Set(["NO_SECRET", "USAGE", "UNAUTHORIZED", "FORBIDDEN"]);
-
-/**
- * Leaves a server alone that failed three times in a row: it could not be connected to, or ended before it had answered anything.
- * After a while, twice as long each time, one call at a time is let through to see; until it knows, the others are refused.
- */
-export class UpstreamBreaker {
-  readonly #now: () => number;
-  #failures = 0;
-  #restAgainAt = 0;
-  #probing = false;
-  #latest: unknown;
-
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
-
-  get failures(): number {
-    return this.#failures;
-  }
-
-  get broken(): boolean {
-    return this.#failures >= FAILURES;
-  }
-
-  get retryMs(): number {
-    return this.broken ? Math.max(0, this.#restAgainAt - this.#now()) : 0;
-  }
-
-  get cause(): string | undefined {
-    return this.#latest instanceof Error ? this.#latest.message : undefined;
-  }
-
-  get brief(): string | undefined {
-    return this.#latest === undefined ? undefined : briefCause(this.#latest);
-  }
-
-  get code(): string | undefined {
-    return this.#latest instanceof LocalError ? this.#latest.code : undefined;
-  }
-
-  /** Why nothing may be opened now; undefined lets one through. */
-  refusal(name: string): LocalError | undefined {
-    if (!this.broken) return undefined;
-    const left = this.retryMs;
-    if (left <= 0 && !this.#probing) {
-      this.#probing = true;
-      return undefined;
-    }
-    const when = `It is tried again in ${Math.max(1, Math.ceil(left / 1_000))} s`;
-    const text = `${name} could not be reached ${this.#failures} times in a row: ${this.cause} ${when}.`;
-    const brief = `it failed ${this.#failures} times in a row (${briefCause(this.#latest)}). ${when}`;
-    return new LocalError("BROKEN", text, { cause: this.#latest, brief });
-  }
-
-  /** It can be connected to; whether it also answers is not known yet. */
-  connected(): void {
-    this.#probing = false;
-  }
-
-  succeeded(): void {
-    this.#failures = 0;
-    this.#probing = false;
-    this.#latest = undefined;
-  }
-
-  failed(error: unknown): void {
-    this.#probing = false;
-    this.#latest = error;
-    if (error instanceof LocalError && (OWNERS_FAULT.has(error.code) || error.code.startsWith("AUTH_"))) return;
-    this.#failures++;
-    if (!this.broken) return;
-    const times = { firstMs: FIRST_PAUSE_MS, mostMs: LONGEST_PAUSE_MS };
-    this.#restAgainAt = this.#now() + restartDelay(this.#failures - FAILURES + 1, times);
   }
 }
 
@@ -362,6 +288,8 @@ export interface CallAnswers extends Answers {
 interface User {
   readonly call?: Call;
   readonly answers?: CallAnswers;
+  /** Whose calls alone its connection is for. */
+  readonly whose?: object | string | undefined;
 }
 
 /** What a connection tells of itself. */
@@ -374,6 +302,8 @@ interface ConnectionEvents {
   failed(error: unknown): void;
   /** A question came of which nothing says whose it is. */
   ambiguous(): void;
+  /** The same of a log message. */
+  unclaimed(): void;
 }
 
 /** Refusals of HTTP by which a server says that it does not understand, as one does that was deployed anew in another era. */
@@ -398,6 +328,10 @@ class Connection {
   readonly capabilities: ClientCapabilities;
   /** Belongs to no principal. */
   shared = false;
+  /** Made for one call: closed with it. */
+  ofOneCall = false;
+  /** What its calls come over, where they are those of one pipe. */
+  pipe: Call["carrier"] | undefined;
   /** Whether it is there to be used. */
   opened = false;
   readonly #options: ConnectionsOptions;
@@ -438,7 +372,11 @@ class Connection {
 
   /** Whether a call is under way on it. */
   get isCalled(): boolean {
-    return [...this.#users].some(({ call }) => call !== undefined);
+    return this.#calls.length > 0;
+  }
+
+  get #calls(): readonly Call[] {
+    return [...this.#users].flatMap(({ call }) => (call === undefined ? [] : [call]));
   }
 
   async lease(user: User): Promise<Lease> {
@@ -451,7 +389,8 @@ class Connection {
     try {
       const client = await this.client;
       if (user.call !== undefined && user.call.caller.logLevel < this.#level) await this.#setLevel(client, user.call);
-      return { client, release: (error) => this.#released(user, error) };
+      const hears = (level: LoggingLevel): boolean => this.#hears(user, level);
+      return { client, hears, release: (error) => this.#released(user, error) };
     } catch (error) {
       this.#release(user);
       throw error;
@@ -477,7 +416,7 @@ class Connection {
     }
     const another = isAnother(error);
     if (another && !this.#answered && !this.#retired) this.#tell.failed(error);
-    if (!gone && (another || (this.#succeeded && mayBeAnother(error)))) return this.#retire();
+    if (!gone && (another || (this.#succeeded && mayBeAnother(error)))) return this.retire();
     if (error === undefined) this.#succeeded = true;
     if (!gone) return;
     if (!this.#answered) this.#tell.failed(error);
@@ -486,8 +425,8 @@ class Connection {
     void this.close();
   }
 
-  /** The next call finds out anew what the server speaks; those under way end on this one. */
-  #retire(): void {
+  /** The next call opens another, and finds out anew what the server speaks; those under way end on this one. */
+  retire(): void {
     this.#retired = true;
     this.#tell.ended();
     if (this.#users.size === 0) void this.close();
@@ -497,8 +436,7 @@ class Connection {
     this.#users.delete(user);
     if (this.#users.size > 0) return;
     if (this.#retired) return void this.close();
-    const { idleMs, sharing } = this.#options;
-    const wait = sharing === "call" && user.call !== undefined ? 0 : idleMs;
+    const wait = this.ofOneCall ? 0 : this.#options.idleMs;
     if (wait === undefined) return;
     this.#idle = setTimeout(() => {
       this.#tell.ended();
@@ -506,6 +444,21 @@ class Connection {
     }, wait);
     // What only waits to be closed must not keep a process alive; where timers are numbers there is no process.
     (this.#idle as { unref?(): void }).unref?.();
+  }
+
+  /**
+   * Whether a log message that names no call is this one's: where all calls under way are of one caller, the first of them that wants it
+   * has it. Of several callers nobody has it, nor of several calls that have no session, where it would stand in the answer of one.
+   */
+  #hears(user: User, level: LoggingLevel): boolean {
+    const calls = this.#calls;
+    const parties = new Set(calls.map(partyOf));
+    const everybodys = typeof this.#options.upstream !== "function" && this.#owner === SEVERAL;
+    if (everybodys || parties.size > 1 || (calls.length > 1 && calls.some((call) => sessionOf(call) === call))) {
+      this.#tell.unclaimed();
+      return false;
+    }
+    return calls.find(({ caller }) => caller.logLevel <= levelIndex(level)) === user.call;
   }
 
   /** A session has one level: the lowest anybody on it asked for. Who asked for less is sent less. */
@@ -546,7 +499,7 @@ class Connection {
    * question has an owner. Without a session it would go with the answer of one call: of several none is taken.
    */
   #asker(): Answers | undefined {
-    const calls = [...this.#users].flatMap(({ call }) => (call === undefined ? [] : [call]));
+    const calls = this.#calls;
     if (this.#owner === SEVERAL || (calls.length > 1 && calls.some(isStateless))) {
       this.#tell.ambiguous();
       throw new RpcError(ErrorCode.InternalError, NOT_PASSED_ON);

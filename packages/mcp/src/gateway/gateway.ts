@@ -11,9 +11,10 @@ import type { ServerCore } from "../server/core.js";
 import type { ListHints } from "../server/lists.js";
 import { coreOf, type ServerOptions } from "../server/lean-server.js";
 import { Server } from "../server/server.js";
-import { Connections, type MountState, type OpenUpstream, type Sharing } from "./connections.js";
+import { Connections, type OpenUpstream, type Sharing } from "./connections.js";
 import { type BeforeCall, type BeforeRead, Mount } from "./mount.js";
 import type { Admit, RelayedRequest, RelayedWords } from "./relay.js";
+import type { MountState } from "./told.js";
 import { Uris, checkMountName, prefixOf } from "./uris.js";
 import { leastOf, type Offer, readOffer } from "./offer.js";
 
@@ -25,8 +26,9 @@ export interface MountOptions {
    */
   readonly prefix?: string;
   /**
-   * Which calls share a connection to it. Default `user`: all sessions of one principal. Principals never share one, nor do
-   * callers that can be asked different things. Without effect for a client that is connected already.
+   * Which calls share a connection to it. Default `user`: all sessions of one principal; of callers without one, those of each session
+   * or pipe, and where there is neither, those of each program by its name and version. Principals never share one, nor do callers that
+   * can be asked different things. Without effect for a client that is connected already.
    */
   readonly sharing?: Sharing;
   /** What it offers, where that is known: nothing is opened before the first call then, and nothing is listed. */
@@ -297,6 +299,8 @@ class MountedUpstream implements Mounted {
       sharing: options.sharing ?? "user",
       idleMs: options.idleMs,
       onOpened: (client) => void this.#follow(client),
+      over: (session) => core.sessions.of(session).signal,
+      onUnclaimed: () => this.#warn(unclaimed(name)),
     });
     this.mount = new Mount({
       name,
@@ -427,6 +431,11 @@ class MountedUpstream implements Mounted {
       if (subscription !== undefined) this.#followed.delete(subscription);
     }
   }
+}
+
+function unclaimed(name: string): string {
+  const what = `A log message of ${name} says not of which call it is, and several share its connection: nobody hears it`;
+  return `${what}, nor the next of that kind. Mount it with sharing: "session" or "call" where each has to hear its own`;
 }
 
 function isClosed(error: unknown): boolean {

@@ -207,7 +207,7 @@ export class Relay {
       this.#admit(item, call);
       const noted = this.#noted(client, context);
       const asking = ask(client, {
-        ...callOptions(client, context, { timeoutMs, words }),
+        ...callOptions(lease, context, { timeoutMs, words }),
         answers,
         stop: answers.stop,
         ...noted?.options,
@@ -305,7 +305,7 @@ function askedBy({ inputRequests = {}, requestState }: JsonObject): InputRequire
 }
 
 function callOptions(
-  client: Client,
+  { client, hears }: Lease,
   context: Context,
   { timeoutMs, words }: { readonly timeoutMs: number; readonly words: RelayedWords },
 ): CallOptions {
@@ -330,8 +330,9 @@ function callOptions(
       ? {}
       : {
           ...(client.era === "stateless" ? { logLevel: level } : {}),
-          onLog: ({ level: its, data, logger }) =>
-            void context.log(its, exactly(data), words.logger?.(logger) ?? logger),
+          onLog: ({ level: its, data, logger }, named) => {
+            if (named || hears(its)) void context.log(its, exactly(data), words.logger?.(logger) ?? logger);
+          },
         }),
   };
 }

@@ -1,4 +1,5 @@
-// What a caller is told of a request that failed at a mounted server: whose fault it was and what happened, and nothing of the machine.
+// A mounted server that fails: what its callers are told of that, which is nothing of the machine, and how long it is left alone.
+import { restartDelay } from "../client/server-watch.js";
 import type { Stop } from "../jsonrpc/outgoing.js";
 import type { Call } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
@@ -118,4 +119,108 @@ function withoutOrigin(error: RpcError): RpcError {
     return data === error.data ? error : new RpcError(code, message, data);
   const { originalCode: _, ...rest } = data;
   return new RpcError(code, message, Object.keys(rest).length === 0 ? undefined : rest);
+}
+
+// How a mounted server is, and the pause it is left alone for after it failed several times in a row.
+
+/** How a mounted server is, as far as its connections show it. */
+export interface MountState {
+  /**
+   * `stopped`: nothing is open, the next call connects. `degraded`: it is connected, and failed since it last answered. `broken`: it
+   * failed three times in a row and is left alone for a while.
+   */
+  readonly state: "stopped" | "starting" | "ready" | "degraded" | "broken";
+  /** Failures in a row. */
+  readonly failures: number;
+  /** Milliseconds until it is tried again; 0 where nothing waits. */
+  readonly retryMs: number;
+  /** What the latest failure said; undefined once it has answered again. */
+  readonly cause: string | undefined;
+  /** The same as the end of a sentence, without command lines, addresses and words of the server: what its callers are told. */
+  readonly brief: string | undefined;
+  /** The word of that failure to branch on, where it has one. */
+  readonly code: string | undefined;
+}
+
+/** Failures in a row after which a server is left alone for a while. */
+const FAILURES = 3;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+/** What no waiting mends: an owner has to give a secret, or log in. */
+const OWNERS_FAULT: ReadonlySet<string> = new Set(["NO_SECRET", "USAGE", "UNAUTHORIZED", "FORBIDDEN"]);
+
+/**
+ * Leaves a server alone that failed three times in a row: it could not be connected to, or ended before it had answered anything.
+ * After a while, twice as long each time, one call at a time is let through to see; until it knows, the others are refused.
+ */
+export class UpstreamBreaker {
+  readonly #now: () => number;
+  #failures = 0;
+  #restAgainAt = 0;
+  #probing = false;
+  #latest: unknown;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  get failures(): number {
+    return this.#failures;
+  }
+
+  get broken(): boolean {
+    return this.#failures >= FAILURES;
+  }
+
+  get retryMs(): number {
+    return this.broken ? Math.max(0, this.#restAgainAt - this.#now()) : 0;
+  }
+
+  get cause(): string | undefined {
+    return this.#latest instanceof Error ? this.#latest.message : undefined;
+  }
+
+  get brief(): string | undefined {
+    return this.#latest === undefined ? undefined : briefCause(this.#latest);
+  }
+
+  get code(): string | undefined {
+    return this.#latest instanceof LocalError ? this.#latest.code : undefined;
+  }
+
+  /** Why nothing may be opened now; undefined lets one through. */
+  refusal(name: string): LocalError | undefined {
+    if (!this.broken) return undefined;
+    const left = this.retryMs;
+    if (left <= 0 && !this.#probing) {
+      this.#probing = true;
+      return undefined;
+    }
+    const when = `It is tried again in ${Math.max(1, Math.ceil(left / 1_000))} s`;
+    const text = `${name} could not be reached ${this.#failures} times in a row: ${this.cause} ${when}.`;
+    const brief = `it failed ${this.#failures} times in a row (${briefCause(this.#latest)}). ${when}`;
+    return new LocalError("BROKEN", text, { cause: this.#latest, brief });
+  }
+
+  /** It can be connected to; whether it also answers is not known yet. */
+  connected(): void {
+    this.#probing = false;
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+    this.#probing = false;
+    this.#latest = undefined;
+  }
+
+  failed(error: unknown): void {
+    this.#probing = false;
+    this.#latest = error;
+    if (error instanceof LocalError && (OWNERS_FAULT.has(error.code) || error.code.startsWith("AUTH_"))) return;
+    this.#failures++;
+    if (!this.broken) return;
+    const times = { firstMs: FIRST_PAUSE_MS, mostMs: LONGEST_PAUSE_MS };
+    this.#restAgainAt = this.#now() + restartDelay(this.#failures - FAILURES + 1, times);
+  }
 }

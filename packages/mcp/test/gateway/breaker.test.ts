@@ -1,6 +1,6 @@
 // What becomes of a server that fails in a row: left alone for a while, tried by one call at a time, and forgiven once it answers.
 import { afterEach, expect, it } from "vitest";
-import { UpstreamBreaker } from "../../src/gateway/connections.js";
+import { UpstreamBreaker } from "../../src/gateway/told.js";
 import { Gateway } from "../../src/gateway/gateway.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
 import { connect } from "../../src/serve/connect-node.js";

@@ -81,7 +81,8 @@ it("each of two clients on one session of a server hears what it asked for, and 
   });
   const gateway = stage.gateway();
   const mounted = await gateway.mount("up", open(await stage.serve(upstream), { revision: "2025-11-25" }));
-  const url = await stage.serve(gateway);
+  // Both are of one user: nobody else's share anything.
+  const url = await stage.serve(gateway, { authenticate: () => ({ identity: { principal: "ada", scopes: [] } }) });
   const [loud, quiet] = await Promise.all([1, 2].map(() => stage.client(url, { revision: "2025-11-25" })));
   await loud?.setLogLevel("debug");
   await quiet?.setLogLevel("error");

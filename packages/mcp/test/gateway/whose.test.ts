@@ -37,7 +37,7 @@ async function targetOf(
   gateway: Gateway,
   { over, programs }: Way,
 ): Promise<(by: string) => Parameters<typeof connectNode>> {
-  if (over === "memory") return () => [gateway, {}];
+  if (over === "memory") return () => [gateway, { identity: { principal: "owner", scopes: [] } }];
   const serving = await serveHttp(gateway, {
     port: 0,
     signals: false,
