@@ -23,7 +23,7 @@ import { type InputRequired, inputRequired } from "../server/interactive.js";
 import { failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";
 import type { CallAnswers, Connections, Lease } from "./connections.js";
-import { type RelayFailure, toldOf, UpstreamError, violated } from "./told.js";
+import { type RelayFailure, type Sent, toldOf, UpstreamError, violated } from "./told.js";
 
 /** What relaying needs to know of one mount. */
 export interface RelayOptions {
@@ -136,10 +136,10 @@ export class Relay {
     const { tool, name, context, mirrored } = call;
     const args = exactly(call.arguments);
     try {
-      return await this.#run(context, { kind: "tool", name, shown: tool.name }, async (client, given) => {
+      return await this.#run(context, { kind: "tool", name, shown: tool.name }, async (client, given, came) => {
         const options = { ...given, once: true, ...(mirrored === undefined ? {} : { mirrored }) };
         const result = asTask
-          ? await runTask(client, { ...call, arguments: args }, options)
+          ? await runTask(client, { ...call, arguments: args }, { ...options, came })
           : await client.call(name, args, options);
         if (call.promise !== undefined) await keepsPromise(client, call.promise, result as unknown as JsonObject);
         return result as unknown as JsonObject;
@@ -184,19 +184,26 @@ export class Relay {
     const call = Context.callOf(context);
     const { words = {} } = this.#options;
     const answers = new Questioner(name, context, words);
+    const came: Sent = { sent: false, begun: false };
     try {
-      const sent = (): Promise<JsonObject> => this.#sent(item, { context, answers, ask });
-      // What was not sent is sent over another connection: that one is opened, and looked at, as every other.
-      const result = await sent().catch((error: unknown) => (isUnsent(error) ? sent() : Promise.reject(error)));
+      const sent = (): Promise<JsonObject> => this.#sent(item, { context, answers, came, ask });
+      const result = await sent().catch((error: unknown) => {
+        if (!isUnsent(error)) throw error;
+        // What was not sent is sent over another connection: that one is opened, and looked at, as every other.
+        came.sent = false;
+        return sent();
+      });
       return result["resultType"] === "input_required"
         ? askedBy(result)
         : new Relayed(await spoken(words, cleaned(expose(exactly(result))), item));
     } catch (error) {
-      throw await toldOf({ name, call, asked: answers.elicited, words }, error, answers.stop);
+      if (answers.any) came.begun = true;
+      const told = { name, call, isCall: item.kind === "tool", came, asked: answers.elicited, words };
+      throw await toldOf(told, error, answers.stop);
     }
   }
 
-  async #sent(item: RelayedItem, { context, answers, ask }: Asking): Promise<JsonObject> {
+  async #sent(item: RelayedItem, { context, answers, came, ask }: Asking): Promise<JsonObject> {
     const { timeoutMs, rounds, words = {} } = this.#options;
     const call = Context.callOf(context);
     // Before a process is started or a byte is sent for it, and once more when what was started could be looked at.
@@ -206,13 +213,16 @@ export class Relay {
       const { client } = lease;
       this.#admit(item, call);
       const noted = this.#noted(client, context);
-      const asking = ask(client, {
+      const onRequest = (id: RequestId): void => {
+        came.sent = true;
+        noted?.onRequest(id);
+      };
+      const options = {
         ...callOptions(lease, context, { timeoutMs, words }),
-        answers,
-        stop: answers.stop,
-        ...noted?.options,
+        ...{ answers, stop: answers.stop, onRequest },
         ...(rounds ? roundOf(client, context) : undefined),
-      });
+      };
+      const asking = ask(client, options, came);
       const result = await (noted === undefined ? asking : asking.finally(noted.over));
       lease.release();
       const fault = faultOf(item.kind, result, client);
@@ -239,7 +249,7 @@ export class Relay {
   }
 
   /** Tells of a request when it is sent and when it is over; undefined where nobody wants to know. */
-  #noted(client: Client, context: Context): { options: Pick<CallOptions, "onRequest">; over(): void } | undefined {
+  #noted(client: Client, context: Context): { onRequest(id: RequestId): void; over(): void } | undefined {
     const { relayed, name: server } = this.#options;
     if (relayed === undefined) return undefined;
     const { revision, transport } = client;
@@ -253,7 +263,7 @@ export class Relay {
       ids.push(id);
       tell();
     };
-    return { options: { onRequest }, over: () => void (ids.length > 0 && tell(performance.now() - began)) };
+    return { onRequest, over: () => void (ids.length > 0 && tell(performance.now() - began)) };
   }
 }
 
@@ -269,7 +279,8 @@ interface RelayedOptions extends CallOptions {
 interface Asking {
   readonly context: Context;
   readonly answers: Questioner;
-  ask(client: Client, options: RelayedOptions): Promise<JsonObject>;
+  readonly came: Sent;
+  ask(client: Client, options: RelayedOptions, came: Sent): Promise<JsonObject>;
 }
 
 function isUnsent(error: unknown): boolean {
@@ -438,7 +449,11 @@ async function keepsPromise(client: Client, known: KnownTool, result: JsonObject
 }
 
 /** Runs a call as a task of the upstream to its end; cancelled with the call. */
-async function runTask(client: Client, call: ToolCall, options: RelayedOptions): Promise<object> {
+async function runTask(
+  client: Client,
+  call: ToolCall,
+  { came, ...options }: RelayedOptions & { readonly came: Sent },
+): Promise<object> {
   const task = Context.callOf(call.context);
   const decided = client.era === "stateless" && task instanceof TaskCall;
   const announce = (): void => {
@@ -450,6 +465,7 @@ async function runTask(client: Client, call: ToolCall, options: RelayedOptions):
   if (decided) task.undecided = true;
   else announce();
   const handle = await client.callTask(call.name, call.arguments, options);
+  came.begun = true;
   if (handle.id !== undefined) announce();
   try {
     return await handle.result(options);
@@ -492,6 +508,11 @@ class Questioner implements CallAnswers {
 
   among(calls: readonly Call[]): Answers {
     return new Questioner(this.#name, this.#context, this.#words, { among: calls, asked: (this.#asked ??= new Map()) });
+  }
+
+  /** Whether anything was asked. */
+  get any(): boolean {
+    return this.#asked !== undefined;
   }
 
   /** Questions put to a person so far. */

@@ -2,7 +2,7 @@
 import { restartDelay } from "../client/server-watch.js";
 import type { Stop } from "../jsonrpc/outgoing.js";
 import type { Call } from "../endpoint/call.js";
-import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { ErrorCode, LocalError, RpcError, statusOf } from "../jsonrpc/errors.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
 import { isJsonObject } from "../jsonrpc/message.js";
 import { McpErrorCode } from "../protocol/meta.js";
@@ -26,6 +26,8 @@ export const OWN_HOP: ReadonlySet<number> = new Set([
 
 /** What happened, by the code of the error: its message may hold what is the owner's alone. */
 const CAUSES: ReadonlyMap<string, string> = new Map([
+  // Nobody but its owner cancels it here: the connection was given up, with all that was under way.
+  ["CANCELLED", "the connection to it ended"],
   ["BROKEN", "it failed several times in a row, and is left alone for a while"],
   ["CLOSED", "the connection to it ended"],
   ["EXITED", "its process ended"],
@@ -35,7 +37,7 @@ const CAUSES: ReadonlyMap<string, string> = new Map([
   ["LIMIT", "a limit was reached"],
   ["NOT_SUPPORTED", "it cannot do what was asked"],
   ["NO_SECRET", "a secret that it needs cannot be read"],
-  ["OUTCOME_UNKNOWN", "the connection to it failed within the call; whether it ran is unknown"],
+  ["OUTCOME_UNKNOWN", "the connection to it failed within the call"],
   ["REFUSED", "it refused the connection"],
   ["SESSION_EXPIRED", "it forgot the session within the call; whether it ran is unknown"],
   ["SPAWN_FAILED", "it could not be started"],
@@ -67,9 +69,20 @@ export function violated(name: string, error: unknown): unknown {
   return new RpcError(ErrorCode.InvalidParams, `${name} asked what this client did not declare`);
 }
 
+/** How far a request came. */
+export interface Sent {
+  /** It was sent. */
+  sent: boolean;
+  /** The server has begun: it answered a part of it, or asked something for it. */
+  begun: boolean;
+}
+
 interface Told {
   readonly name: string;
   readonly call: Call;
+  /** Whether it is the call of a tool, or something that only reads. */
+  readonly isCall: boolean;
+  readonly came: Readonly<Sent>;
   /** Questions put to a person within the call so far. */
   readonly asked: number;
   readonly words: {
@@ -79,7 +92,11 @@ interface Told {
 }
 
 /** The error as the caller is told of it. */
-export async function toldOf({ name, call, asked, words }: Told, error: unknown, stop: Stop): Promise<unknown> {
+export async function toldOf(
+  { name, call, isCall, came, asked, words }: Told,
+  error: unknown,
+  stop: Stop,
+): Promise<unknown> {
   if (error instanceof AskError) return error;
   if (error instanceof RpcError) {
     if (error instanceof UpstreamError) return error;
@@ -90,9 +107,45 @@ export async function toldOf({ name, call, asked, words }: Told, error: unknown,
   }
   if (!(error instanceof LocalError)) return error;
   if (stop.isStopped && error.code === "CANCELLED") return new DOMException("The call was cancelled", "AbortError");
-  const { text, reason } = sentenceOf(name, error);
+  const { text: what, reason } = sentenceOf(name, error);
+  const outcome = reason === "VIOLATION" ? undefined : outcomeOf(error, came);
+  const text = outcome === undefined ? what : `${what}. ${OUTCOMES[outcome][isCall ? "call" : "request"]}`;
   const said = words.failed?.({ call, server: name, error, told: text }) ?? text;
-  return new UpstreamError(ErrorCode.InternalError, said, { server: name, reason });
+  const data = { server: name, reason, ...(outcome === "unknown" ? { outcome } : {}) };
+  return new UpstreamError(ErrorCode.InternalError, said, data);
+}
+
+/** What the caller is told of whether it ran. */
+const OUTCOMES = {
+  unknown: {
+    call: "Whether the call did its work is not known: look, before you make it again",
+    request: "Whether it was served is not known",
+  },
+  none: { call: "The call did not run", request: "It was not served" },
+} as const;
+
+/** Errors by which a request that was sent is known to be refused: nothing of it reached the server, or nothing of it was taken. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  "FORBIDDEN",
+  "LIMIT",
+  "NOT_SUPPORTED",
+  "NO_SECRET",
+  "REFUSED",
+  "SESSION_EXPIRED",
+  "SPAWN_FAILED",
+  "UNAUTHORIZED",
+  "UNREACHABLE",
+]);
+
+/** From here on an HTTP status says that something broke, which may have been after the work was done. */
+const BROKE = 500;
+
+function outcomeOf(error: LocalError, { sent, begun }: Sent): "unknown" | "none" {
+  if (begun) return "unknown";
+  if (!sent) return "none";
+  const { code } = error;
+  if (code === "HTTP_STATUS") return (statusOf(error) ?? BROKE) >= BROKE ? "unknown" : "none";
+  return REFUSALS.has(code) || code.startsWith("AUTH_") ? "none" : "unknown";
 }
 
 function sentenceOf(name: string, error: LocalError): { readonly text: string; readonly reason: string } {
