@@ -31,9 +31,11 @@ class Toolset {
     for (const tool of tools) this.#tools.set(this.#free(tool.name), tool);
   }
 
-  static async of(source: ToolSource): Promise<Toolset> {
+  /** Throws INVALID_TARGET for what has no tools to list: `adapter` is what was called. */
+  static async of(source: ToolSource, adapter: string): Promise<Toolset> {
+    const listed = listOf(source, adapter);
     const tools: Tool[] = [];
-    for await (const one of source.tools()) tools.push("inputSchema" in one ? one : one.tool);
+    for await (const one of listed) tools.push(withProperties("inputSchema" in one ? one : one.tool));
     return new Toolset(source, tools);
   }
 
@@ -71,8 +73,76 @@ function failed(text: string): ModelParts {
   return { parts: [{ type: "text", text }], isError: true };
 }
 
-/** Arguments as a model wrote them; undefined for what is no JSON. An empty text is no arguments. */
-function readArguments(text: string): unknown {
+/** Whose tools they are, listed. A server's member of this name registers, and a promise has none. */
+function listOf(source: ToolSource, adapter: string): ReturnType<ToolSource["tools"]> {
+  const { tools, call, then } = Object(source) as Partial<ToolSource> & { readonly then?: unknown };
+  if (typeof then === "function")
+    throw noSource(`${adapter}(source) was given a promise: await it first, as in ${adapter}(await connect(server))`);
+  if (typeof tools === "function" && typeof call === "function") return source.tools();
+  const takes = `${adapter}(source) takes a client or a host`;
+  if (typeof tools === "function" || "tool" in Object(source))
+    throw noSource(`${takes}, and was given a server: ${adapter}(await connect(server)), with connect of /client`);
+  const given = Array.isArray(source) ? "a list" : source === null ? "null" : typeof source;
+  throw noSource(`${takes}, and was given ${given}: await connect(target) of /client makes a client`);
+}
+
+function noSource(text: string): LocalError {
+  return new LocalError("INVALID_TARGET", text);
+}
+
+/** APIs refuse a schema of an object that names no properties, which is what a tool without arguments may have. */
+function withProperties(tool: Tool): Tool {
+  const { inputSchema } = tool;
+  if (inputSchema["properties"] !== undefined) return tool;
+  return { ...tool, inputSchema: { ...inputSchema, properties: {} } };
+}
+
+/** How a call of each API looks, and what takes it. */
+const CALLS = [
+  {
+    type: "function_call",
+    id: "call_id",
+    of: "toOpenAiTools: run(call)",
+    what: "an item function_call of OpenAI's Responses",
+  },
+  {
+    type: "function",
+    id: "id",
+    of: "toOpenAiTools: runChat(call)",
+    what: "a member of tool_calls of OpenAI's Chat Completions",
+  },
+  { type: "tool_use", id: "id", of: "toAnthropicTools: run(block)", what: "a block tool_use of Anthropic's Messages" },
+] as const;
+
+type CallType = (typeof CALLS)[number]["type"];
+
+/** Throws BAD_CALL for what is no call of this API: whoever wrote the program is told what to give, since no model has called. */
+function checkModelCall(given: unknown, type: CallType): void {
+  const { id, of, what } = CALLS.find((each) => each.type === type) as (typeof CALLS)[number];
+  const call = (Object(given) ?? {}) as Record<string, unknown>;
+  const inside = type === "function" ? (Object(call["function"]) as Record<string, unknown>) : call;
+  const named = typeof inside["name"] === "string" && typeof call[id] === "string";
+  if (named && (call["type"] === undefined || call["type"] === type)) return;
+  const takes = `${of} takes one call, ${what}`;
+  throw new LocalError(
+    "BAD_CALL",
+    `${takes}${Array.isArray(given) ? ", and was given a list: call it for each of them" : gave(call)}`,
+  );
+}
+
+function gave(call: Record<string, unknown>): string {
+  const known = CALLS.find(({ type }) => type === call["type"]);
+  if (known !== undefined)
+    return `, and was given ${known.what}, which ${known.of} takes, or which lacks its name or id`;
+  const members = Object.keys(call).slice(0, 8).join(", ");
+  const holds = ["tool_calls", "output", "content"].find((name) => Array.isArray(call[name]));
+  if (holds !== undefined) return `, and was given what holds calls: take them out of its "${holds}"`;
+  return members === "" ? ", and was given none" : `, and was given something with the members ${members}`;
+}
+
+/** Arguments as a model wrote them, or as somebody has read them already; undefined for what is no JSON. An empty text is no arguments. */
+function readArguments(text: unknown): unknown {
+  if (typeof text !== "string") return text ?? {};
   if (text.trim() === "") return {};
   try {
     return JSON.parse(text);
@@ -111,7 +181,7 @@ export interface AiTool {
  * when the list has changed. A call that fails rejects, as the AI SDK wants it, with words for the model.
  */
 export async function toAiTools(source: ToolSource): Promise<Record<string, AiTool>> {
-  const set = await Toolset.of(source);
+  const set = await Toolset.of(source, "toAiTools");
   const shaped = set.tools.map(({ name, tool }): [string, AiTool] => [
     name,
     {
@@ -190,7 +260,10 @@ export interface AnthropicResult {
 export interface AnthropicTools {
   /** For `tools` of `messages.create`. They are those of now: ask again when the list has changed. */
   readonly tools: AnthropicTool[];
-  /** Runs a block `tool_use`, and gives the block for the next user message. Never rejects: the model is told what went wrong. */
+  /**
+   * Runs a block `tool_use`, and gives the block for the next user message. Never rejects for a call of the model, which is told what went
+   * wrong; for what is no such block, with BAD_CALL.
+   */
   run(call: AnthropicCall, options?: CallOptions): Promise<AnthropicResult>;
 }
 
@@ -198,15 +271,17 @@ const IMAGES: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/g
 
 /** The tools of a client or a host for a model of Anthropic's. */
 export async function toAnthropicTools(source: ToolSource): Promise<AnthropicTools> {
-  const set = await Toolset.of(source);
+  const set = await Toolset.of(source, "toAnthropicTools");
   return {
     tools: set.tools.map(({ name, tool }) => ({
       name,
       ...(tool.description === undefined ? {} : { description: tool.description }),
       input_schema: tool.inputSchema as AnthropicTool["input_schema"],
     })),
-    async run({ id, name, input }, options) {
-      const { parts, isError } = await set.run(name, input, options);
+    async run(call, options) {
+      checkModelCall(call, "tool_use");
+      const { id, name, input } = call;
+      const { parts, isError } = await set.run(name, readArguments(input), options);
       return { type: "tool_result", tool_use_id: id, is_error: isError, content: parts.map(resultPart) };
     },
   };
@@ -264,12 +339,15 @@ export interface OpenAiTools {
   readonly tools: OpenAiTool[];
   /** For `tools` of `chat.completions.create`. */
   readonly chatTools: OpenAiChatTool[];
-  /** Runs an item `function_call`, and gives the item for the next `input`. Never rejects: the model is told what went wrong. */
+  /**
+   * Runs an item `function_call`, and gives the item for the next `input`. Never rejects for a call of the model, which is told what went
+   * wrong; for what is no such item, with BAD_CALL.
+   */
   run(
     call: OpenAiCall,
     options?: CallOptions,
   ): Promise<{ readonly type: "function_call_output"; readonly call_id: string; readonly output: OpenAiPart[] }>;
-  /** Runs a call of a chat message, and gives the message for it. A chat takes text alone: media are named. Never rejects. */
+  /** Runs a call of a chat message, and gives the message for it. A chat takes text alone: media are named. Rejects as `run` does. */
   runChat(
     call: OpenAiChatCall,
     options?: CallOptions,
@@ -278,7 +356,7 @@ export interface OpenAiTools {
 
 /** The tools of a client or a host for a model of OpenAI's. */
 export async function toOpenAiTools(source: ToolSource): Promise<OpenAiTools> {
-  const set = await Toolset.of(source);
+  const set = await Toolset.of(source, "toOpenAiTools");
   const described = set.tools.map(({ name, tool }) => ({
     name,
     ...(tool.description === undefined ? {} : { description: tool.description }),
@@ -287,11 +365,18 @@ export async function toOpenAiTools(source: ToolSource): Promise<OpenAiTools> {
   return {
     tools: described.map((one) => ({ type: "function", ...one, strict: false })),
     chatTools: described.map((one) => ({ type: "function", function: one })),
-    async run({ call_id, name, arguments: text }, options) {
+    async run(call, options) {
+      checkModelCall(call, "function_call");
+      const { call_id, name, arguments: text } = call;
       const { parts, isError } = await set.run(name, readArguments(text), options);
       return { type: "function_call_output", call_id, output: [...failure(isError), ...parts.map(inputPart)] };
     },
-    async runChat({ id, function: { name, arguments: text } }, options) {
+    async runChat(call, options) {
+      checkModelCall(call, "function");
+      const {
+        id,
+        function: { name, arguments: text },
+      } = call;
       const model = await set.run(name, readArguments(text), options);
       return { role: "tool", tool_call_id: id, content: plainText(model) };
     },

@@ -150,3 +150,85 @@ describe("the AI SDK", () => {
     await expect(running).rejects.toMatchObject({ message: "The call was cancelled.", cause: { code: "CANCELLED" } });
   });
 });
+
+/** A call of each API, as its model makes it, and what holds such calls. */
+const CALLS = {
+  run: { type: "function_call", call_id: "1", name: "add_one", arguments: '{"a":1}' },
+  runChat: { type: "function", id: "1", function: { name: "add_one", arguments: '{"a":1}' } },
+  anthropic: { type: "tool_use", id: "1", name: "add_one", input: { a: 1 } },
+};
+const WRONG: Record<string, unknown> = {
+  nothing: undefined,
+  null: null,
+  "a text": "add_one",
+  "no members": {},
+  "a chat message": { role: "assistant", tool_calls: [CALLS.runChat] },
+  "a message": { role: "assistant", content: [CALLS.anthropic] },
+  "a response": { output: [CALLS.run] },
+  ...Object.fromEntries(Object.entries(CALLS).map(([name, call]) => [`a list for ${name}`, [call]])),
+  ...Object.fromEntries(
+    Object.entries(CALLS).map(([name, call]) => [
+      `a call for ${name} without a name`,
+      { ...call, name: 1, function: {} },
+    ]),
+  ),
+};
+
+describe.each(Object.entries(CALLS))("%s", (api, right) => {
+  const runner = async (): Promise<(call: unknown) => Promise<object>> => {
+    const [openai, anthropic] = [await toOpenAiTools(await client()), await toAnthropicTools(await client())];
+    const run = { run: openai.run, runChat: openai.runChat, anthropic: anthropic.run }[api] as unknown;
+    return run as (call: unknown) => Promise<object>;
+  };
+  const others = Object.entries(CALLS).filter(([other]) => other !== api);
+
+  it.each([...Object.entries(WRONG), ...others])("says what it takes when it is given %s", async (_name, call) => {
+    const error: unknown = await (await runner())(call).catch((rejected: unknown) => rejected);
+    expect(error).toMatchObject({
+      code: "BAD_CALL",
+      message: expect.stringMatching(/takes one call, .+, and was given /),
+    });
+  });
+
+  it("takes arguments that were read already, that are still to be read, and none", async () => {
+    const run = await runner();
+    const given = (args: unknown): unknown =>
+      api === "runChat"
+        ? { ...right, function: { name: "add_one", arguments: args } }
+        : { ...right, arguments: args, input: args };
+    for (const args of ['{"a":1}', { a: 1 }]) expect(JSON.stringify(await run(given(args)))).toContain('"2"');
+    for (const args of [undefined, "", {}, "[]", "{", 7, [1]])
+      expect(JSON.stringify(await run(given(args)))).toMatch(/call failed|"is_error":true/);
+  });
+});
+
+const SOURCES: Record<string, { readonly source: () => unknown; readonly told: RegExp }> = {
+  "a server": { source: tools, told: /given a server: \w+\(await connect\(server\)\)/ },
+  "a promise": { source: () => connect(tools()), told: /given a promise: await it first/ },
+  nothing: { source: () => undefined, told: /given undefined/ },
+  null: { source: () => null, told: /given null/ },
+  "a list of tools": { source: async () => (await client()).tools().all(), told: /given a promise/ },
+  "the tools": { source: () => [], told: /given a list/ },
+  "a text": { source: () => "https://example.com/mcp", told: /given string/ },
+};
+
+describe.each([toOpenAiTools, toAnthropicTools, toAiTools])("%o", (adapter) => {
+  it.each(Object.keys(SOURCES))("says what it takes when it is given %s", async (name) => {
+    const { source, told } = SOURCES[name] as (typeof SOURCES)[string];
+    const given = source();
+    const error: unknown = await adapter(given as Client).catch((rejected: unknown) => rejected);
+    expect(error).toMatchObject({ code: "INVALID_TARGET", message: expect.stringMatching(told) });
+    await (given instanceof Promise && name === "a promise" ? given.then((made: Client) => made.close()) : undefined);
+  });
+
+  it("names the properties of every object, as APIs want it, where a tool takes no arguments", async () => {
+    const shaped = JSON.parse(JSON.stringify(await adapter(await client()))) as Record<string, unknown>;
+    const found: unknown[] = [];
+    JSON.stringify(shaped, (_key, value: unknown) => {
+      if (Object(value)["type"] === "object") found.push(Object(value)["properties"]);
+      return value;
+    });
+    expect(found.length).toBeGreaterThan(4);
+    for (const properties of found) expect(properties).toEqual(expect.any(Object));
+  });
+});
