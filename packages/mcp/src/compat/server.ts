@@ -177,7 +177,9 @@ export class Server {
       const { sendNotification } = new Extra(context, undefined);
       return sendNotification({ method, params });
     }
-    this.#sessions.notify(method, params);
+    // Lists and resources are the server's: changes to them concern everybody.
+    const whose = /\/(?:list_changed|updated)$/.test(method) ? undefined : context;
+    this.#sessions.notify(method, params, whose && Context.callOf(whose));
   }
 
   async sendLoggingMessage(
@@ -185,8 +187,10 @@ export class Server {
     _sessionId?: string,
   ): Promise<void> {
     const context = this.#scopes.current();
-    if (context !== undefined && isStateless(context)) return context.log(params.level, params.data, params.logger);
-    this.#core?.log(params.level, params.data, params.logger);
+    // A server may be all clients' here: what one call has to say is for its own client.
+    if (context === undefined) this.#core?.log(params.level, params.data, params.logger);
+    else if (context.session === undefined) await context.log(params.level, params.data, params.logger);
+    else context.session.log(params.level, params.data, params.logger);
   }
 
   async sendResourceUpdated({ uri }: { uri: string }): Promise<void> {

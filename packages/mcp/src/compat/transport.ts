@@ -269,9 +269,9 @@ export class OpenSessions {
     return send(call, standing(call), { method, params }, options);
   }
 
-  /** Tells every session. */
-  notify(method: string, params: object = {}): void {
-    for (const call of this.#live()) {
+  /** Tells every session, or that of one call. */
+  notify(method: string, params: object = {}, only?: Call): void {
+    for (const call of only === undefined ? this.#live() : [only]) {
       const carrier = standing(call);
       const projected = isOwnMethod(method) ? params : call.caller.codec.notification(method, params);
       if (projected !== undefined) void carrier.write(notificationText(method, projected), "notification");

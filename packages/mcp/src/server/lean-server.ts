@@ -124,7 +124,10 @@ export class LeanServer {
     readCore = (server) => {
       // Somebody in JavaScript may have left it out, or has two copies of the package.
       if (typeof server === "object" && server !== null && #core in server) return server.#core;
-      throw new LocalError("BAD_SERVER", "Give a server of this package first: new Server({ name, version })");
+      const first = "Give a server of this package first: ";
+      const compat = typeof (Object(server) as { readonly coreServer?: unknown }).coreServer === "function";
+      const what = compat ? "of one of /compat that is server.coreServer()" : "new Server({ name, version })";
+      throw new LocalError("BAD_SERVER", first + what);
     };
     const value = function (this: LeanServer, transport: Transport, options: ServeOptions = {}): Serving {
       return serveLater(this.#core, transport, options);

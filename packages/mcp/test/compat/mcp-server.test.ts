@@ -267,3 +267,58 @@ test("the constants are those of SDK v1", () => {
   expect(both.length).toBe(4);
   expect(both).toEqual(sdk.SUPPORTED_PROTOCOL_VERSIONS.filter((date) => both.includes(date)));
 });
+
+/** What a handler may tell its client, in the words of the SDK, and what of it arrives. */
+const TOLD: Record<string, (server: McpServer, who: string) => Promise<void>> = {
+  "a log message": (server, who) => server.sendLoggingMessage({ level: "info", data: who }),
+  "a log message of the low-level server": (server, who) =>
+    server.server.sendLoggingMessage({ level: "info", data: who }),
+  "a log message by hand": (server, who) =>
+    server.server.notification({ method: "notifications/message", params: { level: "info", data: who } }),
+  "a notification of its own": (server, who) =>
+    server.server.notification({ method: "acme/told", params: { data: who } }),
+};
+
+test.each(Object.keys(TOLD))(
+  "over one server for all sessions, %s within a call is its client's alone",
+  async (how) => {
+    const server = named();
+    server.registerTool("tell", { inputSchema: { who: z.string() } }, async ({ who }) => {
+      await TOLD[how]?.(server, who);
+      return { content: [] };
+    });
+    const people = await Promise.all(
+      ["2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"].map(async (revision) => {
+        const heard: unknown[] = [];
+        const client = await connect(server.coreServer(), {
+          revision,
+          onLog: ({ data }) => void heard.push(data),
+          onNotification: (_method, params) => void heard.push(params["data"]),
+        });
+        closing.push(() => client.close());
+        return { revision, client, heard };
+      }),
+    );
+    await Promise.all(
+      people.map(({ revision, client }) => client.call("tell", { who: revision }, { logLevel: "info" } as object)),
+    );
+    await Promise.all(people.map(({ client }) => client.call("tell", { who: "again" }, {})));
+    for (const { revision, heard } of people) {
+      expect(heard).toContain(revision);
+      expect(heard.filter((data) => data !== revision && data !== "again")).toEqual([]);
+      expect(heard.length).toBeLessThanOrEqual(2);
+    }
+  },
+);
+
+test("a server of /compat is served by its core, and whoever forgets that is told", async () => {
+  const { serveHttp, toNodeHandler } = await import("@secure-local/mcp/http");
+  const { toFetch } = await import("@secure-local/mcp/fetch");
+  for (const serve of [serveHttp, toNodeHandler, toFetch]) {
+    const refused: unknown = await (async () => serve(named() as never))().catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "BAD_SERVER", message: expect.stringContaining("server.coreServer()") });
+  }
+  const serving = await serveHttp(named().coreServer(), { signals: false });
+  closing.push(() => serving.close());
+  for (const revision of ["2024-11-05", "2026-07-28"]) await (await connect(serving.url, { revision })).close();
+});

@@ -85,7 +85,7 @@ export function migrateSource(source: string): Migrated {
 /** A program that looks its transports up by session hands no request to one that names none. */
 const BY_SESSION = /\bonsessioninitialized\b|\bisInitializeRequest\s*\(/;
 const ONLY_SESSIONS =
-  "transports kept by session serve revisions up to 2025-11-25, since requests of 2026-07-28 name no session: serveHttp(server) and toNodeHandler of @secure-local/mcp/http serve them all";
+  "transports kept by session serve revisions up to 2025-11-25, since requests of 2026-07-28 name no session: serveHttp(server.coreServer()) and toNodeHandler(server.coreServer()) of @secure-local/mcp/http serve them all";
 
 function sessionNotes(source: string): Leftover[] {
   const found = /StreamableHTTPServerTransport/.test(source) ? BY_SESSION.exec(source) : null;

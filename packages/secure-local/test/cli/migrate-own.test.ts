@@ -452,3 +452,60 @@ web.close();
   expect(readFileSync(join(folder, "main.mjs"), "utf8")).toBe(main);
   expect(readFileSync(path, "utf8")).toContain("new Server(");
 });
+
+/** Handlers as people write them, and the name of what each is given to log by. */
+const HANDLERS: readonly (readonly [kind: "tool" | "bare" | "prompt", written: string, context: string])[] = [
+  ["tool", "async () => { LOG; return done; }", "ctx"],
+  ["tool", "async ({ who }) => { LOG; return done; }", "ctx"],
+  ["tool", "async ({ who }: { who: string }) => { LOG; return done; }", "ctx"],
+  ["tool", "async args => { LOG; return done; }", "ctx"],
+  ["tool", "async (args, extra) => { LOG; return done; }", "extra"],
+  ["tool", "async function ({ who }) { LOG; return done; }", "ctx"],
+  ["tool", "async function () { LOG; return done; }", "ctx"],
+  ["tool", "async ({ who }) => { if (who) { [1].forEach(async () => { LOG; }); } LOG; return done; }", "ctx"],
+  ["tool", "async ({ who }) => { const ctx = who; LOG; return done; }", "context"],
+  ["bare", "async () => { LOG; return done; }", "ctx"],
+  ["bare", "async (extra) => { LOG; return done; }", "extra"],
+  ["bare", "async extra => { LOG; return done; }", "extra"],
+  ["prompt", "async ({ who }) => { LOG; return filled; }", "ctx"],
+  ["prompt", "async () => { LOG; return filled; }", "ctx"],
+];
+const LOGS = [
+  'await server.sendLoggingMessage({ level: "info", data: "paid" })',
+  'await server.server.sendLoggingMessage({ level: "info", data: "paid" })',
+  'server.sendLoggingMessage({ data: "paid", level: "info" }).catch(() => undefined)',
+];
+
+it.each(HANDLERS.flatMap(([kind, written, context]) => LOGS.map((log) => [kind, written, context, log] as const)))(
+  "what a handler logs is for its caller: %s %s by %s: %s",
+  (kind, written, context, log) => {
+    const shape = {
+      tool: "{ inputSchema: { who: z.string() } }",
+      bare: "{}",
+      prompt: "{ argsSchema: { who: z.string() } }",
+    };
+    const call = `server.${kind === "prompt" ? "registerPrompt" : "registerTool"}("pay", ${shape[kind]}, `;
+    const source = `import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { z } from "zod";
+const server = new McpServer({ name: "n", version: "1" });
+server.sendLoggingMessage({ level: "info", data: "to all" });
+${call}${written.replaceAll("LOG", () => log)});`;
+    const { text } = toOwnApi(source, "server.ts");
+    expect(text.match(/server\.log\([^)]*\)/g)).toEqual(['server.log("info", "to all")']);
+    expect(text.split(`${context}.log("info", "paid")`).length).toBe(written.split("LOG").length);
+    expect(text).toMatch(new RegExp(`run: async (?:function )?\\([^)]*, ${context}\\)`));
+    // What came out can be read again.
+    expect(toOwnApi(text, "server.ts").leftovers.filter(({ what }) => what.includes("cannot be read"))).toEqual([]);
+  },
+);
+
+it("says so where a handler cannot be given what it logs by", () => {
+  const source = `import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+const server = new McpServer({ name: "n", version: "1" });
+server.registerTool("pay", {}, async (...all) => { await server.sendLoggingMessage({ level: "info", data: "paid" }); return done; });
+server.registerTool("ask", { inputSchema }, async ({ a }, { sendNotification }) => { await server.sendLoggingMessage({ level: "info", data: "paid" }); return done; });`;
+  const { leftovers } = toOwnApi(source, "server.ts");
+  expect(
+    leftovers.filter(({ what }) => what.includes("server.log tells every session")).map(({ line }) => line),
+  ).toEqual([3, 4]);
+});

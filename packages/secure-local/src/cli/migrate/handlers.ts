@@ -157,6 +157,42 @@ function addArguments(source: Source, fn: FunctionNode): void {
   if (bare) source.insert(first.end, ")");
 }
 
+const TELLS_ALL =
+  "server.log tells every session of the server, which was one client before: take the Context as a parameter and write ctx.log";
+
+/** The contexts that handlers are given to log by: one server is all sessions' here, and `server.log` would tell them all. */
+export class Contexts {
+  readonly #given = new Map<FunctionNode, string>();
+
+  /** The name of the context in the handler around a place: a parameter that is there, or that is added; undefined outside of any. */
+  around(source: Source, parents: readonly AnyNode[], handled: ReadonlyMap<FunctionNode, Handled>): string | undefined {
+    const fn = parents.findLast((each): each is FunctionNode => handled.has(each as FunctionNode));
+    if (fn === undefined) return undefined;
+    const known = this.#given.get(fn) ?? added(source, fn, handled.get(fn) as Handled);
+    if (known === undefined) source.left(parents.at(-1)?.start ?? fn.start, TELLS_ALL);
+    else this.#given.set(fn, known);
+    return known;
+  }
+}
+
+function added(source: Source, fn: FunctionNode, { kind, before }: Handled): string | undefined {
+  const [first, ...more] = fn.params;
+  if ((kind !== "tool" && kind !== "prompt") || more.length > 0) return undefined;
+  if (first !== undefined && before === 0)
+    return kind === "tool" && first.type === "Identifier" ? first.name : undefined;
+  if (first?.type === "RestElement") return undefined;
+  const name = /\bctx\b/.test(source.text.slice(fn.start, fn.end)) ? "context" : "ctx";
+  if (first === undefined) {
+    source.insert(source.bare.indexOf(")", fn.start), `_args, ${name}`);
+    return name;
+  }
+  const bare = fn.type === "ArrowFunctionExpression" && !source.bare.slice(fn.start, first.start).includes("(");
+  if (bare) source.insert(first.start, "(");
+  const types = source.text.slice(first.end, source.typesFrom(first.end)).trimEnd().length;
+  source.insert(first.end + types, bare ? `, ${name})` : `, ${name}`);
+  return name;
+}
+
 /** Types of parameters and results that name the SDK's; where the function stands in a definition ours follow by themselves. */
 function dropReturnType(source: Source, fn: FunctionNode): void {
   const last = fn.params.at(-1);

@@ -1,6 +1,6 @@
 // Rewrites a source that registers tools, resources and prompts with the official SDK, v1 or v2, to our own API.
 import type { AnyNode, CallExpression, NewExpression, ObjectExpression } from "acorn";
-import { type Handled, rewriteAsking, rewriteHandler } from "./handlers.js";
+import { Contexts, type Handled, rewriteAsking, rewriteHandler } from "./handlers.js";
 import { asWord, Imports, LISTS, NAMES_SERVERS, OTHERWISE, ownMethod, serversFrom } from "./imports.js";
 import {
   chainedOn,
@@ -49,8 +49,8 @@ class ServerFile {
   readonly #imports: Imports;
   /** Names of the file that stand for a server. */
   readonly #servers = new Set<string>();
-  readonly #handled = new Set<FunctionNode>();
-
+  readonly #handled = new Map<FunctionNode, Handled>();
+  readonly #contexts = new Contexts();
   /** Functions of the file that make one. */
   readonly #makers: ReadonlySet<string>;
 
@@ -311,7 +311,7 @@ class ServerFile {
     const held = handler.type === "Identifier" ? this.#source.binding(handler.name) : undefined;
     const fn = held === undefined || this.#source.usesOf(held.name) > 1 ? handler : held.value;
     if (isFunction(fn) && !this.#handled.has(fn)) {
-      this.#handled.add(fn);
+      this.#handled.set(fn, handled);
       if (handled.kind === "resource" || handled.kind === "template") this.#uriParameter(fn, handled);
       return rewriteHandler(this.#source, this.#imports, fn, handled);
     }
@@ -452,7 +452,9 @@ class ServerFile {
     }
     const extra = extraAround(parents, this.#handled);
     if (extra !== undefined && rewriteAsking(source, call, { name, extra })) return;
-    if (name === "sendLoggingMessage" && first?.type === "ObjectExpression") this.#log(call, first, extra ?? server);
+    if (name === "sendLoggingMessage" && first?.type === "ObjectExpression") {
+      this.#log(call, first, extra ?? this.#contexts.around(source, parents, this.#handled) ?? server);
+    }
   }
 
   /** What tells of a change gives back no promise: nothing of it can fail. */

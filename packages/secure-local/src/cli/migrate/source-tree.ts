@@ -356,7 +356,10 @@ export function lineBefore(text: string, at: number): string {
 }
 
 /** The name of the second argument of the handler a call stands in; undefined outside of any. */
-export function extraAround(parents: readonly AnyNode[], handled: ReadonlySet<FunctionNode>): string | undefined {
+export function extraAround(
+  parents: readonly AnyNode[],
+  handled: Pick<ReadonlySet<FunctionNode>, "has">,
+): string | undefined {
   const fn = parents.findLast((each): each is FunctionNode => isFunction(each) && handled.has(each));
   const last = fn?.params.at(-1);
   return fn !== undefined && fn.params.length > 1 && last?.type === "Identifier" ? last.name : undefined;
