@@ -49,7 +49,7 @@ export class StreamableHTTPServerTransport implements OwnTransport {
       path: PATH,
       answers: enableJsonResponse === true ? ("json" as const) : ("auto" as const),
       ...(sessionIdGenerator === undefined ? { sessions: false } : {}),
-      ...(allowedHosts === undefined ? {} : { allowedHosts }),
+      ...(allowedHosts === undefined || allowedHosts.length === 0 ? {} : { allowedHosts }),
       ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
     };
     this.#endpoint = httpEndpoint(server, options, { hosts: undefined, origins: [], parts: PARTS_AT_HAND });

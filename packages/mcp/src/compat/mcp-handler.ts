@@ -222,7 +222,7 @@ class Endpoints {
       sessions: false,
       ...(responseMode === undefined ? {} : { answers: responseMode }),
       ...(maxRequestBodySize === undefined ? {} : { limits: { bodyBytes: maxRequestBodySize } }),
-      ...(allowedHosts === undefined ? {} : { allowedHosts }),
+      ...(allowedHosts === undefined || allowedHosts.length === 0 ? {} : { allowedHosts }),
       ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
     };
   }

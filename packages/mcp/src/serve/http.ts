@@ -11,16 +11,18 @@ import {
   type HttpLoad,
   type HttpOptions,
 } from "../http/server/http-endpoint.js";
-import { DEFAULT_HTTP_LIMITS } from "../http/server/http-limits.js";
+import { checkDoor, DEFAULT_HTTP_LIMITS, type HttpLimits } from "../http/server/http-limits.js";
 import { type Authenticate, type Entrance, loopbackHosts } from "../http/server/http-site.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { withLimits } from "../jsonrpc/limits.js";
+import { peerWords } from "../jsonrpc/message.js";
 import type { Identity } from "../jsonrpc/transport.js";
 import { HttpListener, type HttpTraffic } from "../node/http-listener.js";
 import { NodeExchange, type NodeRequest, type NodeResponse } from "../node/node-exchange.js";
 import { onShutdown } from "../node/standard-streams.js";
 import { checkOptions } from "../protocol/capabilities.js";
 import type { MembersOf } from "../schema/schema.js";
+import type { ServerCore } from "../server/core.js";
 import { coreOf, type LeanServer } from "../server/lean-server.js";
 
 /** Options of `serveHttp`: where it listens, and those of every HTTP endpoint. */
@@ -89,8 +91,9 @@ export interface HttpServing {
 export async function serveHttp(server: LeanServer, options: ServeHttpOptions = {}): Promise<HttpServing> {
   coreOf(server);
   checkOptions("serveHttp(server, options)", options, SERVE_HTTP_MEMBERS);
+  checkDoor(options);
   const { port = 0, host = "127.0.0.1", socketPath, tls } = options;
-  const listener = new HttpListener(withLimits(DEFAULT_HTTP_LIMITS, options.limits), tls);
+  const listener = listenerOf(withLimits(DEFAULT_HTTP_LIMITS, options.limits), tls);
   const scheme = tls === undefined ? "http" : "https";
   const listening = await listener.listen({ port, host, socketPath, tls });
   const authority = host.includes(":") ? `[${host}]:${listening}` : `${host}:${listening}`;
@@ -119,6 +122,55 @@ export async function serveHttp(server: LeanServer, options: ServeHttpOptions = 
       ? `${scheme}://${authority}${path}`
       : `http+unix://${encodeURIComponent(socketPath)}${path}`;
   return serving(url, { endpoint, listener, member }, options.signals !== false);
+}
+
+/** Throws BAD_OPTIONS for a key and a certificate that are none. */
+function listenerOf(limits: HttpLimits, tls: TlsOptions | undefined): HttpListener {
+  if (tls !== undefined) checkTls(tls as Readonly<Record<string, unknown>>);
+  try {
+    return new HttpListener(limits, tls);
+  } catch (error) {
+    if (tls === undefined) throw error;
+    const why = (error as Error).message;
+    throw new LocalError("BAD_OPTIONS", `tls cannot be used: ${why}. ${PEM}`, { cause: error });
+  }
+}
+
+const PEM =
+  "key and cert are what stands in the PEM files: tls: { key: readFileSync(keyFile), cert: readFileSync(certFile) }";
+/** As other programs call them. */
+const FILES =
+  /^(?:(?:key|cert|certificate|crt|ca|pfx|privateKey)(?:_?(?:file|path))|crt|certificate|privateKey|serverKey|serverCert)$/i;
+
+function checkTls(tls: Readonly<Record<string, unknown>>): void {
+  const odd = Object.keys(tls).find((name) => FILES.test(name));
+  if (odd !== undefined) throw badTls(`tls has no member ${JSON.stringify(odd)}`);
+  const { key, cert, pfx, SNICallback } = tls;
+  for (const [name, value] of Object.entries({ key, cert, pfx })) {
+    const each: readonly unknown[] = Array.isArray(value) ? value : [value];
+    for (const one of each) checkPem(name, one);
+  }
+  const whole = pfx !== undefined || typeof SNICallback === "function";
+  if (whole || (key !== undefined && cert !== undefined)) return;
+  throw badTls(`tls has no ${key === undefined ? (cert === undefined ? "key and cert" : "key") : "cert"}`);
+}
+
+function checkPem(name: string, value: unknown): void {
+  // Node takes a key with its passphrase, too.
+  const pem: unknown =
+    value instanceof Uint8Array ? value : ((Object(value) as { readonly pem?: unknown }).pem ?? value);
+  if (pem === undefined) return;
+  if (typeof (Object(pem) as { readonly then?: unknown }).then === "function")
+    throw badTls(`tls.${name} is a promise: await it`);
+  if (pem instanceof Uint8Array) return;
+  if (typeof pem !== "string") throw badTls(`tls.${name} is neither a text nor bytes`);
+  if (name === "pfx" || pem.includes("-----BEGIN ")) return;
+  const path = /[\\/]|\.(?:pem|key|crt|cer|cert)$/i.test(pem) && !pem.includes("\n");
+  throw badTls(`tls.${name} is ${path ? "a path" : "no PEM, which begins with -----BEGIN"}`);
+}
+
+function badTls(what: string): LocalError {
+  return new LocalError("BAD_OPTIONS", `${what}. ${PEM}`);
 }
 
 interface Parts {
@@ -211,9 +263,11 @@ export function toNodeHandler(server: LeanServer, options: NodeHandlerOptions = 
   }
   const known = identity === undefined ? {} : { authenticate: askingFramework(identity) };
   const endpoint = httpEndpoint(server, { ...rest, ...known }, { hosts: undefined, origins: [], parts: PARTS_AT_HAND });
+  const mount = new MountWatch(coreOf(server), options);
   let closing: Promise<void> | undefined;
   const handler = (request: NodeRequest, response: NodeResponse, third?: unknown): Promise<void> => {
     const target = targetOf(request, pathPrefix, (path) => endpoint.site.serves(path));
+    mount.seen(request, endpoint.site.serves(target.path));
     const next = typeof third === "function" ? third : undefined;
     if (next !== undefined && !endpoint.site.serves(target.path)) {
       Reflect.apply(next, undefined, []);
@@ -225,6 +279,55 @@ export function toNodeHandler(server: LeanServer, options: NodeHandlerOptions = 
     return exchange.ended;
   };
   return Object.assign(handler, { close: () => (closing ??= endpoint.close()) });
+}
+
+/** What frameworks add to a request: what they cut off its path, and the one path it was registered for. */
+interface Mounted {
+  readonly baseUrl?: unknown;
+  readonly route?: unknown;
+}
+
+/** Says once how to mount a handler that is mounted where it finds nothing, or where nobody finds what it serves at the root. */
+class MountWatch {
+  readonly #core: Pick<ServerCore, "report">;
+  readonly #path: string;
+  readonly #prefix: string;
+  /** Pages that clients look for at the root. */
+  readonly #root: string | undefined;
+  #told = false;
+  #toldOfPages = false;
+
+  constructor(core: Pick<ServerCore, "report">, { path = "/mcp", pathPrefix = "", pages = {} }: NodeHandlerOptions) {
+    this.#core = core;
+    this.#path = path;
+    this.#prefix = pathPrefix;
+    this.#root = Object.keys(pages).find((page) => page.startsWith("/.well-known/"));
+  }
+
+  seen(request: NodeRequest, served: boolean): void {
+    const { baseUrl, route } = request as Mounted;
+    const below = typeof baseUrl === "string" && baseUrl !== "" ? baseUrl : undefined;
+    if (!served) return this.#lost(request, below !== undefined || route !== undefined);
+    if (below === undefined || this.#root === undefined || this.#toldOfPages || below.startsWith("/.well-known"))
+      return;
+    this.#toldOfPages = true;
+    const where = `This handler is mounted below ${peerWords(below)}, and clients look for ${this.#root} at the root, where it is not found`;
+    this.#core.report("warning", `${where} unless it is mounted there too: app.use("/.well-known", handler)`);
+  }
+
+  /** Mounted for one path, or for what is below one, it is asked for nothing else: then it would never find anything. */
+  #lost({ url = "", originalUrl = url }: NodeRequest, mounted: boolean): void {
+    const asked = cut(originalUrl, "").path;
+    if (this.#told || !mounted || !asked.endsWith(this.#path)) return;
+    const rest = asked.slice(0, asked.length - this.#path.length);
+    if (rest === this.#prefix) return;
+    this.#told = true;
+    const has = this.#prefix === "" ? "has no pathPrefix" : `has pathPrefix: "${this.#prefix}"`;
+    const what = `This handler was asked for ${peerWords(asked)} and serves ${this.#prefix}${this.#path}, since it ${has}`;
+    const write =
+      rest === "" ? "leave pathPrefix out" : `write toNodeHandler(server, { pathPrefix: "${peerWords(rest)}" })`;
+    this.#core.report("warning", `${what}: ${write}`);
+  }
 }
 
 /** A body that a parser has read. One that has not been read is ours to read, whatever stands in `request.body`. */

@@ -22,6 +22,7 @@ import {
   type HttpLimits,
   type PingLimits,
   type SessionLimits,
+  checkDoor,
 } from "./http-limits.js";
 import {
   type Authenticate,
@@ -161,8 +162,8 @@ export function httpEndpoint(
   if (cluster !== undefined) core.join(cluster);
   const limits = withLimits(DEFAULT_HTTP_LIMITS, options.limits);
   const sessionLimits = sessionLimitsOf(options);
-  const { allowedHosts: hosts = defaults.hosts, allowedOrigins = [], answers = "auto" } = options;
-  const door = new FrontDoor({ ...options, hosts, origins: [...defaults.origins, ...allowedOrigins] });
+  const { answers = "auto" } = options;
+  const door = doorOf(options, defaults);
   const keeper = new StreamKeeper(limits);
   const { authenticate, permits } = hooks(options, core);
   const kept = { limits: sessionLimits, store: guardedStore(options.eventStore, core), keeper, answers };
@@ -192,7 +193,7 @@ export function httpEndpoint(
   const close = async (): Promise<void> => {
     site.passes.closing = true;
     const drainMs = limits.drainMs - settled;
-    await Promise.all([handshake.there?.close(drainMs), sse?.part.there?.close(drainMs), sessionless.close(drainMs)]);
+    await Promise.all([handshake.there, sse?.part.there, sessionless].map((each) => each?.close(drainMs)));
     await Promise.all(others.map((other) => other.close(drainMs)));
     await core.tasks?.close();
     await keeper.flush(FLUSH_MS);
@@ -203,15 +204,14 @@ export function httpEndpoint(
     site.passes.revoke(whose);
     return endAll(whose, alone, open);
   };
-  return {
-    site,
-    limits,
-    local: localEnd(core, site, handshake),
-    load: () => loadOf(keeper, open),
-    endOf,
-    settle,
-    close,
-  };
+  const local = localEnd(core, site, handshake);
+  return { site, limits, local, load: () => loadOf(keeper, open), endOf, settle, close };
+}
+
+function doorOf(options: HttpOptions, defaults: EndpointDefaults): FrontDoor {
+  checkDoor(options);
+  const { allowedHosts: hosts = defaults.hosts, allowedOrigins = [] } = options;
+  return new FrontDoor({ ...options, hosts, origins: [...defaults.origins, ...allowedOrigins] });
 }
 
 function sessionLimitsOf({ sessions }: HttpOptions): SessionLimits {

@@ -1,4 +1,5 @@
-// The limits of an HTTP endpoint, each with its default and the reason for it.
+// The limits of an HTTP endpoint, each with its default and the reason for it; and who may come in, as people write it.
+import { LocalError } from "../../jsonrpc/errors.js";
 
 /**
  * Every bound of an HTTP endpoint, in bytes, milliseconds or pieces. Over one of them a client gets an HTTP status,
@@ -152,3 +153,89 @@ export const DEFAULT_RATE: RateLimits = {
   // As many as may be connected.
   callers: 10_000,
 };
+
+// Hosts and origins as people write them: refused at the start where no request could ever match.
+
+/** What says who may come in. */
+interface DoorOptions {
+  readonly allowedHosts?: readonly string[] | undefined;
+  readonly allowedOrigins?: readonly string[] | undefined;
+  readonly publicHosts?: readonly string[] | undefined;
+  readonly cors?: boolean | undefined;
+  /** What an origin is named in, where that is not `allowedOrigins`. */
+  readonly originOption?: string | undefined;
+}
+
+/** A name or an address, and maybe a port, as the Host header has it. */
+const HOST = /^(?:[\w.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+/** As a browser writes an origin: those of programs and extensions have schemes of their own. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?:[\w.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+
+/** Throws BAD_OPTIONS for a host or an origin that no request can have, and for options of which one makes the other useless. */
+export function checkDoor(options: DoorOptions): void {
+  const { allowedHosts, allowedOrigins, publicHosts, cors, originOption = "allowedOrigins" } = options;
+  if (allowedHosts !== undefined && publicHosts !== undefined)
+    throw badDoor(
+      "Give allowedHosts or publicHosts: publicHosts are served beside this machine's own names, allowedHosts instead of them",
+    );
+  if (allowedHosts?.length === 0)
+    throw badDoor(
+      'allowedHosts is empty, so that nobody is served: name the hosts, as in ["mcp.example.com"], or leave it out',
+    );
+  for (const host of allowedHosts ?? []) checkHost("allowedHosts", host);
+  for (const host of publicHosts ?? []) checkHost("publicHosts", host);
+  for (const origin of allowedOrigins ?? []) checkOrigin(originOption, origin);
+  if (cors === true && allowedOrigins === undefined)
+    throw badDoor(
+      `cors answers the web pages of ${originOption}, and there are none: name them, as in ["https://app.example.com"]`,
+    );
+}
+
+function checkHost(option: string, host: string): void {
+  if (HOST.test(host)) return;
+  const is = `${option} has ${JSON.stringify(host)}, which no Host header is`;
+  if (host.includes("*")) throw badDoor(`${is}: there are no patterns, name each host`);
+  const meant = hostOf(host);
+  throw badDoor(
+    `${is}: write ${meant === undefined ? 'the name, and the port where there is one, as in "mcp.example.com:8443"' : JSON.stringify(meant)}`,
+  );
+}
+
+function checkOrigin(option: string, origin: string): void {
+  const meant = originOf(origin);
+  // Pages in a sandbox and of files send this word.
+  if (origin === "null" || (ORIGIN.test(origin) && (meant === undefined || meant === origin.toLowerCase()))) return;
+  const is = `${option} has ${JSON.stringify(origin)}, which no Origin header is`;
+  if (origin.includes("*")) throw badDoor(`${is}: there are no patterns, name each origin`);
+  throw badDoor(
+    `${is}: write ${meant === undefined ? 'the scheme, the host, and the port where there is one, as in "https://app.example.com"' : JSON.stringify(meant)}`,
+  );
+}
+
+/** As it would be sent, as far as it is to be seen what was meant. */
+function originOf(text: string): string | undefined {
+  const whole = text.trim();
+  const url = urlOf(/^[a-z][a-z0-9+.-]*:\/\//i.test(whole) ? whole : `https://${whole}`);
+  return url === undefined || url.host === "" || url.origin === "null" ? undefined : url.origin;
+}
+
+function hostOf(text: string): string | undefined {
+  const bare = text.trim().replace(/^[a-z][a-z0-9+.-]*:\/\//i, "");
+  // A scheme without a usual port: the one that was written stays.
+  const port = /:(\d{1,5})(?=[/?#]|$)/.exec(bare)?.[1];
+  const url = urlOf(`http://${bare}`);
+  if (url === undefined || url.hostname === "") return undefined;
+  return port === undefined ? url.hostname : `${url.hostname}:${port}`;
+}
+
+function urlOf(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function badDoor(text: string): LocalError {
+  return new LocalError("BAD_OPTIONS", text);
+}
