@@ -81,6 +81,14 @@ const PRECEDENCE: readonly Refusal["status"][] = [403, 503, 400, 401];
  * of all that have the same status. Throws RangeError for an empty list.
  */
 export function anyOf(...authenticators: readonly Authenticator[]): Authenticator {
+  const odd = authenticators.find((one) => typeof (Object(one) as Partial<Authenticator>).authenticate !== "function");
+  if (odd !== undefined || authenticators.includes(undefined as never)) {
+    const what = "anyOf(a, b) takes authenticators one by one";
+    const gave = Array.isArray(odd)
+      ? "and was given a list: write anyOf(...list)"
+      : "each with authenticate(), as jwtAuthenticator makes one";
+    throw new LocalError("BAD_OPTIONS", `${what}, ${gave}`);
+  }
   if (authenticators.length === 0) throw new RangeError("Give at least one authenticator");
   return {
     async authenticate(request) {

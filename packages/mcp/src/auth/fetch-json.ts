@@ -171,6 +171,10 @@ export function checkServerUrl(text: string, options: FetchOptions): string {
   const secure = url?.protocol === "https:";
   const local = options.allowLoopbackHttp === true && url?.protocol === "http:" && LOOPBACK.has(url.hostname);
   if (url === undefined || !(secure || local) || url.username !== "" || url.password !== "" || text.includes("#")) {
+    if (url?.protocol === "http:" && LOOPBACK.has(url.hostname) && options.allowLoopbackHttp !== true)
+      throw new RangeError(
+        `${JSON.stringify(text)} cannot be fetched: it is http, which allowLoopbackHttp: true lets in on this machine, for trying it out`,
+      );
     throw new RangeError(`${JSON.stringify(text)} cannot be fetched: give an https URL without user name and fragment`);
   }
   return text;

@@ -1,6 +1,7 @@
 // Tells clients where to get tokens: describes this server as a protected resource (RFC 9728) and answers the
 // well-known paths. Nothing here is secret: no token is needed for it.
 
+import { LocalError } from "../jsonrpc/errors.js";
 import { type FetchOptions, Refreshed, checkServerUrl, fetchJson } from "./fetch-json.js";
 import { checkScopeNames } from "./scopes.js";
 import type { MembersOf } from "../schema/schema.js";
@@ -69,6 +70,11 @@ const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 export function protectedResource(options: ResourceOptions): ProtectedResource {
   checkMembers("protectedResource(options)", options, RESOURCE_MEMBERS);
   const { resource, authorizationServers } = options;
+  if (typeof resource !== "string" || !Array.isArray(authorizationServers)) {
+    const what = `protectedResource(options): "${typeof resource === "string" ? "authorizationServers" : "resource"}" is missing`;
+    const write = '{ resource: "https://mcp.example.com/mcp", authorizationServers: ["https://login.example.com"] }';
+    throw new LocalError("BAD_OPTIONS", `${what}: write ${write}`);
+  }
   const url = new URL(checkServerUrl(resource, options));
   if (resource.includes("?")) throw new RangeError(`The resource ${resource} must have no query`);
   if (authorizationServers.length === 0) throw new RangeError("Name at least one authorization server");
@@ -209,6 +215,10 @@ const NOT_ALLOWED: WellKnownReply = { status: 405, headers: { ...CORS, allow: "G
 
 /** The documents that clients look for below `/.well-known/` (RFC 9728, and RFC 8414 for older clients). */
 export function wellKnown(resource: ProtectedResource, options: WellKnownOptions = {}): WellKnown {
+  if (!Array.isArray((Object(resource) as Partial<ProtectedResource>).paths)) {
+    const what = "wellKnown(resource, options) takes what protectedResource({ resource, authorizationServers }) gives";
+    throw new LocalError("BAD_OPTIONS", `${what}, not ${typeof resource === "string" ? "a URL" : String(resource)}`);
+  }
   const { issuerMetadata = "copy" } = options;
   const document = JSON.stringify(resource.metadata);
   const issuer = resource.metadata.authorization_servers[0] as string;

@@ -256,6 +256,10 @@ export class Client {
 
   /** Any request, as it is: no capability is asked for, the result is the neutral one. */
   request(method: string, params?: JsonObject, options?: CallOptions): Promise<JsonObject> {
+    if (typeof method !== "string" || method === "") {
+      const text = 'request(method, params, options) takes a method first, as in request("tools/list", {})';
+      return Promise.reject(new LocalError("BAD_OPTIONS", text));
+    }
     return this.#requests.run(method, params, options);
   }
 

@@ -1,4 +1,5 @@
 // What a caller may say about a connection.
+import { LocalError } from "../jsonrpc/errors.js";
 import type { KnownMembers, MembersOf } from "../schema/schema.js";
 import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import type { Transport } from "../jsonrpc/transport.js";
@@ -220,7 +221,32 @@ const ARGUMENTS = { args: "object" };
 export const checkCall: CallCheck = (args, options) => {
   checkOptions("call(name, args, options)", { args }, ARGUMENTS);
   checkOptions("call(name, args, options)", options, TYPED_CALL_MEMBERS);
+  const { output } = Object(options) as { readonly output?: unknown };
+  if (output === undefined || "~standard" in Object(output)) return;
+  const what = 'call(name, args, options): "output" is a Standard Schema';
+  throw new LocalError(
+    "BAD_OPTIONS",
+    `${what}, as z.object({ ... }) of zod makes one, not ${output === null ? "null" : typeof output}`,
+  );
 };
+
+/** Throws BAD_OPTIONS for roots that are none. */
+export function checkRoots(roots: unknown): void {
+  if (!Array.isArray(roots)) return;
+  const odd: unknown = roots.find((root) => typeof (Object(root) as Partial<Root>).uri !== "string");
+  if (odd === undefined && !roots.includes(undefined)) return;
+  const meant =
+    typeof odd === "string" && odd.startsWith("/")
+      ? `file://${odd}`
+      : typeof odd === "string" && odd.startsWith("file://")
+        ? odd
+        : "file:///work";
+  const shown = typeof odd === "string" ? JSON.stringify(odd) : String(odd);
+  throw new LocalError(
+    "BAD_OPTIONS",
+    `"roots" has ${shown}, which is no root: write { uri: ${JSON.stringify(meant)} }`,
+  );
+}
 
 /** What one round brings of the round before. */
 export interface Round {

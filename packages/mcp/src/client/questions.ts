@@ -7,7 +7,8 @@ import { readAnswer } from "../protocol/elicitation-form.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { ElicitResult, RequestedSchema, Root } from "../protocol/features/elicitation.js";
 import { checkToolUse, type CreateMessageRequestParams } from "../protocol/features/sampling.js";
-import type { Answers, CallOptions, ClientOptions, Elicit, ElicitRequest, QuestionContext, Sample } from "./options.js";
+import { type Answers, type CallOptions, checkRoots, type ClientOptions, type Elicit } from "./options.js";
+import type { ElicitRequest, QuestionContext, Sample } from "./options.js";
 import type { LogMessage } from "./server-watch.js";
 import { isWebAddress } from "../protocol/method.js";
 
@@ -23,11 +24,13 @@ export class Questions {
   constructor({ elicit, sample, roots }: Answers) {
     this.#elicit = elicit;
     this.#sample = sample;
+    checkRoots(roots);
     this.#roots = roots;
   }
 
   /** Other folders from now on. */
   setRoots(roots: NonNullable<ClientOptions["roots"]>): void {
+    checkRoots(roots);
     this.#roots = roots;
   }
 
@@ -89,6 +92,7 @@ export class Questions {
     const roots = this.#roots;
     if (roots === undefined || declared.roots === undefined) throw undeclared("roots");
     const found: readonly Root[] = typeof roots === "function" ? await roots() : roots;
+    checkRoots(found);
     return { roots: found.filter(({ uri }) => uri.startsWith("file://")) };
   }
 }

@@ -71,12 +71,10 @@ export class Subscriptions {
     await keeper?.stop();
   }
 
-  #fault({
-    toolsListChanged,
-    promptsListChanged,
-    resourcesListChanged,
-    resources = [],
-  }: Watched): LocalError | undefined {
+  #fault(watched: Watched): LocalError | undefined {
+    const odd = watchedFault(watched);
+    if (odd !== undefined) return new LocalError("BAD_OPTIONS", `subscribe(watched): ${odd}. ${WATCHED}`);
+    const { toolsListChanged, promptsListChanged, resourcesListChanged, resources = [] } = watched;
     if (this.#keepers.size >= MOST_SUBSCRIPTIONS) {
       return new LocalError("LIMIT", `There are ${MOST_SUBSCRIPTIONS} subscriptions already: close some first`);
     }
@@ -88,6 +86,27 @@ export class Subscriptions {
       (resources.length > 0 && served?.subscribe === true);
     return possible ? undefined : nothingToWatch(this.#wire.established.capabilities);
   }
+}
+
+const WATCHED =
+  'Write subscribe({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, resources: ["note://a"] }), or some of these';
+
+/** What is wrong with what is to be watched; undefined where nothing is. */
+function watchedFault(watched: unknown): string | undefined {
+  if (typeof watched === "string")
+    return `resources are given in a list: subscribe({ resources: [${JSON.stringify(watched)}] })`;
+  if (typeof watched !== "object" || watched === null || Array.isArray(watched))
+    return "it is an object of what is to be watched";
+  const { resources, ...lists } = watched as Readonly<Record<string, unknown>>;
+  for (const [name, value] of Object.entries(lists)) {
+    const meant = /^(?:tool|prompt|resource)s?/.exec(name)?.[0].replace(/s?$/, "s");
+    if (!/^(?:tools|prompts|resources)ListChanged$/.test(name))
+      return `there is no member ${JSON.stringify(name)}${meant === undefined ? "" : `: that is ${meant}ListChanged`}`;
+    if (value !== undefined && typeof value !== "boolean") return `${name} is true or false`;
+  }
+  const texts =
+    resources === undefined || (Array.isArray(resources) && resources.every((uri) => typeof uri === "string"));
+  return texts ? undefined : "resources is a list of URIs";
 }
 
 function nothingToWatch({ tools, prompts, resources }: ServerCapabilities): LocalError {

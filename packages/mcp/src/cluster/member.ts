@@ -87,7 +87,18 @@ const STEPS = 8;
 const HANDED_ON_MS = 4_000;
 
 /** Shares what stores of one's own keep. Throws BAD_SHARE for options that make no sense. */
-export function shareOver(given: SharedStores, options: ShareOptions): Share {
+export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTIONS): Share {
+  const { open, then } = Object(given) as { readonly open?: unknown; readonly then?: unknown };
+  if (typeof then === "function")
+    throw bad("shareOver(stores, options) was given a promise of the stores: await it first");
+  if (typeof open !== "function")
+    throw bad(
+      "shareOver(stores, options) takes the stores first: redisStores(target, { key }), memoryStores(), or some of your own with open()",
+    );
+  if (options === NO_OPTIONS)
+    throw bad(
+      "shareOver(stores, options) needs options: { key } of 32 random bytes, the same in all processes (make one with: openssl rand -base64 32)",
+    );
   checkOptions("shareOver(stores, options)", options, SHARE_MEMBERS);
   const stores = allStores(given);
   const keys = keysOf(options.key);
@@ -101,6 +112,8 @@ export function shareOver(given: SharedStores, options: ShareOptions): Share {
     },
   };
 }
+
+const NO_OPTIONS = {} as ShareOptions;
 
 /** What processes have to have in common, as `SharedStores.open` takes it. Throws BAD_SHARE for a key that is none. */
 export function fleetOf(

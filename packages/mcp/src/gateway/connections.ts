@@ -356,7 +356,9 @@ class Connection {
     this.#tell = tell;
     const { upstream } = options;
     this.client =
-      typeof upstream === "function" ? upstream(this.#clientOptions(capabilities)) : Promise.resolve(upstream);
+      typeof upstream === "function"
+        ? connected(options.name, upstream, this.#clientOptions(capabilities))
+        : Promise.resolve(upstream);
     this.client.then(
       ({ closed }) => {
         this.opened = true;
@@ -507,6 +509,17 @@ class Connection {
     const first = [...this.#users].find(({ call }) => call !== undefined)?.answers;
     return calls.length > 1 ? first?.among(calls) : first;
   }
+}
+
+/** What the function of a mount made. Rejects with INVALID_TARGET where that is no client. */
+async function connected(name: string, upstream: OpenUpstream, options: ClientOptions): Promise<Client> {
+  const made: unknown = await upstream(options);
+  const { call, tool } = Object(made) as { readonly call?: unknown; readonly tool?: unknown };
+  if (typeof call === "function") return made as Client;
+  const gave = typeof tool === "function" ? "a server" : made === undefined ? "nothing" : `${typeof made}`;
+  const what = `The function that was mounted as ${name} has to return a client, and returned ${gave}`;
+  const text = `${what}: write (options) => connect(target, options), with no braces, or with return in them`;
+  throw new LocalError("INVALID_TARGET", text, { brief: "it is mounted by a function that gives no client" });
 }
 
 const NOT_PASSED_ON =

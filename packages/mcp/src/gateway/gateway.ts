@@ -16,7 +16,7 @@ import { type BeforeCall, type BeforeRead, Mount } from "./mount.js";
 import type { Admit, RelayedRequest, RelayedWords } from "./relay.js";
 import type { MountState } from "./told.js";
 import { Uris, checkMountName, prefixOf } from "./uris.js";
-import { leastOf, type Offer, readOffer } from "./offer.js";
+import { checkOffer, leastOf, type Offer, readOffer } from "./offer.js";
 
 /** How a server is mounted. */
 export interface MountOptions {
@@ -164,6 +164,8 @@ export class Mounts {
     checkMountName(name);
     checkOptions("mount(name, upstream, options)", options, MOUNT_MEMBERS);
     checkUpstream(upstream);
+    for (const each of ["offer", "known"] as const)
+      if (options[each] !== undefined) checkOffer(`mount(name, upstream, { ${each} }): the ${each}`, options[each]);
     if (this.#mounts.has(name)) {
       throw new LocalError("DUPLICATE", `There is a server mounted as ${name} already: choose another name`);
     }
@@ -342,6 +344,7 @@ class MountedUpstream implements Mounted {
   }
 
   show(offer: Offer): void {
+    checkOffer("show(offer): the offer", offer);
     if (this.#gone.signal.aborted) return;
     const before = this.mount.offer;
     this.mount.prepare(offer);

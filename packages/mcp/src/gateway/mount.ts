@@ -21,8 +21,8 @@ import { type Offering, type Uris, exposedName } from "./uris.js";
 import { type Offer, soundOffer, tasksOf } from "./offer.js";
 import type { MaybePromise } from "../endpoint/call.js";
 import type { InputRequired } from "../server/interactive.js";
-import type { Relayed, ToolResult } from "../server/content.js";
-import type { RelayFailure } from "./told.js";
+import { failure, type Relayed, ToolResult } from "../server/content.js";
+import { refusalOf, type RelayFailure, wronglyAsked } from "./told.js";
 import { type Admit, Relay, type RelayedItem, type RelayedRequest, type RelayedWords, type ToolCall } from "./relay.js";
 
 /** Whoever subscribes waits for a server that says nothing no longer than this, which is far more than one that works needs. */
@@ -112,6 +112,7 @@ export class Mount {
       // Whoever runs this is told what no caller is.
       words: { failed: (failure) => this.#warnOf(failure), ...parts.words },
       relayed: parts.relayed,
+      warn: parts.warn,
       expose: (answer) => parts.uris.exposeAll(this, answer),
     });
   }
@@ -247,7 +248,7 @@ export class Mount {
   ): Promise<Relayed | InputRequired | ToolResult> {
     const { before } = this.#parts;
     const answer = before === undefined ? undefined : await before(call);
-    if (answer !== undefined) return answer;
+    if (answer !== undefined) return this.#answered(answer);
     const task = Context.callOf(call.context);
     const asTask = mustBeTask || task instanceof TaskCall;
     // The server decides what becomes a task. Starting it may take longer than that is waited for.
@@ -255,6 +256,17 @@ export class Mount {
     const { tool, arguments: args, context } = call;
     const { name, promise, mirrored } = own;
     return this.#relay.callTool({ tool, arguments: args, context, name, promise, mirrored }, asTask);
+  }
+
+  /** Nothing was sent: what `before` gave is the call's answer, if it is one. */
+  #answered(answer: ToolResult): ToolResult {
+    if (answer instanceof ToolResult) return answer;
+    const error = wronglyAsked(
+      this.name,
+      `before returns result({ ... }), or undefined to go on, and gave ${String(answer)}`,
+    );
+    this.#parts.warn(error.message);
+    return failure(`${this.name}: ${error.brief}`);
   }
 
   #prompt(prompt: Prompt, { capabilities }: Offer): Made<PromptEntry> & { readonly item: Prompt } {
@@ -331,8 +343,20 @@ export class Mount {
   }
 
   async #mayRead(read: RelayedRead): Promise<void> {
-    const refused = await this.#parts.beforeRead?.(read);
+    const given: unknown = await this.#parts.beforeRead?.(read);
+    const refused = this.#refusal("beforeRead", given);
     if (refused !== undefined) throw new RpcError(ErrorCode.InvalidParams, refused);
+  }
+
+  /** Told to the owner here, since these are asked before anything is relayed. */
+  #refusal(asked: string, given: unknown): string | undefined {
+    try {
+      return refusalOf(this.name, asked, given);
+    } catch (error) {
+      const { message, brief } = error as LocalError;
+      this.#parts.warn(message);
+      return `${this.name}: ${brief}`;
+    }
   }
 
   #definition(own: string): ResourceDefinition {
@@ -393,7 +417,8 @@ export class Mount {
   async #watchedOnce(own: string, parts: WatchParts): Promise<void> {
     const { admit, connections, uris } = this.#parts;
     const refuse = (): void => {
-      const refused = admit?.({ kind: "resource", name: own, shown: uris.expose(this, own) });
+      const refused =
+        admit && refusalOf(this.name, "admit", admit({ kind: "resource", name: own, shown: uris.expose(this, own) }));
       if (refused !== undefined) throw new LocalError("REFUSED", refused);
     };
     refuse();

@@ -140,6 +140,26 @@ export function itemFault(kind: "tool" | "prompt" | "resource" | "template", ite
   return undefined;
 }
 
+const LISTS_OF_OFFER = ["tools", "prompts", "resources", "resourceTemplates"] as const;
+
+/** Throws BAD_OPTIONS for what `readOffer` would never give: `where` is what it was given to. */
+export function checkOffer(where: string, offer: Offer): void {
+  const given = Object(offer) as Partial<Record<keyof Offer, unknown>>;
+  const missing = LISTS_OF_OFFER.find((list) => !Array.isArray(given[list]));
+  const fault =
+    missing !== undefined
+      ? `has no list "${missing}"`
+      : !isJsonObject(given.capabilities)
+        ? 'has no "capabilities" of the server'
+        : isJsonObject(given.hints)
+          ? undefined
+          : 'has no "hints" { ttlMs, cacheScope }';
+  if (fault === undefined) return;
+  const takes =
+    "it is what readOffer(client) of /gateway gives, whole: { tools, prompts, resources, resourceTemplates, capabilities, hints }";
+  throw new LocalError("BAD_OPTIONS", `${where} ${fault}: ${takes}`);
+}
+
 /** The offer without what is no item that could be shown: one of those must not take the lists away from everybody. */
 export function soundOffer(offer: Offer, left: (fault: string) => void = () => undefined): Offer {
   const kept = <T>(kind: keyof typeof SHAPES, items: readonly T[]): readonly T[] => {

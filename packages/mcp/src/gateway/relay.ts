@@ -23,7 +23,7 @@ import { type InputRequired, inputRequired } from "../server/interactive.js";
 import { failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";
 import type { CallAnswers, Connections, Lease } from "./connections.js";
-import { type RelayFailure, type Sent, toldOf, UpstreamError, violated } from "./told.js";
+import { refusalOf, type RelayFailure, type Sent, toldOf, UpstreamError, violated } from "./told.js";
 
 /** What relaying needs to know of one mount. */
 export interface RelayOptions {
@@ -36,6 +36,7 @@ export interface RelayOptions {
   readonly admit?: Admit | undefined;
   readonly words?: RelayedWords | undefined;
   readonly relayed?: ((request: RelayedRequest) => void) | undefined;
+  warn(text: string): void;
   /** What the URIs of an answer are called outside. */
   expose(answer: JsonObject): JsonObject;
 }
@@ -244,7 +245,8 @@ export class Relay {
   }
 
   #admit(item: RelayedItem, call: Call): void {
-    const refused = this.#options.admit?.(item, call);
+    const { admit, name } = this.#options;
+    const refused = admit && refusalOf(name, "admit", admit(item, call));
     if (refused !== undefined) throw new UpstreamError(ErrorCode.InvalidParams, refused);
   }
 
@@ -256,8 +258,16 @@ export class Relay {
     const sentAt = Date.now();
     const began = performance.now();
     const ids: RequestId[] = [];
-    const tell = (tookMs?: number): void =>
-      relayed({ call: Context.callOf(context), server, revision, transport, ids, sentAt, tookMs });
+    const tell = (tookMs?: number): void => {
+      const request = { call: Context.callOf(context), server, revision, transport, ids, sentAt, tookMs };
+      // Who only looks on must not keep a call from being made, or its answer from its caller.
+      const failed = (error: unknown): void => this.#options.warn(`relayed of ${server} failed: ${String(error)}`);
+      try {
+        Promise.resolve(relayed(request)).catch(failed);
+      } catch (error) {
+        failed(error);
+      }
+    };
     const onRequest = (id: RequestId): void => {
       if (ids.length >= MOST_IDS) ids.shift();
       ids.push(id);

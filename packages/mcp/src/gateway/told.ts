@@ -48,6 +48,20 @@ const CAUSES: ReadonlyMap<string, string> = new Map([
 /** Errors may wrap each other; deeper ones say nothing new. */
 const DEEPEST = 8;
 
+/** What an owner's function said of a request: a sentence that refuses it, or undefined. Throws BAD_OPTIONS for anything else. */
+export function refusalOf(server: string, asked: string, given: unknown): string | undefined {
+  if (given === undefined || typeof given === "string") return given;
+  const isPromise = typeof (Object(given) as { readonly then?: unknown }).then === "function";
+  const gave = isPromise ? "a promise, which is not waited for" : String(given);
+  throw wronglyAsked(server, `${asked} returns a sentence that refuses, or undefined, and gave ${gave}`);
+}
+
+/** The error of a mount whose owner's function gave what nothing can be made of: nothing goes on by it. */
+export function wronglyAsked(server: string, what: string): LocalError {
+  const text = `The mount of ${server} is set up wrongly: ${what}`;
+  return new LocalError("BAD_OPTIONS", text, { brief: "its gateway is set up wrongly, and passes nothing on" });
+}
+
 /** Why a server failed, as whoever calls through us may know it: a sentence's end without command lines, addresses or its own words. */
 export function briefCause(error: unknown): string {
   let each: unknown = error;

@@ -19,9 +19,12 @@ const MOUNT_NAME = /^[A-Za-z][A-Za-z0-9-]*(?:_[A-Za-z0-9-]+)*$/;
 
 /** Throws BAD_NAME for a name that cannot stand before the names of things. */
 export function checkMountName(name: string): void {
-  if (MOUNT_NAME.test(name) && name.length <= LONGEST_MOUNT) return;
+  if (typeof name === "string" && MOUNT_NAME.test(name) && name.length <= LONGEST_MOUNT) return;
   const rule = `at most ${LONGEST_MOUNT} letters, digits, "-" and single "_", beginning with a letter`;
-  throw new LocalError("BAD_NAME", `A server cannot be mounted as ${JSON.stringify(name)}: a name has ${rule}`);
+  throw new LocalError(
+    "BAD_NAME",
+    `A server cannot be mounted as ${JSON.stringify(name)}: a name has ${rule}. It comes first: mount(name, upstream, options)`,
+  );
 }
 
 /** What stands before the names of a mount's things. */

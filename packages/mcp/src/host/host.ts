@@ -131,6 +131,8 @@ export class HostCore {
    * did: a server that fails is no error of the host. Rejects with INVALID_NAME, LOOK_ALIKE, INVALID_TARGET, LIMIT or CLOSED.
    */
   async add(name: string, target: HostTarget, options: AddOptions = {}): Promise<ServerStatus> {
+    if (typeof name !== "string")
+      throw new LocalError("BAD_NAME", `add(name, target, options): the name comes first, as in add("notes", server)`);
     checkOptions("add(name, target, options)", options, ADD_MEMBERS);
     resolveLimits(options.client?.limits, CLIENT_LIMITS);
     const server = this.#made(name, target, options);

@@ -32,6 +32,10 @@ export interface TaskFileStoreOptions extends Partial<TaskStoreLimits> {
 export async function taskFileStore(folder: string, options: TaskFileStoreOptions = {}): Promise<TaskStore> {
   const { tasks, tasksPerPrincipal, taskBytes } = DEFAULT_SERVER_LIMITS;
   checkOptions("taskFileStore(folder, options)", options, { tasks, tasksPerPrincipal, taskBytes, report: "function" });
+  if (typeof folder !== "string" || folder === "") {
+    const what = "taskFileStore(folder, options) takes the path of a folder first";
+    throw new LocalError("BAD_OPTIONS", `${what}, as in await taskFileStore("/var/lib/notes/tasks")`);
+  }
   await makeFolder(folder);
   const lock = await ownerOf(folder);
   const store = new TaskFileStore(folder, lock, { ...DEFAULT_SERVER_LIMITS, ...options });

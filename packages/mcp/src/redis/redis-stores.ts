@@ -364,6 +364,11 @@ export class RedisStores implements SharedStores {
   #leaving: ReturnType<typeof setInterval> | undefined;
 
   constructor(target: RedisTarget, { keys, prefix = "mcp" }: RedisStoresOptions) {
+    if (typeof target !== "string" && (typeof target !== "object" || target === null))
+      throw new LocalError(
+        "BAD_SHARE",
+        `share: Redis is given as "redis://host:6379" or as a client of ioredis or @redis/client, not as ${String(target)}`,
+      );
     if (!/^[\w.:-]{1,64}$/.test(prefix)) {
       throw new LocalError(
         "BAD_SHARE",
@@ -551,7 +556,7 @@ export interface RedisClusterOptions extends ShareOptions {
  * `redis+cluster://…` (these load `ioredis`, which you install), or a client of ioredis or @redis/client. Throws BAD_SHARE for
  * options that make no sense; `serveHttp` rejects with it when Redis is not fit.
  */
-export function redisCluster(target: RedisTarget, given: RedisClusterOptions): Share {
+export function redisCluster(target: RedisTarget, given: RedisClusterOptions = {} as RedisClusterOptions): Share {
   checkOptions("redisCluster(target, options)", given, { ...SHARE_MEMBERS, prefix: "text" });
   const { prefix, ...options } = given;
   return shareOver(new RedisStores(target, { keys: keysOf(options.key), prefix }), options);

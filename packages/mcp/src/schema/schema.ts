@@ -233,7 +233,9 @@ export function valueFault(name: string, value: unknown, kind: Kind): string | u
     if (holds(value, each)) return undefined;
   }
   const said = kinds.map((each) => inWords(each)).join(" or ");
-  return `"${name}" is ${said}, not ${shownValue(value)}: write ${/^\w+$/.test(name) ? name : `"${name}"`}: ${written(kinds, value)}`;
+  const isPromise = typeof (Object(value) as { readonly then?: unknown }).then === "function";
+  const first = isPromise ? "await it first, or " : "";
+  return `"${name}" is ${said}, not ${shownValue(value)}: ${first}write ${/^\w+$/.test(name) ? name : `"${name}"`}: ${written(kinds, value)}`;
 }
 
 function holds(value: unknown, kind: Kind): boolean {

@@ -47,7 +47,7 @@ export function commandDialer(command: ChildCommand): Dialer {
 }
 
 function isCommand(target: NodeConnectTarget): target is ChildCommand {
-  return typeof target === "object" && "command" in target;
+  return typeof target === "object" && target !== null && "command" in target;
 }
 
 /** A plain object that is neither a link nor a server; a URL in one is told of by whoever looks for links. */

@@ -86,6 +86,12 @@ export async function connectTo(target: ConnectTarget, options: ConnectOptions, 
   return Client.connect(dialerOf(target, options.http ?? {}), options, check);
 }
 
+function given(target: unknown): string {
+  if (typeof target !== "object" || target === null) return String(target);
+  if ("then" in target) return "a promise: await it first";
+  return `an object with ${Object.keys(target).slice(0, 8).join(", ") || "no members"}`;
+}
+
 function dialerOf(target: Exclude<ConnectTarget, LeanServer>, http: HttpConnectOptions): Dialer {
   if (typeof target === "function") return { link: target };
   if (typeof target === "string" || target instanceof URL) return httpDialer(target, http);
@@ -96,8 +102,7 @@ function dialerOf(target: Exclude<ConnectTarget, LeanServer>, http: HttpConnectO
       "connect takes the URL itself, and headers beside it: write connect(url, { http: { headers: { ... } } })";
     throw new LocalError("INVALID_TARGET", text);
   }
-  const text =
-    "connect wants a URL, a Server, or a function that makes a link; commands need `connect` of /client/node";
+  const text = `connect takes a URL, a Server, or a function that makes a link, and with \`connect\` of /client/node { command, args }: it was given ${given(target)}`;
   throw new LocalError("INVALID_TARGET", text);
 }
 

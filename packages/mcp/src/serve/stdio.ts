@@ -1,4 +1,5 @@
 // Serves a server over this process's standard input and output.
+import { LocalError } from "../jsonrpc/errors.js";
 import { DEFAULT_LIMITS } from "../jsonrpc/limits.js";
 import { checkOptions } from "../protocol/capabilities.js";
 import type { MembersOf } from "../schema/schema.js";
@@ -22,6 +23,9 @@ const STDIO_MEMBERS: MembersOf<ServeStdioOptions> = {
   signals: "flag",
 };
 
+/** Whether standard input or output is in use: what reads there second would take messages of the first. */
+let taken = false;
+
 /**
  * Serves stdin and stdout. From now on only messages reach stdout: `console.log` and `process.stdout.write` go to stderr.
  * Serving ends with the end of input, the parent's death, SIGTERM or SIGINT; then nothing keeps the process alive: tasks
@@ -31,10 +35,20 @@ const STDIO_MEMBERS: MembersOf<ServeStdioOptions> = {
 export async function serveStdio(server: LeanServer, options: ServeStdioOptions = {}): Promise<Serving> {
   const { limits } = coreOf(server);
   checkOptions("serveStdio(server, options)", options, STDIO_MEMBERS);
+  const own = options.input === undefined || options.output === undefined;
+  if (own && taken) {
+    const what = "serveStdio is serving over standard input and output already, and they have one client";
+    throw new LocalError(
+      "DUPLICATE",
+      `${what}: mount the other server into a Gateway, or await (await serveStdio(first)).closed`,
+    );
+  }
   const release = guardStdout();
   const serving = serve(server, stdioTransport({ limits, ...options }), options);
   const forget = options.signals === false ? undefined : onShutdown(() => serving.close());
+  taken ||= own;
   void serving.closed.then(() => {
+    if (own) taken = false;
     forget?.();
     release();
     if (options.signals !== false) void server.endTasks();
