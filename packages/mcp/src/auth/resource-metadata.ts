@@ -217,7 +217,7 @@ const NOT_ALLOWED: WellKnownReply = { status: 405, headers: { ...CORS, allow: "G
 export function wellKnown(resource: ProtectedResource, options: WellKnownOptions = {}): WellKnown {
   if (!Array.isArray((Object(resource) as Partial<ProtectedResource>).paths)) {
     const what = "wellKnown(resource, options) takes what protectedResource({ resource, authorizationServers }) gives";
-    throw new LocalError("BAD_OPTIONS", `${what}, not ${typeof resource === "string" ? "a URL" : String(resource)}`);
+    throw new LocalError("BAD_OPTIONS", `${what}, not ${typeof resource === "string" ? "a URL" : typeof resource}`);
   }
   const { issuerMetadata = "copy" } = options;
   const document = JSON.stringify(resource.metadata);

@@ -516,7 +516,7 @@ async function connected(name: string, upstream: OpenUpstream, options: ClientOp
   const made: unknown = await upstream(options);
   const { call, tool } = Object(made) as { readonly call?: unknown; readonly tool?: unknown };
   if (typeof call === "function") return made as Client;
-  const gave = typeof tool === "function" ? "a server" : made === undefined ? "nothing" : `${typeof made}`;
+  const gave = typeof tool === "function" ? "a server" : made === undefined ? "nothing" : typeof made;
   const what = `The function that was mounted as ${name} has to return a client, and returned ${gave}`;
   const text = `${what}: write (options) => connect(target, options), with no braces, or with return in them`;
   throw new LocalError("INVALID_TARGET", text, { brief: "it is mounted by a function that gives no client" });

@@ -22,7 +22,7 @@ import { type Offer, soundOffer, tasksOf } from "./offer.js";
 import type { MaybePromise } from "../endpoint/call.js";
 import type { InputRequired } from "../server/interactive.js";
 import { failure, type Relayed, ToolResult } from "../server/content.js";
-import { refusalOf, type RelayFailure, wronglyAsked } from "./told.js";
+import { saidNo, type RelayFailure, wronglyAsked } from "./told.js";
 import { type Admit, Relay, type RelayedItem, type RelayedRequest, type RelayedWords, type ToolCall } from "./relay.js";
 
 /** Whoever subscribes waits for a server that says nothing no longer than this, which is far more than one that works needs. */
@@ -351,7 +351,7 @@ export class Mount {
   /** Told to the owner here, since these are asked before anything is relayed. */
   #refusal(asked: string, given: unknown): string | undefined {
     try {
-      return refusalOf(this.name, asked, given);
+      return saidNo(this.name, asked, given);
     } catch (error) {
       const { message, brief } = error as LocalError;
       this.#parts.warn(message);
@@ -418,7 +418,7 @@ export class Mount {
     const { admit, connections, uris } = this.#parts;
     const refuse = (): void => {
       const refused =
-        admit && refusalOf(this.name, "admit", admit({ kind: "resource", name: own, shown: uris.expose(this, own) }));
+        admit && saidNo(this.name, "admit", admit({ kind: "resource", name: own, shown: uris.expose(this, own) }));
       if (refused !== undefined) throw new LocalError("REFUSED", refused);
     };
     refuse();

@@ -23,7 +23,7 @@ import { type InputRequired, inputRequired } from "../server/interactive.js";
 import { failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";
 import type { CallAnswers, Connections, Lease } from "./connections.js";
-import { refusalOf, type RelayFailure, type Sent, toldOf, UpstreamError, violated } from "./told.js";
+import { saidNo, type RelayFailure, type Sent, toldOf, UpstreamError, violated } from "./told.js";
 
 /** What relaying needs to know of one mount. */
 export interface RelayOptions {
@@ -246,7 +246,7 @@ export class Relay {
 
   #admit(item: RelayedItem, call: Call): void {
     const { admit, name } = this.#options;
-    const refused = admit && refusalOf(name, "admit", admit(item, call));
+    const refused = admit && saidNo(name, "admit", admit(item, call));
     if (refused !== undefined) throw new UpstreamError(ErrorCode.InvalidParams, refused);
   }
 

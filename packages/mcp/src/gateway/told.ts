@@ -49,10 +49,10 @@ const CAUSES: ReadonlyMap<string, string> = new Map([
 const DEEPEST = 8;
 
 /** What an owner's function said of a request: a sentence that refuses it, or undefined. Throws BAD_OPTIONS for anything else. */
-export function refusalOf(server: string, asked: string, given: unknown): string | undefined {
+export function saidNo(server: string, asked: string, given: unknown): string | undefined {
   if (given === undefined || typeof given === "string") return given;
   const isPromise = typeof (Object(given) as { readonly then?: unknown }).then === "function";
-  const gave = isPromise ? "a promise, which is not waited for" : String(given);
+  const gave = isPromise ? "a promise, which is not waited for" : JSON.stringify(given);
   throw wronglyAsked(server, `${asked} returns a sentence that refuses, or undefined, and gave ${gave}`);
 }
 

@@ -114,7 +114,7 @@ async function both(kind: Kind, all: Promise<void>, came: () => void): Promise<r
       clientInfo: { name: "program", version: "1" },
       ...(kind.over === "http" ? { http: { headers: { "x-user": principal } } } : {}),
       ...(kind.over === "memory" && principal !== "nobody" ? { identity: { principal, scopes: [] } } : {}),
-    } as ClientOptions;
+    };
     return listening(url, `client ${index + 1}`, options);
   };
   return [await person(0), await person(1)];

@@ -1,7 +1,7 @@
 // Hosts, origins and keys that can never work are refused before anything listens, with what to write instead.
 import { afterEach, describe, expect, it } from "vitest";
 import { toFetch } from "../../src/http/server/to-fetch.js";
-import { serveHttp, type ServeHttpOptions, toNodeHandler } from "../../src/serve/http.js";
+import { serveHttp, toNodeHandler } from "../../src/serve/http.js";
 import { Server } from "../../src/server/server.js";
 
 const closing: (() => Promise<void>)[] = [];
@@ -14,7 +14,7 @@ const server = (): Server => new Server({ name: "door", version: "1", report: fa
 type Start = (options: object) => unknown;
 const STARTS: Record<string, Start> = {
   serveHttp: async (options) => {
-    const serving = await serveHttp(server(), { signals: false, ...options } as ServeHttpOptions);
+    const serving = await serveHttp(server(), { signals: false, ...options });
     closing.push(() => serving.close());
   },
   toFetch: (options) => void toFetch(server(), options),

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { anyOf, protectedResource, wellKnown } from "@secure-local/mcp/auth";
 import { type Client, connect } from "@secure-local/mcp/client/node";
 import { memoryStores, shareOver } from "@secure-local/mcp/cluster";
-import { Gateway, type MountOptions, readOffer } from "@secure-local/mcp/gateway";
+import { Gateway, readOffer } from "@secure-local/mcp/gateway";
 import { Host } from "@secure-local/mcp/host";
 import { redisCluster } from "@secure-local/mcp/redis";
 import { Server } from "@secure-local/mcp/server";
@@ -82,7 +82,7 @@ const CASES: readonly (readonly [string, () => unknown, told: RegExp])[] = [
   ...["x", 7, null, {}, true].map(
     (output) =>
       [
-        `output: ${String(output)}`,
+        `output: ${JSON.stringify(output)}`,
         async () => (await client()).call("t", {}, never({ output })),
         /"output" is a Standard Schema/,
       ] as const,
@@ -145,10 +145,10 @@ describe("what has something else inside", () => {
 it("serves one server over standard input and output, and another once that is over", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const own = { input, output, signals: false };
-  const elsewhere = await serveStdio(server(), own as never);
-  const first = await serveStdio(server(), { output, signals: false } as never);
+  const elsewhere = await serveStdio(server(), own);
+  const first = await serveStdio(server(), { output, signals: false });
   for (const options of [{}, { output }, { input }]) {
-    const second = serveStdio(server(), { signals: false, ...options } as never);
+    const second = serveStdio(server(), { signals: false, ...options });
     await expect(second).rejects.toMatchObject({
       code: "DUPLICATE",
       message: expect.stringMatching(/already.+Gateway/),
@@ -174,7 +174,7 @@ describe.each(ASKED)("%s", (asked) => {
   it.each(given)("that gives %s lets nothing pass, and its owner is told", async (name) => {
     const lines: string[] = [];
     const made = gateway(lines);
-    await made.mount("x", (options) => connect(server(), options), { [asked]: GIVEN[name] } as MountOptions);
+    await made.mount("x", (options) => connect(server(), options), { [asked]: GIVEN[name] });
     const user = await connect(made);
     closing.push(() => user.close());
     const said =
@@ -198,7 +198,7 @@ it.each<[string, () => unknown]>([
 ])("an observer that %s keeps no call from its answer", async (_name, relayed) => {
   const lines: string[] = [];
   const made = gateway(lines);
-  await made.mount("x", (options) => connect(server(), options), { relayed: relayed as never });
+  await made.mount("x", (options) => connect(server(), options), { relayed: relayed });
   const user = await connect(made);
   closing.push(() => user.close());
   expect(JSON.stringify(await user.call("x__t"))).toContain("ran");
