@@ -294,7 +294,9 @@ export function toBlock(item: string | Block | ContentBlock): ContentBlock {
     item,
     "write text(...), image(...) or another of these",
   );
-  return item.type === "resource" ? nestResource(item) : item;
+  return item.type === "resource" && isJsonObject((item as Partial<typeof item>).resource ?? item)
+    ? nestResource(item)
+    : item;
 }
 
 // A short fingerprint of text, against accidents and not against attackers.

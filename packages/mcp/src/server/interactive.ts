@@ -1,11 +1,14 @@
 // Runs handlers that may ask their client, by `ctx.elicit` and its like or by hand: one way for every era.
-import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
+import { type Answer, type Call, type InteractiveCall, Later, type MaybePromise } from "../endpoint/call.js";
 import { brand } from "../jsonrpc/errors.js";
 import type { InputRequests, InputResponses } from "../protocol/features/elicitation.js";
 import type { Asker } from "./ask.js";
 import { type AskServices, Context, type HandRound } from "./context.js";
 import type { Parking, RequestState, Run } from "./parking.js";
 import { TaskCall } from "./tasks/task-run.js";
+
+/** Looks through what handlers returned that is not plainly what it should be: loaded with the first of it. */
+export const returnedValues: Later<typeof import("./returned.js")> = new Later(() => import("./returned.js"));
 
 /** What {@link inputRequired} made. */
 export class InputRequired {

@@ -20,7 +20,7 @@ import { isStandardSchema } from "../schema/standard-schema.js";
 import { Block, Relayed } from "./content.js";
 import { type AskServices, type Completer, type CompletionRequest, type CompletionReturn, Context } from "./context.js";
 import { definitionFault, RESTRICTED_MEMBERS, restrictions, schemaFault } from "./definition-fault.js";
-import { InputRequired, runInteractive } from "./interactive.js";
+import { InputRequired, returnedValues, runInteractive } from "./interactive.js";
 import type { Registry, Restricted } from "./registry.js";
 import type { ResourceEntry, TemplateEntry } from "./resources.js";
 
@@ -149,24 +149,27 @@ function conclude(entry: PromptEntry, returned: Awaitable<PromptReturn>): MaybeP
   if (isThenable(returned)) return Promise.resolve(returned).then((value) => conclude(entry, value));
   if (returned instanceof InputRequired) return returned;
   if (returned instanceof Relayed) return returned.answer;
-  return toResult(entry.prompt.description, returned) as unknown as JsonObject;
-}
-
-function toResult(
-  description: string | undefined,
-  returned: Exclude<PromptReturn, InputRequired | Relayed>,
-): GetPromptResult {
+  const { description } = entry.prompt;
   if (typeof returned === "string" || returned instanceof Block) {
-    return withDescription(description, [toMessage({ role: "user", content: returned })]);
+    return withDescription(description, [{ role: "user", content: returned }]);
   }
-  if ("messages" in returned) {
-    return withDescription(returned.description ?? description, returned.messages.map(toMessage));
-  }
-  return withDescription(description, returned.map(toMessage));
+  if (Array.isArray(returned) && returned.every(isPlainMessage)) return withDescription(description, returned);
+  return returnedValues.use(({ promptMade }) => {
+    const { description: own = description, messages } = promptMade(returned);
+    return withDescription(own, messages);
+  });
 }
 
-function withDescription(description: string | undefined, messages: PromptMessage[]): GetPromptResult {
-  return description === undefined ? { messages } : { description, messages };
+/** Whether a message is sound at first sight: one with a block of the wire is looked at closely. */
+function isPlainMessage(message: unknown): message is MessageInput {
+  const { role, content } = Object(message) as Partial<MessageInput>;
+  return (role === "user" || role === "assistant") && (typeof content === "string" || content instanceof Block);
+}
+
+function withDescription(description: string | undefined, given: readonly MessageInput[]): Answer {
+  const messages = given.map(toMessage);
+  const made: GetPromptResult = description === undefined ? { messages } : { description, messages };
+  return made as unknown as JsonObject;
 }
 
 function toMessage({ role, content }: MessageInput): PromptMessage {
@@ -329,16 +332,20 @@ export function complete(
 /** The answer where nothing can be offered. */
 export const NOTHING: CompletionValues = { values: [], total: 0, hasMore: false };
 
-function toCompletion(returned: CompletionReturn): CompletionValues {
-  if (isList(returned)) return capped(returned);
-  const { values, total, hasMore } = returned;
-  const shown = values.slice(0, MOST_VALUES);
-  const more = hasMore ?? (total === undefined ? values.length : total) > shown.length;
-  return {
-    values: [...shown],
-    ...(total === undefined ? {} : { total }),
-    hasMore: more || values.length > shown.length,
-  };
+function toCompletion(returned: CompletionReturn): MaybePromise<CompletionValues> {
+  if (isTexts(returned)) return capped(returned);
+  return returnedValues.use(({ completionMade }) => {
+    const made = completionMade(returned);
+    if (isTexts(made)) return capped(made);
+    const { values, total, hasMore } = made;
+    const shown = values.slice(0, MOST_VALUES);
+    const more = hasMore ?? (total === undefined ? values.length : total) > shown.length;
+    return {
+      values: [...shown],
+      ...(total === undefined ? {} : { total }),
+      hasMore: more || values.length > shown.length,
+    };
+  });
 }
 
 function capped(values: readonly string[]): CompletionValues {
@@ -346,8 +353,8 @@ function capped(values: readonly string[]): CompletionValues {
   return { values: [...shown], total: values.length, hasMore: values.length > shown.length };
 }
 
-function isList(returned: CompletionReturn): returned is readonly string[] {
-  return Array.isArray(returned);
+function isTexts(returned: unknown): returned is readonly string[] {
+  return Array.isArray(returned) && returned.every((value) => typeof value === "string");
 }
 
 // Ranks values by how well they fit what was typed: exact, prefix, word, substring, then letters in order.

@@ -12,7 +12,7 @@ import type {
 } from "../protocol/features/resources.js";
 import { resourceContents, Relayed } from "./content.js";
 import type { AskServices, Completer, Context } from "./context.js";
-import { InputRequired, runInteractive } from "./interactive.js";
+import { InputRequired, returnedValues, runInteractive } from "./interactive.js";
 import type { Registry, Restricted } from "./registry.js";
 import { type Icon, iconsFault } from "../protocol/capabilities.js";
 import { metaFault } from "../protocol/meta.js";
@@ -96,32 +96,22 @@ function conclude(
   if (isThenable(returned)) return Promise.resolve(returned).then((value) => conclude(uri, definition, value));
   if (returned instanceof InputRequired) return returned;
   if (returned instanceof Relayed) return returned.answer;
-  const answer = {
-    contents: toContents(uri, definition.mimeType, returned),
+  const answered = (contents: readonly ResourceContents[]): Answer => ({
+    contents: withMimeType(contents, definition.mimeType),
     ttlMs: definition.ttlMs ?? 0,
     cacheScope: definition.shared === true ? "public" : "private",
-  };
-  return answer;
-}
-
-function toContents(
-  uri: string,
-  mimeType: string | undefined,
-  returned: Exclude<ReadReturn, InputRequired | Relayed>,
-): ResourceContents[] {
+  });
   if (returned === undefined) throw notFound(uri);
   if (typeof returned === "string" || returned instanceof Uint8Array)
-    return [resourceContents(uri, returned, mimeType)];
-  if ("contents" in returned) throw new LocalError("WIRE_RESULT", WIRE_RESULT);
-  const list = Array.isArray(returned) ? (returned as readonly ResourceContents[]) : [returned as ResourceContents];
-  if (list.length === 0) throw notFound(uri);
-  return list.map((contents) =>
-    mimeType === undefined || contents.mimeType !== undefined ? contents : { ...contents, mimeType },
-  );
+    return answered([resourceContents(uri, returned, definition.mimeType)]);
+  if (Array.isArray(returned) && returned.length === 0) throw notFound(uri);
+  return returnedValues.use(({ readContents }) => answered(readContents(returned)));
 }
 
-const WIRE_RESULT =
-  "`read` returned { contents: [...] }, the form of the wire: return the text, the bytes, or the list of contents itself";
+function withMimeType(list: readonly ResourceContents[], mimeType: string | undefined): readonly ResourceContents[] {
+  if (mimeType === undefined) return list;
+  return list.map((contents) => (contents.mimeType === undefined ? { ...contents, mimeType } : contents));
+}
 
 /** Resource not found; the codecs choose the code of the caller's revision. */
 function notFound(uri: string): RpcError {

@@ -1,10 +1,13 @@
-// What a tool returned that JSON would lose or change without a word: mended where it is plain what was meant, refused with its
-// place and what to write where not. Loaded with the first such value.
+// What handlers returned that is not plainly right. Of a tool's data what JSON would lose or change without a word is mended where it is
+// plain what was meant, and refused with its place and what to write where not; so is what clients would refuse of a resource, a
+// template's list, a prompt and a completer. Loaded with the first such value.
 import type { MaybePromise } from "../endpoint/call.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import { isJsonObject, isThenable } from "../jsonrpc/message.js";
+import { isJsonObject, isThenable, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import type { ContentBlock } from "../protocol/content.js";
+import type { ResourceContents } from "../protocol/features/resources.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
+import { type Kind, type MembersOf, valueFault } from "../schema/schema.js";
 import {
   Block,
   dataResult,
@@ -15,6 +18,9 @@ import {
   toBlock,
   ToolResult,
 } from "./content.js";
+import type { CompletionReturn } from "./context.js";
+import type { MessageInput } from "./prompts.js";
+import type { ListedResource } from "./resources.js";
 
 /** The result of a value that is no plain data, or may not be. Throws NOT_JSON, WIRE_RESULT. */
 export function mendedResult(value: unknown, structured: boolean): MaybePromise<CallToolResult> {
@@ -237,4 +243,271 @@ function stepsTo({ within, step }: Place): string {
   const before = within === undefined ? "" : stepsTo(within);
   const isName = typeof step === "string" && /^[A-Za-z_$][\w$]*$/.test(step);
   return `${before}${isName ? `.${step}` : `[${JSON.stringify(step)}]`}`;
+}
+
+// What `read`, `list`, a prompt's `run` and a completer returned: in one of the promised forms, or what to write instead.
+
+/** The contents that `read` returned as they stand on the wire. Throws BAD_CONTENT, WIRE_RESULT. */
+export function readContents(returned: unknown): readonly ResourceContents[] {
+  if (isJsonObject(returned) && Object.hasOwn(returned, "contents")) throw new LocalError("WIRE_RESULT", WIRE_CONTENTS);
+  const list: readonly unknown[] = Array.isArray(returned) ? returned : [returned];
+  for (const [index, contents] of list.entries()) {
+    const fault = isContents(contents) ? contentsFault(contents) : unreadable(contents);
+    if (fault === undefined) continue;
+    throw bad(
+      Array.isArray(returned) ? `\`read\` returned a list, of which [${index}]` : "What `read` returned",
+      fault,
+    );
+  }
+  return list as readonly ResourceContents[];
+}
+
+const WIRE_CONTENTS =
+  "`read` returned { contents: [...] }, the form of the wire: return the text, the bytes, or the list of contents itself";
+const JSON_TEXT = 'return JSON.stringify(value), with mimeType: "application/json" beside `read`';
+const AS_BYTES = "return new Uint8Array(value)";
+
+/** What to return from `read` instead of an object, by the name of its class. */
+const READABLE: readonly (readonly [string, string])[] = [
+  ["Response", "return await response.text(), or new Uint8Array(await response.arrayBuffer())"],
+  ["Blob", "return await blob.text(), or new Uint8Array(await blob.arrayBuffer())"],
+  ["ReadableStream", READ],
+  ["Request", READ],
+  ["ArrayBuffer", AS_BYTES],
+  ["SharedArrayBuffer", AS_BYTES],
+  ["DataView", "return new Uint8Array(value.buffer)"],
+  ["Date", "return value.toISOString()"],
+  ["URL", "return String(value)"],
+  ["URLSearchParams", "return String(value)"],
+  ["RegExp", "return String(value)"],
+  ["Error", "throw it"],
+  ["Map", "return JSON.stringify(Object.fromEntries(value))"],
+  ["Set", "return JSON.stringify([...value])"],
+];
+
+/** Whether an object is meant as contents: a text, blob or URI of its own, and none that its class has for everybody. */
+function isContents(value: unknown): value is JsonObject {
+  return isJsonObject(value) && ["uri", "text", "blob"].some((name) => Object.hasOwn(value, name));
+}
+
+function unreadable(value: unknown): string {
+  const none = value === null ? "return undefined where there is nothing" : JSON_TEXT;
+  if (typeof value !== "object" || value === null) {
+    const advice = typeof value === "string" ? "return one text, or { uri, text } for each" : none;
+    return `is ${named(value)}, no text, bytes (Uint8Array) or contents ({ uri, text }): ${advice}`;
+  }
+  const [, known] = READABLE.find(([name]) => isA(value, name)) ?? [];
+  const advice = known ?? (ArrayBuffer.isView(value) ? "return new Uint8Array(value.buffer)" : ofData(value));
+  return `is ${named(value)}, no text, bytes (Uint8Array) or contents ({ uri, text }): ${advice}`;
+}
+
+function ofData(value: object): string {
+  if (value instanceof Block || value instanceof ToolResult)
+    return "content blocks are for tools and prompts; return the text or the bytes";
+  if (Array.isArray(value) || !(Symbol.iterator in value || Symbol.asyncIterator in value)) return JSON_TEXT;
+  return "collect it first, then return JSON.stringify(list)";
+}
+
+/** What is wrong with contents, as the end of a sentence; undefined when nothing is. */
+function contentsFault({ uri, text, blob, mimeType, _meta }: JsonObject): string | undefined {
+  if (typeof uri !== "string")
+    return `has ${ofKind(uri, "uri")}: write { uri, text }, or return the text or the bytes alone`;
+  if (text !== undefined && blob !== undefined) return 'has both "text" and "blob": write one of them';
+  if (text === undefined && blob === undefined) return 'has neither "text" nor "blob": write { uri, text }';
+  if (text !== undefined && typeof text !== "string")
+    return `has ${ofKind(text, "text")}: write text: JSON.stringify(value)`;
+  if (blob !== undefined && !isBase64(blob)) return `has ${noBase64(blob, "blob")}`;
+  if (mimeType !== undefined && typeof mimeType !== "string") return `has ${ofKind(mimeType, "mimeType")}`;
+  return _meta === undefined || isJsonObject(_meta) ? undefined : `has ${ofKind(_meta, "_meta")}: it is an object`;
+}
+
+function noBase64(value: unknown, member: string): string {
+  if (typeof value !== "string") {
+    return `${ofKind(value, member)}, no base64: write ${member}: Buffer.from(bytes).toString("base64")`;
+  }
+  const url = /^data:/i.test(value) ? "a data URL" : "no padded standard base64";
+  return `"${member}" that is ${url}: write the base64 alone, as Buffer.from(bytes).toString("base64") makes it`;
+}
+
+/** Padded standard base64, judged without looking back: it may be megabytes. */
+function isBase64(value: unknown): boolean {
+  return typeof value === "string" && value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value);
+}
+
+function ofKind(value: unknown, member: string): string {
+  return value === undefined ? `no "${member}"` : `${named(value)} as "${member}"`;
+}
+
+/** A value by what it is, for a sentence: its class where it has one, and what a plain object has. */
+function named(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (typeof value === "string") return `the text ${peerWords(JSON.stringify(value))}`;
+  if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return "a list";
+  const prototype = Object.getPrototypeOf(value) as { readonly constructor?: { readonly name?: string } } | null;
+  const name = prototype === null ? "Object" : (prototype.constructor?.name ?? "");
+  if (name !== "Object") return name === "" ? "an object" : `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}`;
+  const members = Object.keys(value);
+  return members.length === 0 ? "an empty object" : `an object with ${peerWords(members.slice(0, 5).join(", "))}`;
+}
+
+function bad(what: string, fault: string): LocalError {
+  return new LocalError("BAD_CONTENT", `${what} ${fault}`);
+}
+
+/** What a resource in a template's list may have, and of what kind. What else it has is not shown. */
+const LISTED_MEMBERS: MembersOf<Omit<ListedResource, "uri">> = {
+  name: "text",
+  title: "text",
+  description: "text",
+  mimeType: "text",
+  size: "number",
+  icons: "list",
+  annotations: "object",
+  _meta: "object",
+};
+
+/** What the `list` of a template returned. Throws BAD_CONTENT naming the first that is no resource. */
+export function listedIn(template: string, returned: unknown): readonly ListedResource[] {
+  const what = `\`list\` of the template ${template} returned`;
+  if (!Array.isArray(returned)) {
+    const iterable = Symbol.iterator in Object(returned) && typeof returned !== "string";
+    const advice = iterable ? "return [...value]" : 'return a list, as in [{ uri: "notes://7", name: "Note 7" }]';
+    throw bad(what, `${named(returned)}, no list: ${advice}`);
+  }
+  for (const [index, listed] of (returned as readonly unknown[]).entries()) {
+    const fault = listedFault(listed);
+    if (fault !== undefined) throw bad(`${what} a list, of which [${index}]`, fault);
+  }
+  return returned as readonly ListedResource[];
+}
+
+function listedFault(listed: unknown): string | undefined {
+  if (!isJsonObject(listed)) {
+    const written = typeof listed === "string" ? peerWords(JSON.stringify(listed)) : '"notes://7"';
+    return `is ${named(listed)}, no resource: write { uri: ${written} }`;
+  }
+  const { uri } = listed;
+  if (typeof uri !== "string") return `has ${ofKind(uri, "uri")}: write { uri: "notes://7" }`;
+  for (const [name, kind] of Object.entries(LISTED_MEMBERS)) {
+    const fault = listed[name] === undefined ? undefined : valueFault(name, listed[name], kind as Kind);
+    if (fault !== undefined) return `has a wrong member: ${fault}`;
+  }
+  return undefined;
+}
+
+const ONE_MESSAGE = 'write { role: "user", content: "..." }';
+
+/** The messages that a prompt's `run` returned. Throws BAD_CONTENT naming the first that is none. */
+export function promptMade(returned: unknown): {
+  readonly description?: string | undefined;
+  readonly messages: readonly MessageInput[];
+} {
+  const whole = isJsonObject(returned) && Object.hasOwn(returned, "messages") ? returned : { messages: returned };
+  const { description, messages } = whole as { readonly description?: unknown; readonly messages: unknown };
+  const given = whole === returned ? "The prompt returned as `messages`" : "The prompt returned";
+  if (!Array.isArray(messages)) throw bad(given, noMessages(messages));
+  for (const [index, message] of (messages as readonly unknown[]).entries()) {
+    const fault = messageFault(message);
+    if (fault !== undefined) throw bad(`${given} a list, of which [${index}]`, fault);
+  }
+  if (description !== undefined && typeof description !== "string")
+    throw bad("The prompt returned", `${ofKind(description, "description")}, which is a text`);
+  return { description, messages: messages as readonly MessageInput[] };
+}
+
+function noMessages(value: unknown): string {
+  const advice =
+    isJsonObject(value) && Object.hasOwn(value, "content") && Object.hasOwn(value, "role")
+      ? "return it in a list, as in [{ role, content }]"
+      : 'return a text, or a list as in [{ role: "user", content: "..." }]';
+  return `${named(value)}, no text and no list of messages: ${advice}`;
+}
+
+function messageFault(message: unknown): string | undefined {
+  if (!isJsonObject(message) || message instanceof Block) return `is ${named(message)}, no message: ${ONE_MESSAGE}`;
+  const { role, content } = message;
+  if (role !== "user" && role !== "assistant") {
+    const system =
+      role === "system" ? "there is no system in a prompt, so say it in a message of the user" : ONE_MESSAGE;
+    return `has ${ofKind(role, "role")}, which is "user" or "assistant": ${system}`;
+  }
+  if (Array.isArray(content))
+    return 'has a list as its "content", which is one text or block: write a message for each';
+  const fault = blockFault(content);
+  return fault && `has a "content" that ${fault}`;
+}
+
+/** A MIME type, at its beginning. */
+const MIME = /^[^\s/]+\/[^\s/]/;
+
+/** What is wrong with a text or a content block, as the end of a sentence; undefined when nothing is. */
+export function blockFault(value: unknown): string | undefined {
+  if (typeof value === "string" || value instanceof Block) return undefined;
+  if (!isJsonObject(value)) return `is ${named(value)}, no text and no block: write a text, text(...) or image(...)`;
+  const { type } = value;
+  if (type === "text")
+    return typeof value["text"] === "string" ? undefined : `has ${ofKind(value["text"], "text")}: write text(...)`;
+  if (type === "image" || type === "audio") return mediaFault(type, value);
+  if (type === "resource") {
+    const inner = value["resource"] ?? value;
+    return isJsonObject(inner)
+      ? contentsFault(inner)
+      : `has ${named(inner)} as "resource": write resource(uri, contents)`;
+  }
+  if (type !== "resource_link") {
+    const kinds = "text, image, audio, resource or resource_link";
+    return `has ${ofKind(type, "type")}, which is ${kinds}: write text(...), image(...) or another of these`;
+  }
+  const missing = ["uri", "name"].find((name) => typeof value[name] !== "string");
+  return missing && `has ${ofKind(value[missing], missing)}: write link({ uri, name })`;
+}
+
+function mediaFault(type: string, { data, mimeType }: JsonObject): string | undefined {
+  if (!isBase64(data)) return `has ${noBase64(data, "data")}`;
+  if (typeof mimeType === "string" && MIME.test(mimeType)) return undefined;
+  return `has ${ofKind(mimeType, "mimeType")}: write mimeType: "${type === "image" ? "image/png" : "audio/wav"}"`;
+}
+
+/** What a completer returned: a Set is a list. Throws BAD_CONTENT with what to write. */
+export function completionMade(returned: unknown): CompletionReturn {
+  const list = listOf(returned);
+  if (list !== undefined) {
+    textsOf(list, "The completer returned a list");
+    return list;
+  }
+  const whole = isJsonObject(returned) && Object.hasOwn(returned, "values") ? returned : undefined;
+  const values = listOf(whole?.["values"]);
+  if (whole === undefined || values === undefined) {
+    const iterable = typeof returned !== "string" && Symbol.iterator in Object(returned);
+    const advice = iterable
+      ? "return [...value]"
+      : "return a list of texts, [] where there is none, or { values, total }";
+    throw bad(
+      "The completer returned",
+      `${named(whole === undefined ? returned : whole["values"])}, no list of texts: ${advice}`,
+    );
+  }
+  textsOf(values, "The completer returned `values`");
+  const { total, hasMore } = whole;
+  const fault =
+    (total === undefined ? undefined : valueFault("total", total, "number")) ??
+    (hasMore === undefined ? undefined : valueFault("hasMore", hasMore, "flag"));
+  if (fault !== undefined) throw bad("The completer returned a wrong member:", fault);
+  return { ...whole, values };
+}
+
+function listOf(value: unknown): readonly string[] | undefined {
+  if (Array.isArray(value)) return value as string[];
+  return value instanceof Set ? [...(value as ReadonlySet<string>)] : undefined;
+}
+
+function textsOf(list: readonly unknown[], what: string): void {
+  const index = list.findIndex((value) => typeof value !== "string");
+  if (index === -1) return;
+  throw bad(
+    `${what}, of which [${index}]`,
+    `is ${named(list[index])}, no text: write list.map((each) => String(each.name))`,
+  );
 }

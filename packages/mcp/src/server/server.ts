@@ -12,6 +12,7 @@ import { zodExport } from "../schema/zod-json.js";
 import { addTool, coreOf, LeanServer, reservedWarning, type ServerOptions, warn, webWarning } from "./lean-server.js";
 import * as questions from "./ask.js";
 import { type AskServices, Context } from "./context.js";
+import { returnedValues } from "./interactive.js";
 import { cursorAfter, type ListHints, readCursor } from "./lists.js";
 import type { Registration, Registry } from "./registry.js";
 import {
@@ -104,7 +105,8 @@ async function listedPage(core: Listing, call: CallOf<PaginatedRequestParams>): 
     const entry = templates.get(key);
     if (entry?.definition.list === undefined || !templates.sees(key, entry, call)) continue;
     const listed = await entry.definition.list(new Context(call, core));
-    for (const each of listed.slice(0, MOST_LISTED))
+    const resourcesIn = await returnedValues.use(({ listedIn }) => listedIn(key, listed));
+    for (const each of resourcesIn.slice(0, MOST_LISTED))
       if (!shown.has(each.uri)) shown.set(each.uri, shownResource(each, entry));
   }
   const end = start + core.limits.pageSize;

@@ -3,7 +3,6 @@ import {
   type Answer,
   type Call,
   type InteractiveCall,
-  Later,
   type MaybePromise,
   unexpected,
   withErrorId,
@@ -25,7 +24,7 @@ import type { Fault, FromJsonSchema, JsonSchema, MembersOf, Outcome, Schema } fr
 import { AskError } from "./content.js";
 import { type AskServices, Context } from "./context.js";
 import { HandleError, type Registry, type Restricted } from "./registry.js";
-import { InputRequired, type Interactive, runInteractive } from "./interactive.js";
+import { InputRequired, type Interactive, returnedValues, runInteractive } from "./interactive.js";
 import {
   Block,
   dataResult,
@@ -435,8 +434,6 @@ function badSchema(name: string, what: string): LocalError {
 
 // What `run` returned, as a result. What looks through values that are no plain data is loaded with the first of them.
 
-const mending = new Later(() => import("./returned.js"));
-
 /** Turns what `run` returned into a result. Throws NOT_JSON, WIRE_RESULT. */
 function toToolResult(value: unknown, structured: boolean): MaybePromise<CallToolResult> {
   if (value instanceof ToolResult) return checkedResult(value);
@@ -447,8 +444,8 @@ function toToolResult(value: unknown, structured: boolean): MaybePromise<CallToo
     if (isBlockList(value)) return succeeded(value.map(toBlock));
   }
   if (isPlain(value, 0) && !isOfTheWire(value)) return dataResult(value, JSON.stringify(value), structured);
-  if (mending.there === undefined) hold(value, 0);
-  return mending.use(({ mendedResult }) => mendedResult(value, structured));
+  if (returnedValues.there === undefined) hold(value, 0);
+  return returnedValues.use(({ mendedResult }) => mendedResult(value, structured));
 }
 
 /** Keeps promises that reject while code is loaded from ending the process: whoever waits for them is told. */
@@ -461,5 +458,5 @@ function hold(value: unknown, depth: number): void {
 /** A result whose structured content an author gave is looked through as data is. */
 function checkedResult({ value, given }: ToolResult): MaybePromise<CallToolResult> {
   if (!given || value.structuredContent === undefined || isPlain(value.structuredContent, 0)) return value;
-  return mending.use(({ mendedContent }) => mendedContent(value));
+  return returnedValues.use(({ mendedContent }) => mendedContent(value));
 }
