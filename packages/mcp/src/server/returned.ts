@@ -7,7 +7,7 @@ import { isJsonObject, isThenable, type JsonObject, peerWords } from "../jsonrpc
 import type { ContentBlock } from "../protocol/content.js";
 import type { ResourceContents } from "../protocol/features/resources.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
-import { type Kind, type MembersOf, valueFault } from "../schema/schema.js";
+import { type MembersOf, valueFault } from "../schema/schema.js";
 import {
   Block,
   dataResult,
@@ -44,6 +44,42 @@ export function mendedContent(whole: CallToolResult): MaybePromise<CallToolResul
   const made = structuredContent === undefined ? undefined : mended(structuredContent);
   if (isThenable(made)) return Promise.resolve(made).then((data) => ({ ...whole, structuredContent: data }));
   return made === structuredContent ? whole : { ...whole, structuredContent: made };
+}
+
+/** The result with what its output schema made of its structured content, and the same in the text that stands for it. */
+export function conforming(whole: CallToolResult, value: unknown): MaybePromise<CallToolResult> {
+  const { structuredContent: given, content } = whole;
+  if (isSame(given, value)) return whole;
+  const made = asJson(value);
+  const shown = [JSON.stringify(given), JSON.stringify(given, undefined, 2)];
+  const retold = content.map((block) => {
+    const at = block.type === "text" ? shown.indexOf(block.text) : -1;
+    return at === -1 ? block : { ...block, text: JSON.stringify(made, undefined, at === 0 ? undefined : 2) };
+  });
+  return { ...whole, content: retold, structuredContent: made };
+}
+
+/** A value as JSON carries it. Throws NOT_JSON for one that it cannot carry. */
+export function asJson(value: unknown): unknown {
+  const made = mended(value);
+  if (isThenable(made)) throw lost(undefined, "a promise that its output schema made", "await it in the schema");
+  return JSON.parse(JSON.stringify(made));
+}
+
+/** Whether two values are the same data: the first one then keeps what is known of it, such as the digits of its numbers. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (!isPlainObject(one) || !isPlainObject(other) || Array.isArray(one) !== Array.isArray(other)) return false;
+  const names = Object.keys(one);
+  if (names.length !== Object.keys(other).length) return false;
+  return names.every((name) => Object.hasOwn(other, name) && isSame(one[name], other[name]));
+}
+
+/** A list, or an object with nothing but its members. */
+function isPlainObject(value: unknown): value is JsonObject {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
 }
 
 /** The members that a block of each kind has besides `annotations` and `_meta`: what has others is data. */
@@ -343,7 +379,8 @@ function named(value: unknown): string {
   if (value === undefined) return "nothing";
   if (typeof value === "string") return `the text ${peerWords(JSON.stringify(value))}`;
   if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
-  if (typeof value !== "object" || value === null) return String(value);
+  if (value === null) return "null";
+  if (typeof value !== "object") return String(value as number);
   if (Array.isArray(value)) return "a list";
   const prototype = Object.getPrototypeOf(value) as { readonly constructor?: { readonly name?: string } } | null;
   const name = prototype === null ? "Object" : (prototype.constructor?.name ?? "");
@@ -391,7 +428,7 @@ function listedFault(listed: unknown): string | undefined {
   const { uri } = listed;
   if (typeof uri !== "string") return `has ${ofKind(uri, "uri")}: write { uri: "notes://7" }`;
   for (const [name, kind] of Object.entries(LISTED_MEMBERS)) {
-    const fault = listed[name] === undefined ? undefined : valueFault(name, listed[name], kind as Kind);
+    const fault = listed[name] === undefined ? undefined : valueFault(name, listed[name], kind);
     if (fault !== undefined) return `has a wrong member: ${fault}`;
   }
   return undefined;

@@ -162,13 +162,26 @@ export class ToolCaller {
   /** A tool that declared its output owes it; a result that does not conform is the tool's fault, not the caller's. */
   #checkOutput(call: Call, output: NonNullable<ToolEntry["output"]>, result: CallToolResult): MaybePromise<Answer> {
     if (result.isError === true) return asAnswer(result);
-    const settle = (checked: Outcome<unknown>): Answer => {
-      if (checked.ok) return asAnswer(result);
+    const settle = (checked: Outcome<unknown>): MaybePromise<Answer> => {
+      if (checked.ok) {
+        return checked.value === result.structuredContent
+          ? asAnswer(result)
+          : this.#conforming(call, result, checked.value);
+      }
       const faults = checked.faults.map((fault) => fault.message).join("; ");
       return this.#failed(call, new Error(`The tool's result does not match its output schema: ${faults}`));
     };
     const checked = output.validate(result.structuredContent);
     return isThenable(checked) ? checked.then(settle) : settle(checked);
+  }
+
+  /** What the schema made of the content is what is sent: without what it does not know, and with its defaults. */
+  async #conforming(call: Call, result: CallToolResult, made: unknown): Promise<Answer> {
+    try {
+      return asAnswer(await returnedValues.use(({ conforming }) => conforming(result, made)));
+    } catch (error) {
+      return this.#failed(call, error);
+    }
   }
 
   /** Errors meant for the wire pass; of any other the model learns only an id under which the log has it. */
@@ -379,14 +392,30 @@ function sideOf(
   const fault = schemaFault(schema);
   if (fault !== undefined) throw badTool(name, `"${side}" ${fault}`);
   try {
-    if (isStandardSchema(schema))
-      return fromStandard(schema, side, definition[`${side}JsonSchema`] ?? schemas?.published(schema, side));
+    if (isStandardSchema(schema)) {
+      const own = definition[`${side}JsonSchema`];
+      const read = fromStandard(schema, side, own ?? schemas?.published(schema, side));
+      return side === "output" && own !== undefined && schemas ? asPublished(read, schemas.compile(own)) : read;
+    }
     if (schemas !== undefined) return schemas.compile(schema as JsonSchema);
   } catch (error) {
     if (error instanceof Error) throw badTool(name, `"${side}" is no schema that can be used: ${error.message}`, error);
     throw error;
   }
   throw badTool(name, `"${side}" as JSON Schema needs \`Server\`: a LeanServer takes a Standard Schema`);
+}
+
+/** Checks what a schema made by the JSON Schema that an author publishes beside it: it may say something else. */
+function asPublished(schema: Schema, published: Schema): Schema {
+  const judged = (outcome: Outcome<unknown>): MaybePromise<Outcome<unknown>> =>
+    outcome.ok ? returnedValues.use(({ asJson }) => published.validate(asJson(outcome.value))) : outcome;
+  return {
+    json: published.json,
+    validate(value) {
+      const outcome = schema.validate(value);
+      return isThenable(outcome) ? outcome.then(judged) : judged(outcome);
+    },
+  };
 }
 
 /** What no arguments are checked by where no JSON Schema is compiled. */
