@@ -253,6 +253,8 @@ class Interaction implements Asker {
   #open: Round | undefined;
   #questions: Question[] = [];
   #collecting = false;
+  /** Set when it is given up: no round of it will come any more. */
+  #isOver = false;
   #outcome: { readonly settle: (round: Round) => void } | undefined;
 
   /** `given` are the answers of the `round` rounds before, for a handler that is run again from its start. */
@@ -301,6 +303,8 @@ class Interaction implements Asker {
   }
 
   async ask(method: string, params: object): Promise<JsonObject> {
+    if (this.#outcome !== undefined) throw new AskError("EXPIRED", `${method}: ${TOO_LATE}`);
+    if (this.#isOver) throw new AskError("EXPIRED", NOT_ANSWERED);
     const key = `ask-${++this.#asked}`;
     const request = { method, params } as InputRequest;
     const question = fingerprint(JSON.stringify(request));
@@ -321,7 +325,8 @@ class Interaction implements Asker {
 
   /** Gives the handler up: whoever waits for an answer gets an error. */
   expire(): void {
-    const error = new AskError("EXPIRED", "The client did not come back with an answer in time");
+    this.#isOver = true;
+    const error = new AskError("EXPIRED", NOT_ANSWERED);
     for (const question of this.#questions) question.reject(error);
     this.#questions = [];
   }
@@ -401,6 +406,10 @@ function projected({ caller }: Call, asked: readonly (readonly [string, InputReq
     requests[key] = { method, params: caller.codec.serverRequest(method, params ?? {}) } as InputRequest;
   return requests;
 }
+
+const TOO_LATE =
+  "the call is answered already, so its client cannot be asked any more: await what is asked before the handler returns";
+const NOT_ANSWERED = "The client did not come back with an answer in time";
 
 const NOT_REPLAYABLE =
   'The handler asks where nothing is kept between requests (questions: "replay"), and nobody said that it may be run again ' +

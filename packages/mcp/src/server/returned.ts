@@ -379,8 +379,8 @@ function named(value: unknown): string {
   if (value === undefined) return "nothing";
   if (typeof value === "string") return `the text ${peerWords(JSON.stringify(value))}`;
   if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
-  if (value === null) return "null";
-  if (typeof value !== "object") return String(value as number);
+  if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") return String(value);
+  if (value === null || typeof value !== "object") return "null";
   if (Array.isArray(value)) return "a list";
   const prototype = Object.getPrototypeOf(value) as { readonly constructor?: { readonly name?: string } } | null;
   const name = prototype === null ? "Object" : (prototype.constructor?.name ?? "");

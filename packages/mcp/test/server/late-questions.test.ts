@@ -1,0 +1,80 @@
+// What is asked when nobody can be asked any more is refused at once with a sentence: after the call was answered, or was given up.
+import { describe, expect, it } from "vitest";
+import { type Context, Server } from "@secure-local/mcp/server";
+import type { JsonObject } from "../../src/jsonrpc/message.js";
+import { connect } from "../../src/serve/connect.js";
+
+const QUESTIONS: Readonly<Record<string, (ctx: Context) => Promise<unknown>>> = {
+  elicit: (ctx) => ctx.elicit({ message: "Sure?", schema: { sure: { type: "boolean" } } }),
+  sample: (ctx) => ctx.sample({ messages: [{ role: "user", content: { type: "text", text: "x" } }], maxTokens: 5 }),
+  roots: (ctx) => ctx.roots(),
+};
+
+type Add = (server: Server, run: (ctx: Context) => string) => void;
+const HANDLERS: readonly (readonly [string, Add, method: string, params: JsonObject])[] = [
+  ["a tool", (server, run) => server.tool("t", { run: (_, ctx) => run(ctx) }), "tools/call", { name: "t" }],
+  ["a prompt", (server, run) => server.prompt("p", { run: (_, ctx) => run(ctx) }), "prompts/get", { name: "p" }],
+  ["a resource", (server, run) => server.resource("r://x", { read: run }), "resources/read", { uri: "r://x" }],
+];
+
+const CLIENT = {
+  revision: "2026-07-28",
+  elicit: () => ({ action: "accept" as const, content: { sure: true } }),
+  sample: () => ({ role: "assistant" as const, model: "m", content: { type: "text" as const, text: "x" } }),
+  roots: [{ uri: "file:///a" }],
+};
+
+describe.each(HANDLERS)("of %s that was answered", (_what, add, method, params) => {
+  it.each(Object.entries(QUESTIONS))("%s is refused at once", async (_name, ask) => {
+    const server = new Server({ name: "s", version: "1", report: false });
+    let answered: Context | undefined;
+    add(server, (ctx) => {
+      answered = ctx;
+      return "ok";
+    });
+    await using client = await connect(server, CLIENT);
+    await client.request(method, params);
+    await expect(ask(answered as Context)).rejects.toMatchObject({
+      code: "EXPIRED",
+      message: expect.stringContaining("await what is asked before the handler returns") as string,
+    });
+  });
+
+  it.each(Object.entries(QUESTIONS))("%s is refused after other questions, too", async (_name, ask) => {
+    const server = new Server({ name: "s", version: "1", report: false });
+    let late: Promise<unknown> | undefined;
+    server.tool("t", {
+      run: async (_, ctx) => {
+        await ctx.roots();
+        setTimeout(() => {
+          late = ask(ctx).catch((error: unknown) => error);
+        }, 0);
+        return "ok";
+      },
+    });
+    await using client = await connect(server, CLIENT);
+    await client.call("t");
+    await expect.poll(() => late).toBeDefined();
+    expect(await late).toMatchObject({ code: "EXPIRED" });
+  });
+});
+
+it.each(Object.entries(QUESTIONS))("after the call was given up, %s is refused, too", async (_name, ask) => {
+  const server = new Server({ name: "s", version: "1", report: false, limits: { parkedMs: 20 } });
+  const errors: unknown[] = [];
+  server.tool("t", {
+    run: async (_, ctx) => {
+      for (let round = 0; round < 2; round++) errors.push(await ask(ctx).catch((error: unknown) => error));
+      return "ok";
+    },
+  });
+  await using client = await connect(server, {
+    ...CLIENT,
+    elicit: async () => Promise.reject(new Error("nobody here")),
+    sample: async () => Promise.reject(new Error("nobody here")),
+    roots: async () => Promise.reject(new Error("nobody here")),
+  });
+  await client.call("t").catch(() => undefined);
+  await expect.poll(() => errors.length).toBe(2);
+  for (const error of errors) expect(error).toMatchObject({ code: "EXPIRED" });
+});
