@@ -96,12 +96,12 @@ export class DirectedFace implements TaskFace {
     return ACKNOWLEDGED;
   }
 
-  /** Cancels by asking: the handler's signal is aborted, and the task ends when the handler does. */
+  /** Cancels by asking: the handler's signal is aborted, and the task ends when the handler does, or at once where it cannot be told. */
   async cancel(call: CallOf<TaskRequestParams>): Promise<Answer> {
     const { taskId, principal } = identified(call);
     const running = this.#manager.running(taskId, principal);
     if (running === undefined) await this.#manager.find(taskId, principal);
-    else running.call.cancelForClient();
+    else if (!this.#manager.stop(running.call)) await this.#manager.cancel(taskId, principal);
     return ACKNOWLEDGED;
   }
 }

@@ -186,9 +186,24 @@ export class TaskManager {
   async cancel(taskId: string, principal: string | undefined): Promise<TaskRecord | undefined> {
     const running = this.running(taskId, principal);
     if (running === undefined || running.run.concluded) return undefined;
-    running.call.cancelForClient();
+    this.stop(running.call);
     await this.conclude(running.call, cancelledTask(running.call));
     return running.run.ended;
+  }
+
+  /**
+   * Tells a handler to stop: because its client wants it no more, or for the reason given. False where it could not be told, which is
+   * reported: there are runtimes in which no request may reach into the work of another.
+   */
+  stop(call: TaskCall, reason?: string): boolean {
+    try {
+      if (reason === undefined) call.cancelForClient();
+      else call.cancel({ reason, answered: false });
+      return true;
+    } catch (error) {
+      this.#unexpected(call, error);
+      return false;
+    }
   }
 
   /** The task while it runs, if it is the principal's. */
@@ -218,7 +233,7 @@ export class TaskManager {
     for (const [call, state] of this.#opening) if (call.carrier.principal === principal) state.isOver = true;
     const reason = SENT_AWAY;
     for (const { call } of running) {
-      call.cancel({ reason, answered: false });
+      this.stop(call, reason);
       await this.conclude(call, { status: "cancelled", statusMessage: reason });
     }
     for (const owner of new Set([principal, ...running.map(({ run }) => run.principal)])) await this.#forget(owner);
@@ -259,7 +274,7 @@ export class TaskManager {
   }
 
   #fail(call: TaskCall, reason: string): Promise<void> {
-    call.cancel({ reason, answered: false });
+    this.stop(call, reason);
     const error = { code: ErrorCode.InternalError, message: reason };
     return this.conclude(call, { status: "failed", statusMessage: reason, error });
   }
