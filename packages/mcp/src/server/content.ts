@@ -31,6 +31,7 @@ export class ToolError extends LocalError {
   }
 
   constructor(message: string, { data, cause }: ToolErrorOptions = {}) {
+    requireText(message, "new ToolError(...) takes the words for the model", 'write new ToolError("...", { data })');
     super("TOOL", message, cause === undefined ? undefined : { cause });
     this.data = data;
   }
@@ -77,13 +78,13 @@ export function text(value: string, options?: BlockOptions): Block {
 
 /** An image block from bytes or padded standard base64. */
 export function image(data: Uint8Array | string, mimeType: string, options?: BlockOptions): Block {
-  requireText(mimeType, "image(...) needs a MIME type", 'write image(data, "image/png")');
+  requireThat(MIME.test(mimeType), "image(...) needs a MIME type", mimeType, 'write image(data, "image/png")');
   return new Block({ type: "image", data: base64(data), mimeType, ...options });
 }
 
 /** An audio block from bytes or padded standard base64. Revisions without audio get an embedded resource. */
 export function audio(data: Uint8Array | string, mimeType: string, options?: BlockOptions): Block {
-  requireText(mimeType, "audio(...) needs a MIME type", 'write audio(data, "audio/wav")');
+  requireThat(MIME.test(mimeType), "audio(...) needs a MIME type", mimeType, 'write audio(data, "audio/wav")');
   return new Block({ type: "audio", data: base64(data), mimeType, ...options });
 }
 
@@ -115,6 +116,9 @@ export function resourceContents(uri: string, contents: string | Uint8Array, mim
   if (typeof contents === "string") return { uri, mimeType: mimeType ?? "text/plain", text: contents };
   return { uri, mimeType: mimeType ?? "application/octet-stream", blob: toBase64(contents) };
 }
+
+/** A MIME type, at its beginning. */
+export const MIME: RegExp = /^[^\s/]+\/[^\s/]/;
 
 function requireText(given: unknown, rule: string, example: string): void {
   requireThat(typeof given === "string", rule, given, example);
@@ -172,14 +176,14 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 /** A whole tool result made by {@link result} or `ctx.fail`. */
 export class ToolResult {
   readonly value: CallToolResult;
-  /** Whether its structured content is as its author gave it, to be looked through. */
-  readonly given: boolean;
+  /** Its content as its author gave it, where that and the structured content are to be looked through. */
+  readonly given: readonly unknown[] | undefined;
 
   static {
     brand(this, "ToolResult");
   }
 
-  constructor(value: CallToolResult, given = false) {
+  constructor(value: CallToolResult, given?: readonly unknown[]) {
     this.value = value;
     this.given = given;
   }
@@ -215,16 +219,17 @@ export function result(parts: ResultParts): ToolResult {
     parts,
     "write result({ content, structuredContent })",
   );
-  const { content = [], structuredContent, isError, _meta, ...others } = parts;
+  const { content = [], structuredContent, isError = false, _meta, ...others } = parts;
   for (const name of Object.keys(others)) throw badContent(`result(...): ${unknownMember(name, RESULT_MEMBERS)}`);
+  requireThat(typeof isError === "boolean", "`isError` is true or false", isError, "write isError: true");
   requireThat(Array.isArray(content), "`content` is a list", content, "write content: [...]");
   const value: CallToolResult = {
     content: content.map(toBlock),
     ...(structuredContent === undefined ? {} : { structuredContent }),
-    isError: isError ?? false,
+    isError,
     ...(_meta === undefined ? {} : { _meta }),
   };
-  return new ToolResult(value, true);
+  return new ToolResult(value, content);
 }
 
 /** A result that tells the model that the tool failed and why: words it can act on. */
@@ -250,7 +255,7 @@ export const DEEPEST_PLAIN = 100;
 /** Whether JSON loses nothing of a value, told as fast as can be: what it says of others is not certain. */
 export function isPlain(value: unknown, depth: number): boolean {
   if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value !== "object" || value === null) return depth === 0 ? isText(value) : typeof value !== "bigint";
+  if (typeof value !== "object" || value === null) return isText(value) || (depth > 0 && value === undefined);
   if (depth > DEEPEST_PLAIN) return false;
   if (Array.isArray(value)) {
     for (const item of value) if (!isPlain(item, depth + 1)) return false;

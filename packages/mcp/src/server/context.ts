@@ -14,6 +14,8 @@ import type { Asker, AskOptions, ElicitInput, FormAnswer, SchemaAnswer, SchemaFo
 import { failure, type ToolResult } from "./content.js";
 import type { ServerLimits } from "./limits.js";
 import type { Parking } from "./parking.js";
+import type { Reporter } from "./reporter.js";
+import { shownValue } from "../schema/schema.js";
 import {
   CallLogs,
   levelOf,
@@ -30,6 +32,7 @@ export interface AskServices {
   readonly questions: Later<QuestionCode>;
   readonly limits: ServerLimits;
   readonly sessions: LiveSessions;
+  readonly report: Reporter;
 }
 
 /** What came back for questions asked by hand. */
@@ -153,9 +156,18 @@ export class Context {
 
   /**
    * Reports progress, if the client asked for it. Values must grow; `total` and `message` are optional. Resolves when the
-   * report is written, so that awaiting it keeps pace with the reader.
+   * report is written, so that awaiting it keeps pace with the reader. What is no number is not sent, and reported to the log.
    */
   async progress(progress: number, total?: number, message?: string): Promise<void> {
+    if (!(Number.isFinite(progress) && (total === undefined || Number.isFinite(total)))) {
+      const what =
+        "ctx.progress(progress, total, message) takes numbers, as in ctx.progress(3, 10), so it was not sent";
+      this.#services.report(
+        "warning",
+        `${this.#call.method}: ${what}: it got ${shownValue(progress)}, ${shownValue(total)}`,
+      );
+      return;
+    }
     await reportProgress(this.#call, {
       progress,
       ...(total === undefined ? {} : { total }),

@@ -24,7 +24,9 @@ import { type LiveSession, type OnSession, requireOwnMethod } from "./session.js
 import type { EndedSession } from "./session.js";
 import type { TaskStore } from "./tasks/task-store.js";
 import { type AnyInput, type SchemaReader, type ToolDefinition, badTool, toolEntry } from "./tools.js";
-import type { Awaitable, JsonObject } from "../jsonrpc/message.js";
+import { type Awaitable, isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
+import { isPlain } from "./content.js";
+import { returnedValues } from "./interactive.js";
 import { type AskServices, Context } from "./context.js";
 import { mirroredParams } from "../era/stateless/headers.js";
 import type { Tool } from "../protocol/features/tools.js";
@@ -252,7 +254,7 @@ export class LeanServer {
 
   /** Sends a notification of your own to every session of this process. Throws RESERVED for one of the specification's. */
   notify(method: string, params: object = {}): void {
-    requireOwnMethod(method);
+    requireOwnMethod(method, params);
     for (const session of this.sessions()) session.notify(method, params);
   }
 
@@ -370,7 +372,14 @@ export type CustomHandler = (params: JsonObject, ctx: Context) => Awaitable<Json
 
 /** Wraps an author's handler for the dispatcher. */
 function customHandler(services: AskServices, handler: CustomHandler): Handler {
-  return (call): Awaitable<Answer> => handler(call.params, new Context(call, services));
+  const answered = (returned: unknown): Awaitable<Answer> =>
+    !isJsonObject(returned) || isPlain(returned, 0)
+      ? (returned as JsonObject)
+      : returnedValues.use(({ methodMade }) => methodMade(returned));
+  return (call): Awaitable<Answer> => {
+    const returned = handler(call.params, new Context(call, services));
+    return isThenable(returned) ? Promise.resolve(returned).then(answered) : answered(returned);
+  };
 }
 
 // Warns of arguments mirrored in headers (`x-mcp-header`) that make clients drop the tool, or show a secret to the network.

@@ -11,6 +11,7 @@ import { type MembersOf, valueFault } from "../schema/schema.js";
 import {
   Block,
   dataResult,
+  MIME,
   result,
   RESULT_MEMBERS,
   type ResultParts,
@@ -27,7 +28,7 @@ export function mendedResult(value: unknown, structured: boolean): MaybePromise<
   const blocks = structured ? undefined : blocksOf(value);
   if (blocks !== undefined) return succeeded(blocks);
   if (isResult(value, (content) => content.some((item) => item instanceof Block))) {
-    return mendedContent(result(value).value);
+    return mendedContent(result(value).value, value.content);
   }
   if (isResult(value, (content) => content.length > 0 && content.every(isOfTheWire))) {
     throw new LocalError("WIRE_RESULT", WIRE_RESULT);
@@ -38,8 +39,12 @@ export function mendedResult(value: unknown, structured: boolean): MaybePromise<
     : dataResult(made, JSON.stringify(made), structured);
 }
 
-/** A result whose structured content is as JSON can carry it. */
-export function mendedContent(whole: CallToolResult): MaybePromise<CallToolResult> {
+/**
+ * A result whose structured content is as JSON can carry it. Throws BAD_CONTENT for a block, as its author gave it, that is not as
+ * clients take it.
+ */
+export function mendedContent(whole: CallToolResult, given: readonly unknown[] = []): MaybePromise<CallToolResult> {
+  requireBlocks(given, "The tool returned `content`");
   const { structuredContent } = whole;
   const made = structuredContent === undefined ? undefined : mended(structuredContent);
   if (isThenable(made)) return Promise.resolve(made).then((data) => ({ ...whole, structuredContent: data }));
@@ -64,6 +69,16 @@ export function asJson(value: unknown): unknown {
   const made = mended(value);
   if (isThenable(made)) throw lost(undefined, "a promise that its output schema made", "await it in the schema");
   return JSON.parse(JSON.stringify(made));
+}
+
+/** What a method of an author's own returned, as JSON can carry it. Throws NOT_JSON. */
+export function methodMade(returned: JsonObject): MaybePromise<JsonObject> {
+  try {
+    return mended(returned) as MaybePromise<JsonObject>;
+  } catch (error) {
+    if (!(error instanceof LocalError)) throw error;
+    throw new LocalError(error.code, error.message.replace(/^The tool/, "The method"));
+  }
 }
 
 /** Whether two values are the same data: the first one then keeps what is known of it, such as the digits of its numbers. */
@@ -96,18 +111,29 @@ const WIRE_RESULT =
 
 /** The blocks that a value is, alone or in a list, texts among them; undefined for data. */
 function blocksOf(value: unknown): ContentBlock[] | undefined {
-  if (!Array.isArray(value)) return isBlock(value) ? [toBlock(value)] : undefined;
-  if (!value.every((item) => typeof item === "string" || isBlock(item)) || !value.some(isBlock)) return undefined;
-  return value.map(toBlock);
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const blocks = list.filter((item) => typeof item === "string" || isBlock(item)) as (string | Block | ContentBlock)[];
+  if (blocks.length < list.length || !blocks.some(isBlock)) return undefined;
+  requireBlocks(blocks, "The tool returned content");
+  return blocks.map(toBlock);
 }
 
-/** One of our blocks, or one as it stands on the wire. */
+function requireBlocks(given: readonly unknown[], what: string): void {
+  for (const [index, item] of given.entries()) {
+    const fault = blockFault(item);
+    if (fault !== undefined) throw bad(`${what}, of which [${index}]`, fault);
+  }
+}
+
+/** One of our blocks, or one as it stands on the wire, be it that its MIME type is missing. */
 function isBlock(value: unknown): value is Block | ContentBlock {
   if (value instanceof Block) return true;
   if (!isJsonObject(value)) return false;
   const { type } = value;
   const members = typeof type === "string" && Object.hasOwn(BLOCK_MEMBERS, type) ? BLOCK_MEMBERS[type] : undefined;
-  if (members?.every((name) => typeof value[name] === "string") !== true) return false;
+  const isThere = (name: string): boolean =>
+    typeof value[name] === "string" || (name === "mimeType" && !(name in value));
+  if (members?.every(isThere) !== true) return false;
   return Object.keys(value).every((name) => members.includes(name) || SHARED_MEMBERS.includes(name));
 }
 
@@ -157,8 +183,9 @@ function mend(value: unknown, place: Place | undefined, look: Look): unknown {
     throw lost(place, "a BigInt", "return String(value), or Number(value) where it is small");
   if (place === undefined && value === undefined)
     throw lost(place, "nothing", "return what its output schema describes");
-  if (place === undefined && (typeof value === "function" || typeof value === "symbol")) {
-    throw lost(place, `a ${typeof value}`, typeof value === "function" ? "call it" : "return text");
+  if (typeof value === "function" || typeof value === "symbol") {
+    const member = place === undefined ? "" : ", or leave that member out";
+    throw lost(place, `a ${typeof value}`, `${typeof value === "function" ? "call it" : "return text"}${member}`);
   }
   if (typeof value !== "object" || value === null) return value;
   if (isThenable(value)) {
@@ -475,9 +502,6 @@ function messageFault(message: unknown): string | undefined {
   const fault = blockFault(content);
   return fault && `has a "content" that ${fault}`;
 }
-
-/** A MIME type, at its beginning. */
-const MIME = /^[^\s/]+\/[^\s/]/;
 
 /** What is wrong with a text or a content block, as the end of a sentence; undefined when nothing is. */
 export function blockFault(value: unknown): string | undefined {

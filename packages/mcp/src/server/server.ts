@@ -3,7 +3,7 @@ import { type Answer, type CallOf, Later } from "../endpoint/call.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import type { Resource } from "../protocol/features/resources.js";
 import type { PaginatedRequestParams } from "../protocol/method.js";
-import { schemaAdvice } from "../schema/json-schema/advice.js";
+import { membersAlone, schemaAdvice } from "../schema/json-schema/advice.js";
 import { compileJsonSchema } from "../schema/json-schema/compile.js";
 import { UriTemplate } from "../protocol/uri-template.js";
 import type { JsonSchema } from "../schema/schema.js";
@@ -29,6 +29,7 @@ import type { AnyInput, SchemaReader, ToolDefinition } from "./tools.js";
 const SCHEMAS: SchemaReader = {
   compile: (schema) => compileJsonSchema(schema, { fallbackToDraft07: true }),
   published: zodExport,
+  fault: (schema) => (isStandardSchema(schema) ? undefined : membersAlone(schema as JsonSchema)),
   advice: (schema) => (isStandardSchema(schema) ? undefined : schemaAdvice(schema as JsonSchema)),
 };
 

@@ -4,6 +4,7 @@ import type { Codec } from "../era/codec.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { type Handshake, codecFor } from "../era/select.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
+import { checkOptions } from "../protocol/capabilities.js";
 import { levelIndex, type LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { Root } from "../protocol/features/elicitation.js";
 import type { Subscription } from "./subscription.js";
@@ -269,7 +270,7 @@ class OpenSession implements LiveSession {
   }
 
   notify(method: string, params: object = {}): void {
-    requireOwnMethod(method);
+    requireOwnMethod(method, params);
     const carrier = this.#session.subscription?.carrier;
     if (carrier !== undefined && !carrier.closed) void carrier.write(notificationText(method, params), "notification");
   }
@@ -392,15 +393,16 @@ export function isOwnMethod(method: string): boolean {
   return !KNOWN.test(method) && !REVISIONS.some((revision) => revision.methods.has(method));
 }
 
-/** Throws RESERVED for a method that is the specification's. */
-export function requireOwnMethod(method: string): void {
+/** Throws RESERVED for a method that is the specification's, BAD_OPTIONS for what is no notification. */
+export function requireOwnMethod(method: string, params: object): void {
+  checkOptions("notify(method, params)", { method: method ?? null, params }, { method: "text", params: "object" });
   if (isOwnMethod(method)) return;
   throw new LocalError("RESERVED", `"${method}" is a method of the specification: use a name of your own`);
 }
 
 /** Sends a notification of an author's own within a request. */
 export async function notifyOwn(call: Call, method: string, params: object): Promise<void> {
-  requireOwnMethod(method);
+  requireOwnMethod(method, params);
   if (call.ended || call.cancellation !== undefined) return;
   await call.carrier.write(notificationText(method, params), "notification");
 }

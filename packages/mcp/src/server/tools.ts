@@ -336,6 +336,8 @@ export interface SchemaReader {
   compile(schema: JsonSchema): Schema;
   /** JSON Schema of a Standard Schema that cannot export its own, where it can be told. */
   published(schema: StandardSchema, side: "input" | "output"): JsonSchema | undefined;
+  /** What is wrong with a schema that says nothing of any value, as the end of a sentence. */
+  fault(schema: AnyInput): string | undefined;
   /** A sentence about a schema that is valid and hardly what its author meant. */
   advice(schema: AnyInput): string | undefined;
 }
@@ -389,7 +391,7 @@ function sideOf(
 ): Schema | undefined {
   const schema = definition[side];
   if (schema === undefined) return undefined;
-  const fault = schemaFault(schema);
+  const fault = schemaFault(schema) ?? (side === "output" ? schemas?.fault(schema) : undefined);
   if (fault !== undefined) throw badTool(name, `"${side}" ${fault}`);
   try {
     if (isStandardSchema(schema)) {
@@ -484,8 +486,11 @@ function hold(value: unknown, depth: number): void {
   for (const item of value instanceof Map ? value.values() : Object.values(value)) hold(item, depth + 1);
 }
 
-/** A result whose structured content an author gave is looked through as data is. */
+/** A result that an author gave is looked through as data is: its structured content, and blocks of the wire. */
 function checkedResult({ value, given }: ToolResult): MaybePromise<CallToolResult> {
-  if (!given || value.structuredContent === undefined || isPlain(value.structuredContent, 0)) return value;
-  return returnedValues.use(({ mendedContent }) => mendedContent(value));
+  if (given === undefined) return value;
+  const { structuredContent } = value;
+  const isMade = given.every((item) => typeof item === "string" || item instanceof Block);
+  if (isMade && (structuredContent === undefined || isPlain(structuredContent, 0))) return value;
+  return returnedValues.use(({ mendedContent }) => mendedContent(value, given));
 }

@@ -44,6 +44,22 @@ export function schemaAdvice(root: JsonSchema): string | undefined {
   return undefined;
 }
 
+/** Keywords that say something of a value by themselves. */
+const SAYING = ["properties", "$ref", "allOf", "anyOf", "oneOf", "enum", "const", "if", "not"];
+
+/** What is wrong where there are the members of an object alone, as the end of a sentence: such a schema takes any value. */
+export function membersAlone(root: JsonSchema): string | undefined {
+  if (!isTable(root) || typeof root["type"] === "string" || Array.isArray(root["type"])) return undefined;
+  if (SAYING.some((keyword) => root[keyword] !== undefined)) return undefined;
+  const members = Object.keys(root).filter((name) => {
+    const member = root[name];
+    return !SINGLE.includes(name) && isTable(member) && typeof member["type"] === "string";
+  });
+  if (members.length === 0) return undefined;
+  const names = members.slice(0, 3).map(quoteValue).join(", ");
+  return `has the members of an object alone (${names}): write { type: "object", properties: { ... } }`;
+}
+
 function* within({ path, schema }: Place): IterableIterator<Place> {
   for (const keyword of [...TABLES, ...LISTS]) {
     const inner = schema[keyword];
