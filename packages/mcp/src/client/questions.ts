@@ -85,7 +85,10 @@ export class Questions {
     if (fault !== undefined) throw new RpcError(ErrorCode.InvalidParams, fault.message, { path: fault.path });
     const answer = await this.#sample(request, contextOf(about));
     if (answer === undefined) throw new RpcError(McpErrorCode.SamplingRejected, "User rejected sampling request");
-    return answer;
+    const { content } = Object(answer) as { readonly content?: unknown };
+    if (typeof content === "object" && content !== null) return answer;
+    const what = "The client's `sample` returned no answer: return { role, model, content: { type, text } }";
+    throw new RpcError(ErrorCode.InternalError, what);
   }
 
   async #answerRoots({ declared }: { declared: ClientCapabilities }): Promise<object> {

@@ -100,6 +100,17 @@ export function isZod3(value: unknown): boolean {
   return _zod === undefined && typeof _def?.typeName === "string" && _def.typeName.startsWith("Zod");
 }
 
+/** What is wrong with what was given as a schema, as the end of a sentence; undefined when nothing is that shows at once. */
+export function schemaFault(schema: unknown): string | undefined {
+  if (typeof schema === "function" || typeof schema !== "object" || schema === null || isStandardSchema(schema))
+    return undefined;
+  if (isZod3(schema)) return "is of zod 3, which cannot say what it is as JSON Schema: use zod 4";
+  const members = Object.entries(schema);
+  const schemas = members.filter(([, member]) => isStandardSchema(member) || isZod3(member)).map(([name]) => name);
+  if (schemas.length === 0 || ("type" in schema && typeof schema.type === "string")) return undefined;
+  return `is a list of schemas by name (${schemas.slice(0, 3).join(", ")}): make it one schema, as in z.object({ ... })`;
+}
+
 /** What a schema says of itself as JSON Schema. Throws SchemaError where it says nothing. */
 export function exportJsonSchema(schema: StandardSchema, side: "input" | "output"): JsonSchema {
   const { jsonSchema, vendor } = schema["~standard"];

@@ -17,11 +17,12 @@ import type { ClientCapabilities } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import { isWebAddress } from "../protocol/method.js";
 import { type FormFields, readAnswer, requestedSchema } from "../protocol/elicitation-form.js";
-import { unknownMember } from "../schema/schema.js";
+import { memberFault, type MembersOf, shownValue, unknownMember } from "../schema/schema.js";
 import {
   exportJsonSchema,
   type InferStandard,
   isStandardSchema,
+  schemaFault,
   type StandardSchema,
   standardOutcome,
 } from "../schema/standard-schema.js";
@@ -30,6 +31,7 @@ import {
   type CreateMessageRequestParams,
   type CreateMessageResult,
   normalStopReason,
+  type SamplingMessage,
 } from "../protocol/features/sampling.js";
 
 /** Options of one question. */
@@ -243,6 +245,8 @@ function checkQuestion(input: unknown): void {
   if ((schema === undefined) === (url === undefined)) {
     throw badQuestion(`a question has either "schema", a form, or "url", a page to open: ${QUESTION}`);
   }
+  const fault = schemaFault(schema);
+  if (fault !== undefined) throw badQuestion(`"schema" ${fault}`);
 }
 
 function badQuestion(what: string): LocalError {
@@ -280,8 +284,42 @@ export function readElicitAnswer(params: ElicitRequestParams, answer: ElicitResu
 
 // Questions to the client's model: checked before they leave, read when they come back.
 
-/** The params as they are, once they obey the rules of tool use. Throws BAD_SAMPLING naming the first broken one. */
-export function sampleParams(params: CreateMessageRequestParams): CreateMessageRequestParams {
+const SAMPLE_MEMBERS: MembersOf<CreateMessageRequestParams> = {
+  messages: "list",
+  maxTokens: "whole",
+  systemPrompt: "text",
+  temperature: "number",
+  stopSequences: "texts",
+  includeContext: ["=none", "=thisServer", "=allServers"],
+  modelPreferences: "object",
+  metadata: "object",
+  tools: "list",
+  toolChoice: "object",
+  _meta: "object",
+};
+
+/** What is wrong with a question to the client's model; undefined when nothing is. */
+function sampleFault(params: unknown, blockFault: (block: unknown) => string | undefined): string | undefined {
+  const { messages = null, maxTokens = null, ...rest } = Object(params) as Partial<CreateMessageRequestParams>;
+  const fault = memberFault(isJsonObject(params) ? { messages, maxTokens, ...rest } : params, SAMPLE_MEMBERS);
+  if (fault !== undefined) return fault;
+  for (const [index, message] of (messages ?? []).entries()) {
+    const { role, content } = Object(message) as Partial<SamplingMessage>;
+    if (role !== "user" && role !== "assistant") {
+      return `the role of messages[${index}] is "user" or "assistant", not ${shownValue(role)}: the system's words are systemPrompt`;
+    }
+    for (const block of Array.isArray(content) ? content : [content]) {
+      const wrong = blockFault(block);
+      if (wrong !== undefined) return `messages[${index}] ${wrong}`;
+    }
+  }
+  return undefined;
+}
+
+/** The params as they are, once they obey the rules of sampling. Throws BAD_SAMPLING naming the first broken one. */
+export async function sampleParams(params: CreateMessageRequestParams): Promise<CreateMessageRequestParams> {
+  const wrong = sampleFault(params, (await import("./returned.js")).sampledFault);
+  if (wrong !== undefined) throw new LocalError("BAD_SAMPLING", `sample: ${wrong}`);
   const fault = checkToolUse(params.messages);
   if (fault !== undefined) throw new LocalError("BAD_SAMPLING", fault.message);
   return params;

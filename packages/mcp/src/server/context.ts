@@ -204,7 +204,7 @@ export class Context {
   /** Asks the client's model. Throws where the client did not declare sampling (or tools in it, when they are given). */
   async sample(params: CreateMessageRequestParams, options?: AskOptions): Promise<CreateMessageResult> {
     return this.#services.questions.use(async ({ readSample, sampleParams }) =>
-      readSample(await this.#ask("sampling/createMessage", sampleParams(params), options)),
+      readSample(await this.#ask("sampling/createMessage", await sampleParams(params), options)),
     );
   }
 

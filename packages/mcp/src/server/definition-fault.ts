@@ -2,7 +2,6 @@
 import { LocalError } from "../jsonrpc/errors.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
 import { type KnownMembers, memberFault, type MembersOf, unknownMember } from "../schema/schema.js";
-import { isStandardSchema, isZod3 } from "../schema/standard-schema.js";
 import type { Restricted } from "./registry.js";
 
 /** Members of a tool in lists that a definition says in another way. */
@@ -114,14 +113,3 @@ export function restrictions({ scopes, visible }: Restricted): Restricted {
 
 /** One scope as RFC 6749, section 3.3 spells it. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
-
-/** What is wrong with what was given as a schema, as the end of a sentence; undefined when nothing is that shows at once. */
-export function schemaFault(schema: unknown): string | undefined {
-  if (typeof schema === "function" || typeof schema !== "object" || schema === null || isStandardSchema(schema))
-    return undefined;
-  if (isZod3(schema)) return "is of zod 3, which cannot say what it is as JSON Schema: use zod 4";
-  const members = Object.entries(schema);
-  const schemas = members.filter(([, member]) => isStandardSchema(member) || isZod3(member)).map(([name]) => name);
-  if (schemas.length === 0 || ("type" in schema && typeof schema.type === "string")) return undefined;
-  return `is a list of schemas by name (${schemas.slice(0, 3).join(", ")}): make it one schema, as in z.object({ ... })`;
-}

@@ -35,7 +35,8 @@ export class InputRequired {
  * remember, or ask with `ctx.elicit`, whose rounds are good for one set of answers.
  */
 export function inputRequired(parts: { readonly requests?: InputRequests; readonly state?: unknown }): InputRequired {
-  return new InputRequired(parts.requests ?? {}, parts.state);
+  const { requests, state } = Object(parts) as typeof parts;
+  return new InputRequired(requests ?? {}, state);
 }
 
 // Runs a handler: in the handshake era what it asks is a request on the wire, in the stateless era it ends the request.
@@ -135,7 +136,7 @@ interface AskedByHand {
 
 async function askedByHand(parking: Parking, { rounds, asked, round }: AskedByHand): Promise<Answer> {
   const { services, call, handler, interaction } = rounds;
-  parking.checkRound(round);
+  parking.checkRound(round, asked);
   const asker = askerOf(parking, rounds);
   if (asker === undefined) return parking.byHand(call, asked, round);
   let responses: InputResponses;

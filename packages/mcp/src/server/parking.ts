@@ -9,7 +9,8 @@ import {
 } from "../protocol/features/elicitation.js";
 import type { ServerLimits } from "./limits.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import type { JsonObject } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { shownValue } from "../schema/schema.js";
 import { type Asker, requireCapability, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
 import { ClusterSeal, type Seal } from "./seal.js";
@@ -137,8 +138,10 @@ export class Parking {
     return state;
   }
 
-  /** Throws -32603 when a call has asked too many rounds already. */
-  checkRound(round: number): void {
+  /** Throws -32603 when a call has asked too many rounds already, BAD_QUESTION where it asks by hand what is no question. */
+  checkRound(round: number, asked: { readonly requests: unknown; readonly state: unknown }): void {
+    const fault = askedFault(asked);
+    if (fault !== undefined) throw new LocalError("BAD_QUESTION", `inputRequired: ${fault}`);
     if (round >= this.rounds) throw tooManyRounds(this.rounds);
   }
 
@@ -397,6 +400,34 @@ class Interaction implements Asker {
       this.expire();
     }
   }
+}
+
+const BY_HAND =
+  'write inputRequired({ requests: { sure: { method: "elicitation/create", params: { message, requestedSchema } } } })';
+const QUESTIONS = ["elicitation/create", "sampling/createMessage", "roots/list"];
+
+/** What is wrong with what a handler asks by hand; undefined when nothing is. */
+function askedFault({ requests, state }: { readonly requests: unknown; readonly state: unknown }): string | undefined {
+  if (!isJsonObject(requests)) return `"requests" is an object of questions by name: ${BY_HAND}`;
+  const asked = Object.entries(requests);
+  if (asked.length === 0 && state === undefined) return `it asks nothing and keeps no state: ${BY_HAND}`;
+  for (const [name, request] of asked) {
+    const { method, params } = Object(request) as { readonly method?: unknown; readonly params?: unknown };
+    const named = `the request ${JSON.stringify(name)}`;
+    if (!QUESTIONS.includes(method as string))
+      return `${named} has the method ${shownValue(method)}, which is ${QUESTIONS.join(", ")}: ${BY_HAND}`;
+    if (method !== "roots/list" && !isJsonObject(params)) return `${named} needs "params": ${BY_HAND}`;
+  }
+  if (!isLost(state)) return undefined;
+  return `"state" is JSON, which keeps nothing of a Map or Set: write Object.fromEntries(map), or [...set]`;
+}
+
+/** Whether JSON keeps nothing of a value, or of a part of it: an object of a class without members of its own. */
+function isLost(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || "toJSON" in value) return false;
+  const members: unknown[] = Object.values(value);
+  if (members.length > 0) return members.some(isLost);
+  return !Array.isArray(value) && ![Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
 }
 
 /** Questions as the caller's revision writes them. */

@@ -295,7 +295,8 @@ class MemoryHandles<T> implements Handles<T> {
     this.retention = `Every ${options.kind} expires after ${life}, or when the server restarts.`;
   }
 
-  create({ principal }: HandleUser, value: T): string {
+  create(ctx: HandleUser, value: T): string {
+    const principal = principalOf(ctx);
     const { kind, prefix, ttlMs, most, mostPerPrincipal } = this.#options;
     const now = Date.now();
     this.#sweep(now);
@@ -322,7 +323,8 @@ class MemoryHandles<T> implements Handles<T> {
   }
 
   /** Unknown, expired and foreign look the same, so that nobody learns which handles exist. */
-  #find({ principal }: HandleUser, id: string): KeptHandle<T> {
+  #find(ctx: HandleUser, id: string): KeptHandle<T> {
+    const principal = principalOf(ctx);
     const kept = this.#kept.get(id);
     if (kept !== undefined && kept.principal === principal && kept.expiresAt > Date.now()) return kept;
     const { kind } = this.#options;
@@ -343,6 +345,12 @@ class MemoryHandles<T> implements Handles<T> {
     if (left > 0) this.#counts.set(principal, left);
     else this.#counts.delete(principal);
   }
+}
+
+/** Throws BAD_OPTIONS for what is no context: a value would be kept for nobody. */
+function principalOf(ctx: HandleUser): string | undefined {
+  if ("principal" in (Object(ctx) as object)) return ctx.principal;
+  throw new LocalError("BAD_OPTIONS", "handles: the context of the handler comes first, as in create(ctx, value)");
 }
 
 /** In the largest unit that says it exactly: "24 hours". */

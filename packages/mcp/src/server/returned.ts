@@ -5,7 +5,7 @@ import type { MaybePromise } from "../endpoint/call.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { isJsonObject, isThenable, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import type { ContentBlock } from "../protocol/content.js";
-import type { ResourceContents } from "../protocol/features/resources.js";
+import type { Resource, ResourceContents, Role } from "../protocol/features/resources.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
 import { type MembersOf, valueFault } from "../schema/schema.js";
 import {
@@ -19,9 +19,6 @@ import {
   toBlock,
   ToolResult,
 } from "./content.js";
-import type { CompletionReturn } from "./context.js";
-import type { MessageInput } from "./prompts.js";
-import type { ListedResource } from "./resources.js";
 
 /** The result of a value that is no plain data, or may not be. Throws NOT_JSON, WIRE_RESULT. */
 export function mendedResult(value: unknown, structured: boolean): MaybePromise<CallToolResult> {
@@ -112,7 +109,7 @@ const WIRE_RESULT =
 /** The blocks that a value is, alone or in a list, texts among them; undefined for data. */
 function blocksOf(value: unknown): ContentBlock[] | undefined {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const blocks = list.filter((item) => typeof item === "string" || isBlock(item)) as (string | Block | ContentBlock)[];
+  const blocks = list.filter((item) => typeof item === "string" || isBlock(item));
   if (blocks.length < list.length || !blocks.some(isBlock)) return undefined;
   requireBlocks(blocks, "The tool returned content");
   return blocks.map(toBlock);
@@ -420,6 +417,16 @@ function bad(what: string, fault: string): LocalError {
   return new LocalError("BAD_CONTENT", `${what} ${fault}`);
 }
 
+/** One resource of a template's list, and one message of a prompt, as their authors write them. */
+type ListedResource = Omit<Resource, "name"> & { readonly name?: string };
+interface MessageInput {
+  readonly role: Role;
+  readonly content: string | Block | ContentBlock;
+}
+type CompletionReturn =
+  | readonly string[]
+  | { readonly values: readonly string[]; readonly total?: number; readonly hasMore?: boolean };
+
 /** What a resource in a template's list may have, and of what kind. What else it has is not shown. */
 const LISTED_MEMBERS: MembersOf<Omit<ListedResource, "uri">> = {
   name: "text",
@@ -571,4 +578,12 @@ function textsOf(list: readonly unknown[], what: string): void {
     `${what}, of which [${index}]`,
     `is ${named(list[index])}, no text: write list.map((each) => String(each.name))`,
   );
+}
+
+/** What is wrong with one block of a question to the client's model, as the end of a sentence; undefined when nothing is. */
+export function sampledFault(block: unknown): string | undefined {
+  if (typeof block === "string" || block instanceof Block)
+    return 'has no block of the wire as its content: write content: { type: "text", text: "..." }';
+  const isTool = isJsonObject(block) && /^tool_(?:use|result)$/.test(String(block["type"]));
+  return isTool ? undefined : blockFault(block);
 }

@@ -285,7 +285,7 @@ class OpenSession implements LiveSession {
 
   async sample(params: CreateMessageRequestParams, options?: AskOptions): Promise<CreateMessageResult> {
     return this.#host.questions.use(async ({ readSample, sampleParams }) =>
-      readSample(await this.#ask("sampling/createMessage", sampleParams(params), options)),
+      readSample(await this.#ask("sampling/createMessage", await sampleParams(params), options)),
     );
   }
 

@@ -41,14 +41,14 @@ import {
 } from "./content.js";
 import { iconsFault } from "../protocol/capabilities.js";
 import { metaFault } from "../protocol/meta.js";
-import { fromStandard, type InferStandard, isStandardSchema, type StandardSchema } from "../schema/standard-schema.js";
 import {
-  definitionFault,
-  RESTRICTED_MEMBERS,
-  restrictions,
+  fromStandard,
+  type InferStandard,
+  isStandardSchema,
   schemaFault,
-  SHOWN_TOOL_MEMBERS,
-} from "./definition-fault.js";
+  type StandardSchema,
+} from "../schema/standard-schema.js";
+import { definitionFault, RESTRICTED_MEMBERS, restrictions, SHOWN_TOOL_MEMBERS } from "./definition-fault.js";
 
 const EMPTY_ARGUMENTS: JsonObject = Object.freeze({});
 
