@@ -176,11 +176,13 @@ export class ToolCaller {
   }
 
   /** What the schema made of the content is what is sent: without what it does not know, and with its defaults. */
-  async #conforming(call: Call, result: CallToolResult, made: unknown): Promise<Answer> {
+  #conforming(call: Call, result: CallToolResult, value: unknown): MaybePromise<Answer> {
+    const failed = (error: unknown): Answer => this.#failed(call, error);
     try {
-      return asAnswer(await returnedValues.use(({ conforming }) => conforming(result, made)));
+      const made = returnedValues.use(({ conforming }) => conforming(result, value));
+      return isThenable(made) ? Promise.resolve(made).then(asAnswer, failed) : asAnswer(made);
     } catch (error) {
-      return this.#failed(call, error);
+      return failed(error);
     }
   }
 
