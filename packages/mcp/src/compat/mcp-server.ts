@@ -3,8 +3,6 @@
 
 import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject } from "../jsonrpc/message.js";
-import { shownValue } from "../schema/schema.js";
 import type { Icon, Implementation } from "../protocol/capabilities.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { Resource, ResourceContents } from "../protocol/features/resources.js";
@@ -16,7 +14,7 @@ import type { ReadReturn } from "../server/resources.js";
 import { coreOf } from "../server/lean-server.js";
 import type { Server as CoreServer } from "../server/server.js";
 import { isStandardSchema, standardOutcome } from "../schema/standard-schema.js";
-import { asRpcError } from "./sdk-values.js";
+import { asRpcError, resultReturned } from "./sdk-values.js";
 import type { Extra } from "./extra.js";
 import {
   ANYTHING,
@@ -94,8 +92,7 @@ async function runTool(
   try {
     const given = inputSchema === undefined ? [] : [args];
     const answer = await server.run(context, (extra) => Reflect.apply(callback, undefined, [...given, extra]));
-    if (!isJsonObject(answer)) throw noResult(answer);
-    return askedFor(answer) ?? toResult(answer, outputSchema !== undefined);
+    return askedFor(resultReturned(answer)) ?? toResult(answer as ToolAnswer, outputSchema !== undefined);
   } catch (error) {
     // What our core has an answer of its own for, and what has to reach the client as it is.
     const passed = error instanceof LocalError || (error instanceof RpcError && PASSED.has(error.code));
@@ -122,15 +119,6 @@ function toResult(answer: ToolAnswer, structured: boolean): ToolResult {
   });
   // As JSON makes it, as the SDK sends it.
   return new ToolResult(made.value);
-}
-
-/** For the log: an SDK would send what no client takes for a result. */
-function noResult(answer: unknown): LocalError {
-  const what = answer === undefined ? "nothing" : shownValue(answer);
-  return new LocalError(
-    "WIRE_RESULT",
-    `The tool returned ${what}: return { content: [{ type: "text", text: "..." }] }`,
-  );
 }
 
 function failed(message: string): ToolResult {

@@ -6,8 +6,8 @@ import { McpErrorCode, META } from "../protocol/meta.js";
 import { NEWEST_HANDSHAKE, REVISIONS } from "../protocol/revisions/all.js";
 import { compileJsonSchema } from "../schema/json-schema/compile.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
-import type { JsonSchema } from "../schema/schema.js";
-import { RpcError } from "../jsonrpc/errors.js";
+import { type JsonSchema, shownValue } from "../schema/schema.js";
+import { LocalError, RpcError } from "../jsonrpc/errors.js";
 
 /** SDK v1's error for the other side: its message begins with the code, as v1 writes it. */
 export class McpError extends RpcError {
@@ -226,4 +226,11 @@ export function acceptedContent(
   const checked = schema["~standard"].validate(answer["content"]);
   if (checked instanceof Promise) throw new TypeError("acceptedContent takes a schema that validates at once");
   return checked.issues === undefined ? (checked.value as JsonObject) : undefined;
+}
+
+/** What a tool returned, where it is an object. Throws WIRE_RESULT for the log: an SDK would send what no client takes for a result. */
+export function resultReturned(answer: unknown): JsonObject {
+  if (isJsonObject(answer)) return answer;
+  const what = answer === undefined ? "nothing" : shownValue(answer);
+  throw new LocalError("WIRE_RESULT", `The tool returned ${what}: return { content: [{ type: "text", text: "..." }] }`);
 }
