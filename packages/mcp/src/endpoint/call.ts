@@ -330,7 +330,7 @@ export type Done = (call: Call, succeeded: boolean | undefined) => void;
 
 /** Serves requests; one for a role, shared by all its conversations. */
 /** The one request whose answer is the end of what it is for. */
-export const LISTEN = "subscriptions/listen";
+export const LISTEN_METHOD = "subscriptions/listen";
 
 export class Dispatcher {
   /** Calls under way, but for those that last as long as their caller listens. */
@@ -343,7 +343,7 @@ export class Dispatcher {
 
   /** Serves a call to its end. `done` is called once, when nothing more will be sent for it. */
   serve(call: Call, done: Done): void {
-    const counted = call.method === LISTEN ? 0 : 1;
+    const counted = call.method === LISTEN_METHOD ? 0 : 1;
     this.running += counted;
     let outcome: Awaitable<Answer>;
     try {

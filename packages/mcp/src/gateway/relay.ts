@@ -23,7 +23,7 @@ import { type InputRequired, inputRequired } from "../server/interactive.js";
 import { failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";
 import type { CallAnswers, Connections, Lease } from "./connections.js";
-import { saidNo, type RelayFailure, type Sent, toldOf, UpstreamError, violated } from "./told.js";
+import { isUnsent, saidNo, type RelayFailure, type Sent, toldOf, UpstreamError, violated } from "./told.js";
 
 /** What relaying needs to know of one mount. */
 export interface RelayOptions {
@@ -102,10 +102,7 @@ export interface RelayedRequest {
 }
 
 /** A prompt or resource as it is called outside, and by its server. */
-interface Names {
-  readonly shown: string;
-  readonly own: string;
-}
+type Names = Readonly<Record<"shown" | "own", string>>;
 
 /** A call of a tool: by the name its server knows. */
 export interface ToolCall {
@@ -291,10 +288,6 @@ interface Asking {
   readonly answers: Questioner;
   readonly came: Sent;
   ask(client: Client, options: RelayedOptions, came: Sent): Promise<JsonObject>;
-}
-
-function isUnsent(error: unknown): boolean {
-  return error instanceof LocalError && error.unsent;
 }
 
 /** What became of a call: an answer, or questions that its own client is to answer. */

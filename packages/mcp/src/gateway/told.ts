@@ -291,3 +291,8 @@ export class UpstreamBreaker {
     this.#restAgainAt = this.#now() + restartDelay(this.#failures - FAILURES + 1, times);
   }
 }
+
+/** Whether nothing was sent for it, so that it may be sent over another connection. */
+export function isUnsent(error: unknown): boolean {
+  return error instanceof LocalError && error.unsent;
+}

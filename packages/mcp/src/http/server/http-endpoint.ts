@@ -186,13 +186,10 @@ export function httpEndpoint(
     onError: (error) => core.report("error", "authenticate failed", { error }),
     failed: failing(core),
   });
-  let settled = 0;
-  const settle = async (): Promise<void> => {
-    settled = await site.passes.settle(core, { cluster, drainMs: limits.drainMs });
-  };
+  const settle = (): Promise<void> => site.passes.settle(core, { cluster, drainMs: limits.drainMs });
   const close = async (): Promise<void> => {
     site.passes.closing = true;
-    const drainMs = limits.drainMs - settled;
+    const drainMs = limits.drainMs - site.passes.settledMs;
     await Promise.all([handshake.there, sse?.part.there, sessionless].map((each) => each?.close(drainMs)));
     await Promise.all(others.map((other) => other.close(drainMs)));
     await core.tasks?.close();
@@ -200,10 +197,7 @@ export function httpEndpoint(
   };
   const open = [handshake, ...others.map((other) => other.handshake), sse?.part];
   const alone = [sessionless, ...others.map((other) => other.sessionless)];
-  const endOf = (whose: Whose): Promise<void> => {
-    site.passes.revoke(whose);
-    return endAll(whose, alone, open);
-  };
+  const endOf = (whose: Whose): Promise<void> => endAll(whose, { passes: site.passes, alone, open });
   const local = localEnd(core, site, handshake);
   return { site, limits, local, load: () => loadOf(keeper, open), endOf, settle, close };
 }
@@ -238,10 +232,17 @@ function loadOf(keeper: StreamKeeper, holders: readonly Holder[]): HttpLoad {
   return { sessions: holders.reduce((sum, holder) => sum + (holder?.there?.sessions ?? 0), 0), streams: keeper.size };
 }
 
-/** Ends what is in some table; what is not yet holds a pass, which was taken back. */
-async function endAll(whose: Whose, first: readonly SessionlessRequests[], then: readonly Holder[]): Promise<void> {
-  for (const each of first) each.endOf(whose);
-  await Promise.all(then.map(async (each) => await each?.there?.endOf(whose)));
+/** Ends what is in some table; what is not yet holds a pass, which is taken back. */
+async function endAll(whose: Whose, { passes, alone, open }: EndedAtOnce): Promise<void> {
+  passes.revoke(whose);
+  for (const each of alone) each.endOf(whose);
+  await Promise.all(open.map(async (each) => await each?.there?.endOf(whose)));
+}
+
+interface EndedAtOnce {
+  readonly passes: Pick<HttpSite["passes"], "revoke">;
+  readonly alone: readonly SessionlessRequests[];
+  readonly open: readonly Holder[];
 }
 
 /** A server beside the one of the endpoint. */
@@ -587,10 +588,8 @@ function checkReachable({ tools, prompts, resources, templates }: ServerCore): v
     for (const key of registry.keys()) {
       if (registry.get(key)?.scopes === undefined) continue;
       const what = `${JSON.stringify(key)} needs scopes, but nobody says who is asking over HTTP`;
-      throw new LocalError(
-        "BAD_SCOPES",
-        `${what}: give "authorization", or an "authenticate" that returns an identity`,
-      );
+      const mend = `give "authorization", or an "authenticate" that returns an identity`;
+      throw new LocalError("BAD_SCOPES", `${what}: ${mend}`);
     }
   }
 }

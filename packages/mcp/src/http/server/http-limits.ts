@@ -1,10 +1,7 @@
 // The limits of an HTTP endpoint, each with its default and the reason for it; and who may come in, as people write it.
 import { LocalError } from "../../jsonrpc/errors.js";
 
-/**
- * Every bound of an HTTP endpoint, in bytes, milliseconds or pieces. Over one of them a client gets an HTTP status,
- * never silence.
- */
+/** Every bound of an HTTP endpoint, in bytes, milliseconds or pieces. Over one a client gets an HTTP status, never silence. */
 export interface HttpLimits {
   /**
    * Open connections. When nearly all places are taken, the oldest connection that waits for nothing gives up its place, one that has

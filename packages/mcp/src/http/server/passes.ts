@@ -67,6 +67,8 @@ export class Passes {
   closing = false;
   /** What is new is handed on to other processes. */
   handsOn = false;
+  /** How long that has lasted before the end began. */
+  settledMs = 0;
   /** Held by what came in by them, so that one nobody holds any more is nobody's to take back. */
   readonly #current = new Map<string | undefined, WeakRef<Pass>>();
   readonly #entering = new Set<Entering>();
@@ -79,17 +81,17 @@ export class Passes {
   }
 
   /**
-   * Where others are there, has what is new go to them while what is here goes on as ever. Resolves with the milliseconds until
-   * nothing runs and nobody is waited for, or when most of the time is over.
+   * Where others are there, has what is new go to them while what is here goes on as ever. Resolves when nothing runs and nobody is
+   * waited for, or most of the time is over.
    */
-  async settle(core: ServerCore, { cluster, drainMs }: Settling): Promise<number> {
-    if (!(await cluster?.others())) return 0;
+  async settle(core: ServerCore, { cluster, drainMs }: Settling): Promise<void> {
+    if (!(await cluster?.others())) return;
     this.handsOn = true;
     const began = performance.now();
     const isBusy = (): boolean => core.dispatcher.running > 0 || core.parking.there?.waits === true;
     while (isBusy() && performance.now() - began < drainMs * SETTLING)
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    return performance.now() - began;
+    this.settledMs = performance.now() - began;
   }
 
   enter(): Entering {

@@ -1,6 +1,6 @@
 // Requests outside of sessions: those of the stateless era (2026-07-28) are served here, and cancelled with their connection.
 // Older ones, where there are no sessions, are counted and bounded with them.
-import { Call, type Caller, type Line, LISTEN, NO_LOGS } from "../../endpoint/call.js";
+import { Call, type Caller, type Line, LISTEN_METHOD, NO_LOGS } from "../../endpoint/call.js";
 import { claimOf, claimsStateless, codecFor, missingEnvelope, namesStateless, readEnvelope } from "../../era/select.js";
 import {
   methodHeaderFault,
@@ -62,7 +62,7 @@ export class SessionlessRequests {
   readonly #mirrored = new WeakMap<Tool, readonly MirroredParam[]>();
   #listens = 0;
   readonly #done = (call: Call): void => {
-    if (this.#calls.release(call) && call.method === LISTEN) this.#listens--;
+    if (this.#calls.release(call) && call.method === LISTEN_METHOD) this.#listens--;
   };
 
   constructor({ core, limits, keeper, answers }: SessionlessOptions) {
@@ -99,7 +99,7 @@ export class SessionlessRequests {
   async close(graceMs: number): Promise<void> {
     for (const call of this.#calls.all()) {
       if (this.#isOpen(call)) this.#core.subscribers.endAll(call.connection);
-      else if (call.method === LISTEN) this.#cancel(call);
+      else if (call.method === LISTEN_METHOD) this.#cancel(call);
     }
     await withinGrace(this.#calls.whenIdle(), graceMs);
     for (const call of this.#calls.all()) this.#cancel(call);
@@ -107,7 +107,7 @@ export class SessionlessRequests {
 
   /** Whether a listen is a stream by now: before that, as while it is being asked about, there is nothing that could end with its answer. */
   #isOpen({ method, connection }: Call): boolean {
-    return method === LISTEN && this.#core.subscribers.listensOf(connection) > 0;
+    return method === LISTEN_METHOD && this.#core.subscribers.listensOf(connection) > 0;
   }
 
   #judge(value: unknown, reply: Reply): void {
@@ -166,7 +166,7 @@ export class SessionlessRequests {
 
   /** Serves a request of either era. Returns its call while it is still running. */
   begin(message: RequestMessage, caller: Caller, carrier: Carrier): Call | undefined {
-    const listens = message.method === LISTEN;
+    const listens = message.method === LISTEN_METHOD;
     if (listens ? this.#listens >= this.#limits.listens : this.#busy) {
       const error = busy();
       void carrier.write(failureText(message.id, error.toObject()), "response", error.code);
