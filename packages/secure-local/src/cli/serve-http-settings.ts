@@ -211,7 +211,7 @@ const TOKEN: SecretKind = {
   encoding: "base64url",
   most: 1,
   mend: {
-    wrong: "remove it, and the next start makes a new one",
+    wrong: "copy it anew where other machines have it; else remove it, and the next start makes a new one",
     link: "remove it, and the next start makes one",
     foreign: "remove it, and the next start makes a token of your own",
     known: (file) =>
