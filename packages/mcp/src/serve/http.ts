@@ -189,7 +189,7 @@ function serving(url: string, { endpoint, listener, member }: Parts, signals: bo
   const end = async (): Promise<void> => {
     // Still listening while it drains: new work is told to come back, or handed on to other processes, and answers to open
     // questions get through. What runs among others is reached by them, and so it is done before this one leaves them.
-    await endpoint.settle();
+    if (member !== undefined) await endpoint.settle();
     await member?.drain();
     await endpoint.close();
     listener.refuse();

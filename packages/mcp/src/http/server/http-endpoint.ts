@@ -190,7 +190,7 @@ export function httpEndpoint(
   const close = async (): Promise<void> => {
     site.passes.closing = true;
     const drainMs = limits.drainMs - site.passes.settledMs;
-    await Promise.all([handshake.there, sse?.part.there, sessionless].map((each) => each?.close(drainMs)));
+    await Promise.all([handshake.there, sse?.part.there, sessionless].map(async (each) => await each?.close(drainMs)));
     await Promise.all(others.map((other) => other.close(drainMs)));
     await core.tasks?.close();
     await keeper.flush(FLUSH_MS);
