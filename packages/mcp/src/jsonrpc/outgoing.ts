@@ -68,33 +68,34 @@ export class Stop {
 /** As listeners of the platform are: a function, or an object, which costs no function of its own. */
 type OnAbort = (() => void) | { handleEvent(): void };
 
-/** Who is told of each signal that somebody waits for. */
-const toldOfAbort = new WeakMap<AbortSignal, Set<OnAbort>>();
-const tellOfAbort = ({ currentTarget }: Event): void => {
-  const all = toldOfAbort.get(currentTarget as AbortSignal) ?? [];
-  toldOfAbort.delete(currentTarget as AbortSignal);
-  for (const run of all) {
-    if (typeof run === "function") run();
-    else run.handleEvent();
-  }
-};
+/** Who is told of each signal that somebody waits for, and the one listener that tells them. */
+const toldOfAbort = new WeakMap<AbortSignal, { readonly all: Set<OnAbort>; readonly tell: () => void }>();
 
 /**
  * Calls `run` once when the signal is aborted, unless `offAbort` comes first. However many wait for one signal it has one listener:
  * Node warns of a leak from the eleventh on, which is no leak where one signal ends many requests.
  */
 export function onAbort(signal: AbortSignal, run: OnAbort): void {
-  const all = toldOfAbort.get(signal);
-  if (all !== undefined) return void all.add(run);
-  toldOfAbort.set(signal, new Set([run]));
-  signal.addEventListener("abort", tellOfAbort, { once: true });
+  const known = toldOfAbort.get(signal);
+  if (known !== undefined) return void known.all.add(run);
+  const all = new Set([run]);
+  // An event of a signal that depends on others may not say whose it is.
+  const tell = (): void => {
+    toldOfAbort.delete(signal);
+    for (const each of all) {
+      if (typeof each === "function") each();
+      else each.handleEvent();
+    }
+  };
+  toldOfAbort.set(signal, { all, tell });
+  signal.addEventListener("abort", tell, { once: true });
 }
 
 export function offAbort(signal: AbortSignal, run: OnAbort): void {
-  const all = toldOfAbort.get(signal);
-  if (all?.delete(run) !== true || all.size > 0) return;
+  const known = toldOfAbort.get(signal);
+  if (known?.all.delete(run) !== true || known.all.size > 0) return;
   toldOfAbort.delete(signal);
-  signal.removeEventListener("abort", tellOfAbort);
+  signal.removeEventListener("abort", known.tell);
 }
 
 /** How one request waits. */

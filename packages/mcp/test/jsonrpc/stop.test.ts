@@ -54,3 +54,20 @@ it("is one listener of a signal, however many wait for it, and none once nobody 
   expect(told).toEqual([...Array.from({ length: 21 }, (_, at) => at).filter((at) => at !== 3)]);
   expect(getEventListeners(signal, "abort")).toHaveLength(0);
 });
+
+it.each([
+  ["a signal", (signal: AbortSignal) => signal],
+  ["one that depends on it", (signal: AbortSignal) => AbortSignal.any([signal])],
+  [
+    "one that depends on it and others",
+    (signal: AbortSignal) => AbortSignal.any([signal, new AbortController().signal]),
+  ],
+  ["one that depends on one that does", (signal: AbortSignal) => AbortSignal.any([AbortSignal.any([signal])])],
+])("is told of %s", (_, made) => {
+  const controller = new AbortController();
+  const signal = made(controller.signal);
+  const told: number[] = [];
+  for (const at of [1, 2]) onAbort(signal, () => void told.push(at));
+  controller.abort();
+  expect(told).toEqual([1, 2]);
+});
