@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { fleetOf, memoryStores, type SharedStores } from "@secure-local/mcp/cluster";
 import { redisStores } from "@secure-local/mcp/redis";
-import { Server } from "@secure-local/mcp/server";
+import { aesSeal, Server } from "@secure-local/mcp/server";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { hasRedis, startRedis } from "../../../mcp/test/cluster/redis-fixture.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
@@ -129,3 +129,37 @@ describe.runIf(hasRedis)("what was read while the shared key is changed", () => 
 function viewOf({ limits, marks, locks, bus }: SharedStores): SharedStores {
   return { limits, marks, locks, bus } as SharedStores;
 }
+
+it("an answer to a question of a process that has ended counts for nothing, and its caller is told to call again", async () => {
+  const seal = aesSeal(randomBytes(32));
+  const ran: string[] = [];
+  const process = async (): Promise<Awaited<ReturnType<typeof connectInMemory>>> => {
+    const server = new Server({ name: "guarded", version: "1", report: false, seal });
+    const guard = new Guard({
+      policy: await parsePolicy(TAINTED.replace("tainted, answer_by: [terminal]", "[send]"), { file: "policy.yaml" }),
+      audit: new MemoryAudit(),
+      exists: () => true,
+    });
+    server.use(guard.middleware);
+    server.tool("send", {
+      annotations: { readOnlyHint: true },
+      run: async (_, ctx) => {
+        const refused = await guard.consent({ ctx, tool: "send", destructive: false, arguments: {} });
+        if (refused === undefined) ran.push("send");
+        return refused?.text ?? "sent";
+      },
+    });
+    return connectInMemory(server, { revision: "2026-07-28", capabilities: { elicitation: { form: {} } } });
+  };
+  const [one, two] = [await process(), await process()];
+  const asked = (await one.request("tools/call", { name: "send", arguments: {} })) as Record<string, unknown>;
+  expect(asked["resultType"]).toBe("input_required");
+  const [key = ""] = Object.keys(asked["inputRequests"] as object);
+  const answer = { action: "accept", content: { decision: "approve this one call" } };
+  const { requestState } = asked;
+  const params = { name: "send", arguments: {}, requestState, inputResponses: { [key]: answer } };
+  const told = JSON.stringify(await two.request("tools/call", params));
+  expect(told).toContain("the process that had asked has ended");
+  expect(told).toContain("make the call again");
+  expect(ran).toEqual([]);
+});

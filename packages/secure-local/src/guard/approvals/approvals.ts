@@ -1,7 +1,7 @@
 // Asks a person before a call that the policy wants asked about, and lets nothing but that very call pass.
 import { randomBytes } from "node:crypto";
 import { exactly } from "@secure-local/mcp/jsonrpc";
-import { AskError, type Context, McpErrorCode, RpcError } from "@secure-local/mcp/server";
+import { type Context, McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import {
   type ApprovalNeed,
   approvalNeed,
@@ -555,7 +555,8 @@ async function askClient(
     return { answer: chosen !== undefined && chosen === keep ? "remember" : DENY };
   } catch (error) {
     if (error instanceof RpcError && error.code === McpErrorCode.MissingRequiredClientCapability) return undefined;
-    const why = error instanceof AskError ? REASONS[error.code] : undefined;
+    const { code } = error as { readonly code?: unknown };
+    const why = typeof code === "string" ? REASONS[code] : undefined;
     return { answer: undefined, reason: why ?? "the client went away or could not show the question" };
   }
 }
@@ -565,6 +566,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EXPIRED: NOBODY_ANSWERED,
   REFUSED: "the client refused to show the question",
   BAD_ANSWER: "the client's answer is none of the choices",
+  REPLAY: "the process that had asked has ended, and an answer counts for its own question alone: make the call again",
 };
 
 /** A server has answered that what was asked for is elsewhere. */
