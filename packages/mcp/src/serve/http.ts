@@ -251,6 +251,7 @@ export interface NodeHandler {
  */
 export function toNodeHandler(server: LeanServer, options: NodeHandlerOptions = {}): NodeHandler {
   checkOptions("toNodeHandler(server, options)", options, NODE_HANDLER_MEMBERS);
+  checkDoor(options);
   const { pathPrefix = "", identity, ...rest } = options;
   if (pathPrefix !== "" && !/^\/[!-~]*[^/?#]$/.test(pathPrefix)) {
     throw new LocalError("BAD_PATH", `pathPrefix "${pathPrefix}" is no path: write it as "/api"`);

@@ -1,6 +1,5 @@
 // Hosts, origins and keys that can never work are refused before anything listens, with what to write instead.
 import { afterEach, describe, expect, it } from "vitest";
-import { toFetch } from "../../src/http/server/to-fetch.js";
 import { serveHttp, toNodeHandler } from "../../src/serve/http.js";
 import { Server } from "../../src/server/server.js";
 
@@ -17,7 +16,6 @@ const STARTS: Record<string, Start> = {
     const serving = await serveHttp(server(), { signals: false, ...options });
     closing.push(() => serving.close());
   },
-  toFetch: (options) => void toFetch(server(), options),
   toNodeHandler: (options) => void toNodeHandler(server(), options),
 };
 
@@ -131,7 +129,7 @@ describe.each(Object.entries(STARTS))("%s", (name, start) => {
 });
 
 it("names an origin where the program has an option of its own for it", async () => {
-  const error = await refusal(STARTS["toFetch"] as Start, { allowedOrigins: ["*"], originOption: "--origin" });
+  const error = await refusal(STARTS["toNodeHandler"] as Start, { allowedOrigins: ["*"], originOption: "--origin" });
   expect((error as Error).message).toContain('--origin has "*"');
 });
 

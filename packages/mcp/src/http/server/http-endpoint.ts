@@ -22,7 +22,6 @@ import {
   type HttpLimits,
   type PingLimits,
   type SessionLimits,
-  checkDoor,
 } from "./http-limits.js";
 import {
   type Authenticate,
@@ -203,7 +202,6 @@ export function httpEndpoint(
 }
 
 function doorOf(options: HttpOptions, defaults: EndpointDefaults): FrontDoor {
-  checkDoor(options);
   const { allowedHosts: hosts = defaults.hosts, allowedOrigins = [] } = options;
   return new FrontDoor({ ...options, hosts, origins: [...defaults.origins, ...allowedOrigins] });
 }
