@@ -8,6 +8,7 @@ import { type News, nodeOf, type TaskErrand } from "../server/subscription.js";
 import type { TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 import type {
   ClusterMember,
+  HandedOn,
   HttpExchange,
   KeptStream,
   LocalEnd,
@@ -275,13 +276,21 @@ class Member implements ClusterMember {
     await this.#stores.close();
   }
 
-  handOn(exchange: HttpExchange, body: string, here: () => void): void {
-    const others = [...this.#nodes.keys()].filter((each) => each !== this.node);
-    const other = others[Math.floor(Math.random() * others.length)];
-    if (other === undefined) return here();
-    for (const each of this.#handedOn) if (each.over) this.#handedOn.delete(each);
-    this.#handedOn.add(exchange);
-    this.bring(exchange, { kind: "call", id: `${other}.`, body }, here);
+  handOn(exchange: HttpExchange, { named, body }: HandedOn, here: () => void): void {
+    const stay = (): void => {
+      exchange.stays = true;
+      here();
+    };
+    const give = (): void => {
+      const others = [...this.#nodes.keys()].filter((each) => each !== this.node);
+      const other = others[Math.floor(Math.random() * others.length)];
+      if (other === undefined) return stay();
+      for (const each of this.#handedOn) if (each.over) this.#handedOn.delete(each);
+      this.#handedOn.add(exchange);
+      this.bring(exchange, { kind: "call", id: `${other}.`, body }, stay);
+    };
+    if (named === undefined) give();
+    else this.bring(exchange, { ...named, body }, nodeOf(named.id) === this.node ? here : give);
   }
 
   async handedOn(): Promise<void> {

@@ -89,7 +89,7 @@ export interface HttpServing {
  * a member that does not exist, and with BAD_SHARE when what is shared is not fit for it.
  */
 export async function serveHttp(server: LeanServer, options: ServeHttpOptions = {}): Promise<HttpServing> {
-  coreOf(server);
+  const core = coreOf(server);
   checkOptions("serveHttp(server, options)", options, SERVE_HTTP_MEMBERS);
   checkDoor(options);
   const { port = 0, host = "127.0.0.1", socketPath, tls } = options;
@@ -121,7 +121,7 @@ export async function serveHttp(server: LeanServer, options: ServeHttpOptions = 
     socketPath === undefined
       ? `${scheme}://${authority}${path}`
       : `http+unix://${encodeURIComponent(socketPath)}${path}`;
-  return serving(url, { endpoint, listener, member }, options.signals !== false);
+  return serving(url, { core, endpoint, listener, member }, options.signals !== false);
 }
 
 /** Throws BAD_OPTIONS for a key and a certificate that are none. */
@@ -174,12 +174,31 @@ function badTls(what: string): LocalError {
 }
 
 interface Parts {
+  readonly core: ServerCore;
   readonly endpoint: HttpEndpoint;
   readonly listener: HttpListener;
   readonly member: ClusterMember | undefined;
 }
 
-function serving(url: string, { endpoint, listener, member }: Parts, signals: boolean): HttpServing {
+/** The part of the time for going down in which sessions go on as ever; the rest is for their end. */
+const SETTLING = 0.8;
+const LOOK_MS = 20;
+
+/**
+ * Where others are there, has what is new go to them while what is here goes on as ever: until nothing runs and nobody is waited for,
+ * or most of the time is over. Resolves with the milliseconds it took.
+ */
+async function handOver({ site, limits }: HttpEndpoint, core: ServerCore, member: ClusterMember): Promise<number> {
+  if (!(await member.others())) return 0;
+  site.passes.handsOn = true;
+  const began = performance.now();
+  const isBusy = (): boolean => core.dispatcher.running > 0 || core.parking.there?.waits === true;
+  while (isBusy() && performance.now() - began < limits.drainMs * SETTLING)
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  return performance.now() - began;
+}
+
+function serving(url: string, { core, endpoint, listener, member }: Parts, signals: boolean): HttpServing {
   let settle = (): void => undefined;
   const closed = new Promise<void>((resolve) => {
     settle = resolve;
@@ -189,9 +208,9 @@ function serving(url: string, { endpoint, listener, member }: Parts, signals: bo
   const end = async (): Promise<void> => {
     // Still listening while it drains: new work is told to come back, or handed on to other processes, and answers to open
     // questions get through. What runs among others is reached by them, and so it is done before this one leaves them.
-    if (member !== undefined) await endpoint.settle();
+    const spentMs = member === undefined ? 0 : await handOver(endpoint, core, member);
     await member?.drain();
-    await endpoint.close();
+    await endpoint.close(spentMs);
     listener.refuse();
     await member?.handedOn();
     await member?.leave();

@@ -111,6 +111,12 @@ export interface SessionFacts {
 /** What an id may name: a session that any process can go on with, or something that lives and dies with its process. */
 export type NamedKind = "session" | "stream" | "call" | "task";
 
+/** A request that another process is to serve. */
+export interface HandedOn {
+  readonly named: Named | undefined;
+  readonly body: string;
+}
+
 /** A request, and what in it says which process has to serve it. */
 export interface Named {
   readonly kind: NamedKind;
@@ -160,8 +166,11 @@ export interface HttpCluster {
    * a session whose process has ended is made again here before. Never throws.
    */
   bring(exchange: HttpExchange, named: Named, here: () => void): void;
-  /** Has a request served by any other process that is there. Calls `here` where none is. Never throws. */
-  handOn(exchange: HttpExchange, body: string, here: () => void): void;
+  /**
+   * While this process goes down: has a request served by the process that has what it names, else by any other that is there. Calls
+   * `here` for what is named here, and where nobody else is: then it `stays`. Never throws.
+   */
+  handOn(exchange: HttpExchange, about: HandedOn, here: () => void): void;
   /**
    * What any process needs to serve a session that another one has; undefined where nobody has it, its process has ended, or this
    * one has it. Rejects with UNREACHABLE.

@@ -130,12 +130,10 @@ export interface HttpEndpoint {
   /** Ends what some principals have open at once, and cancels what they have running. */
   endOf(whose: Whose): Promise<void>;
   /**
-   * Where others are there, what is new goes to them while what is here goes on as ever, until nothing runs or waits for an answer, or
-   * for most of the limit `drainMs`. To be called before `close`.
+   * Refuses what is new, lets what runs finish within the limit `drainMs`, less what was spent of it before, then ends all, the
+   * server's tasks too.
    */
-  settle(): Promise<void>;
-  /** Refuses what is new, lets what runs finish within the limit `drainMs`, then ends all, the server's tasks too. */
-  close(): Promise<void>;
+  close(spentMs?: number): Promise<void>;
 }
 
 interface EndpointDefaults {
@@ -185,10 +183,9 @@ export function httpEndpoint(
     onError: (error) => core.report("error", "authenticate failed", { error }),
     failed: failing(core),
   });
-  const settle = (): Promise<void> => site.passes.settle(core, { cluster, drainMs: limits.drainMs });
-  const close = async (): Promise<void> => {
+  const close = async (spentMs = 0): Promise<void> => {
     site.passes.closing = true;
-    const drainMs = limits.drainMs - site.passes.settledMs;
+    const drainMs = limits.drainMs - spentMs;
     await Promise.all([handshake.there, sse?.part.there, sessionless].map(async (each) => await each?.close(drainMs)));
     await Promise.all(others.map((other) => other.close(drainMs)));
     await core.tasks?.close();
@@ -198,7 +195,7 @@ export function httpEndpoint(
   const alone = [sessionless, ...others.map((other) => other.sessionless)];
   const endOf = (whose: Whose): Promise<void> => endAll(whose, { passes: site.passes, alone, open });
   const local = localEnd(core, site, handshake);
-  return { site, limits, local, load: () => loadOf(keeper, open), endOf, settle, close };
+  return { site, limits, local, load: () => loadOf(keeper, open), endOf, close };
 }
 
 function doorOf(options: HttpOptions, defaults: EndpointDefaults): FrontDoor {

@@ -1,6 +1,5 @@
 // What a request is let in by, as something that can be taken back: whatever goes on for a request asks its pass whether it still may.
-import type { ServerCore } from "../../server/core.js";
-import type { ClusterMember, HeaderList, HttpExchange } from "./exchange.js";
+import type { HeaderList, HttpExchange } from "./exchange.js";
 import type { Whose } from "./http-session.js";
 import { type Identity, identityFault } from "../../jsonrpc/transport.js";
 import { nearest, shownValue } from "../../schema/schema.js";
@@ -44,19 +43,10 @@ export class Pass {
   }
 }
 
-/** The part of the time for going down in which sessions go on as ever; the rest is for their end. */
-const SETTLING = 0.8;
-const LOOK_MS = 20;
-
 /** Somebody about to come in: who it is has not been found out yet. */
 export interface Entering {
   /** Who has been sent away meanwhile. */
   readonly gone: Whose[];
-}
-
-interface Settling {
-  readonly cluster: Pick<ClusterMember, "others"> | undefined;
-  readonly drainMs: number;
 }
 
 /** Principals remembered before it is looked which of them have nothing open any more. */
@@ -67,8 +57,6 @@ export class Passes {
   closing = false;
   /** What is new is handed on to other processes. */
   handsOn = false;
-  /** How long that has lasted before the end began. */
-  settledMs = 0;
   /** Held by what came in by them, so that one nobody holds any more is nobody's to take back. */
   readonly #current = new Map<string | undefined, WeakRef<Pass>>();
   readonly #entering = new Set<Entering>();
@@ -78,20 +66,6 @@ export class Passes {
   closed(exchange: HttpExchange): NoPass | undefined {
     if (!this.closing || mayFinish(exchange)) return undefined;
     return this.handsOn && exchange.method === "POST" && exchange.stays !== true ? undefined : CLOSING;
-  }
-
-  /**
-   * Where others are there, has what is new go to them while what is here goes on as ever. Resolves when nothing runs and nobody is
-   * waited for, or most of the time is over.
-   */
-  async settle(core: ServerCore, { cluster, drainMs }: Settling): Promise<void> {
-    if (!(await cluster?.others())) return;
-    this.handsOn = true;
-    const began = performance.now();
-    const isBusy = (): boolean => core.dispatcher.running > 0 || core.parking.there?.waits === true;
-    while (isBusy() && performance.now() - began < drainMs * SETTLING)
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    this.settledMs = performance.now() - began;
   }
 
   enter(): Entering {

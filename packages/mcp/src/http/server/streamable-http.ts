@@ -4,7 +4,6 @@ import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
 import { parseJson } from "../../jsonrpc/parse.js";
 import type { ServerCore } from "../../server/core.js";
-import { nodeOf } from "../../server/subscription.js";
 import type { BodyFault, BodyReceiver, HttpCluster, HttpExchange, Named } from "./exchange.js";
 import type { HandshakeRequests } from "./handshake-requests.js";
 import { type FrontDoor, type HttpRoute, type Permits, serveLater, turnedAway } from "./http-site.js";
@@ -80,7 +79,6 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   #find(read: Read, cluster: HttpCluster, { guests, elsewhere }: HandshakeRequests): void {
     const { exchange, value, text } = read;
     const session = exchange.header("mcp-session-id");
-    if (session === undefined && exchange.pass?.handsOn === true) return this.#handOn(read, cluster);
     if (session !== undefined) {
       guests?.said(exchange, session, value);
       const node = answeredNode(value);
@@ -96,24 +94,14 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     guests.open(exchange, id, { here: () => this.#take(exchange, value), there });
   }
 
-  /** While this process goes down it serves what lives here to its end, and others serve what is new. */
-  #handOn({ exchange, value, text }: Read, cluster: HttpCluster): void {
-    const take = (): void => this.#take(exchange, value);
-    const refuse = (): void => {
-      exchange.stays = true;
-      take();
-    };
-    const handOn = (): void => cluster.handOn(exchange, text, refuse);
-    const named = isStateless(value, exchange.header("mcp-protocol-version")) ? namedIn(value) : undefined;
-    if (named === undefined) handOn();
-    else cluster.bring(exchange, { ...named, body: text }, nodeOf(named.id) === cluster.node ? take : handOn);
-  }
-
   #findNamed({ exchange, value, text }: Read, cluster: HttpCluster): void {
     const mayBeAway = exchange.relayed !== true && isStateless(value, exchange.header("mcp-protocol-version"));
     const named = mayBeAway ? namedIn(value) : undefined;
-    if (named === undefined) this.#take(exchange, value);
-    else cluster.bring(exchange, { ...named, body: text }, () => this.#take(exchange, value));
+    const here = (): void => this.#take(exchange, value);
+    if (exchange.pass?.handsOn === true && exchange.header("mcp-session-id") === undefined)
+      cluster.handOn(exchange, { named, body: text }, here);
+    else if (named === undefined) here();
+    else cluster.bring(exchange, { ...named, body: text }, here);
   }
 
   #take(exchange: HttpExchange, value: unknown): void {
