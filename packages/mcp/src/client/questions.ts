@@ -3,7 +3,6 @@ import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject, peerWords, quotedWords, type RequestId } from "../jsonrpc/message.js";
 import { offAbort, onAbort } from "../jsonrpc/outgoing.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
-import { readAnswer } from "../protocol/elicitation-form.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { ElicitResult, RequestedSchema, Root } from "../protocol/features/elicitation.js";
 import { checkToolUse, type CreateMessageRequestParams } from "../protocol/features/sampling.js";
@@ -185,7 +184,7 @@ function checkedForm(form: unknown): RequestedSchema {
 
 const ACTIONS: ReadonlySet<unknown> = new Set(["accept", "decline", "cancel"]);
 
-function fitted(result: ElicitResult, form: RequestedSchema | undefined): ElicitResult {
+async function fitted(result: ElicitResult, form: RequestedSchema | undefined): Promise<ElicitResult> {
   // A function in JavaScript may forget to answer.
   if (!ACTIONS.has((result as Partial<ElicitResult> | undefined)?.action))
     throw new RpcError(ErrorCode.InternalError, "`elicit` gives { action }, one of accept, decline and cancel");
@@ -193,13 +192,17 @@ function fitted(result: ElicitResult, form: RequestedSchema | undefined): Elicit
     const { content: _, ...rest } = result;
     return rest;
   }
-  const { content, faults } = read(form, result.content);
+  const { content, faults } = await read(form, result.content);
   if (faults.length === 0) return { ...result, content };
   const text = faults.map(({ message }) => message).join("; ");
   throw new RpcError(ErrorCode.InternalError, `The answer does not fit the form: ${text}`);
 }
 
-function read(form: RequestedSchema, content: unknown): ReturnType<typeof readAnswer> {
+type Forms = typeof import("../protocol/elicitation-form.js");
+
+async function read(form: RequestedSchema, content: unknown): Promise<ReturnType<Forms["readAnswer"]>> {
+  // Most clients are never asked.
+  const { readAnswer } = await import("../protocol/elicitation-form.js");
   try {
     return readAnswer(form, content);
   } catch {

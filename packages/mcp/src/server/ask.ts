@@ -3,6 +3,7 @@
 import type { Call, Caller } from "../endpoint/call.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { AskError } from "./content.js";
+import type { Session } from "./session.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { progressSink } from "../endpoint/progress.js";
 import {
@@ -95,6 +96,40 @@ export class WireAsker implements Asker {
       throw asAskError(error, method);
     }
   }
+}
+
+/** Asks within a call. Throws CANNOT_ASK where its revision has no way to. */
+export async function askWithin(
+  from: { readonly call: Call; readonly interaction: Asker | undefined; readonly timeoutMs: number },
+  method: string,
+  params: object,
+  options?: AskOptions,
+): Promise<JsonObject> {
+  const { call, interaction, timeoutMs } = from;
+  requireCapability(call, method, params);
+  if (interaction !== undefined) return interaction.ask(method, params, options);
+  if (call.caller.codec.revision.era !== "stateless")
+    return new WireAsker(call, timeoutMs).ask(method, params, options);
+  const what = `${call.method} cannot ask the client in this era: only tools, prompts and resources can`;
+  throw new LocalError("CANNOT_ASK", what);
+}
+
+/** Asks a session outside of any call. Throws CANNOT_ASK where this process cannot reach it. */
+export async function askOutside(
+  from: { readonly session: Session; readonly signal: AbortSignal; readonly timeoutMs: number },
+  method: string,
+  params: object,
+  options?: AskOptions,
+): Promise<JsonObject> {
+  const { session, signal, timeoutMs } = from;
+  requireCapability({ caller: session }, method, params);
+  const { subscription } = session;
+  if (subscription === undefined || subscription.carrier.closed || signal.aborted) {
+    throw new LocalError("CANNOT_ASK", `${method}: this process has no open connection to the session`);
+  }
+  const { connection, carrier } = subscription;
+  const asking = { connection, carrier, caller: session, signal, questionMeta: undefined };
+  return new WireAsker(asking, timeoutMs).ask(method, params, options);
 }
 
 /** A refusal of the client is not ours to pass on as our own error. */

@@ -231,21 +231,9 @@ export class Context {
   }
 
   async #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {
-    return this.#services.questions.use((code) => this.#askBy(code, method, { params, options }));
-  }
-
-  #askBy(
-    { requireCapability, WireAsker }: QuestionCode,
-    method: string,
-    { params, options }: { readonly params: object; readonly options: AskOptions | undefined },
-  ): Promise<JsonObject> {
-    requireCapability(this.#call, method, params);
-    if (this.#interaction !== undefined) return this.#interaction.ask(method, params, options);
-    if (this.#call.caller.codec.revision.era === "stateless") {
-      const what = `${this.#call.method} cannot ask the client in this era: only tools, prompts and resources can`;
-      throw new LocalError("CANNOT_ASK", what);
-    }
-    return new WireAsker(this.#call, this.#services.limits.askTimeoutMs).ask(method, params, options);
+    const { limits, questions } = this.#services;
+    const from = { call: this.#call, interaction: this.#interaction, timeoutMs: limits.askTimeoutMs };
+    return questions.use(({ askWithin }) => askWithin(from, method, params, options));
   }
 }
 

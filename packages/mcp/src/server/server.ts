@@ -1,16 +1,16 @@
 // The server an author writes, with all there is: JSON Schema in place, resource templates and tasks.
-import { type Answer, type CallOf, Later } from "../endpoint/call.js";
+import type { Answer, CallOf, MaybePromise } from "../endpoint/call.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
+import { isThenable } from "../jsonrpc/message.js";
 import type { Resource } from "../protocol/features/resources.js";
 import type { PaginatedRequestParams } from "../protocol/method.js";
 import { membersAlone, schemaAdvice } from "../schema/json-schema/advice.js";
 import { compileJsonSchema } from "../schema/json-schema/compile.js";
 import { UriTemplate } from "../protocol/uri-template.js";
-import type { JsonSchema } from "../schema/schema.js";
+import type { JsonSchema, Outcome, Schema } from "../schema/schema.js";
 import { isStandardSchema } from "../schema/standard-schema.js";
 import { zodExport } from "../schema/zod-json.js";
 import { addTool, coreOf, LeanServer, reservedWarning, type ServerOptions, warn, webWarning } from "./lean-server.js";
-import * as questions from "./ask.js";
 import { type AskServices, Context } from "./context.js";
 import { returnedValues } from "./interactive.js";
 import { cursorAfter, type ListHints, readCursor } from "./lists.js";
@@ -26,8 +26,22 @@ import {
 import { ServerTasks } from "./tasks/server-tasks.js";
 import type { AnyInput, SchemaReader, ToolDefinition } from "./tools.js";
 
+/** Checks what a schema made by the JSON Schema that an author publishes beside it: it may say something else. */
+function asPublished(schema: Schema, published: Schema): Schema {
+  const judged = (outcome: Outcome<unknown>): MaybePromise<Outcome<unknown>> =>
+    outcome.ok ? returnedValues.use(({ asJson }) => published.validate(asJson(outcome.value))) : outcome;
+  return {
+    json: published.json,
+    validate(value) {
+      const outcome = schema.validate(value);
+      return isThenable(outcome) ? outcome.then(judged) : judged(outcome);
+    },
+  };
+}
+
 const SCHEMAS: SchemaReader = {
   compile: (schema) => compileJsonSchema(schema, { fallbackToDraft07: true }),
+  asPublished: (schema, own) => asPublished(schema, compileJsonSchema(own, { fallbackToDraft07: true })),
   published: zodExport,
   fault: (schema) => (isStandardSchema(schema) ? undefined : membersAlone(schema as JsonSchema)),
   advice: (schema) => (isStandardSchema(schema) ? undefined : schemaAdvice(schema as JsonSchema)),
@@ -39,8 +53,6 @@ export class Server extends LeanServer {
   constructor(options: ServerOptions, more?: undefined) {
     super(options, more);
     const core = coreOf(this);
-    // Tasks ask too.
-    core.questions = new Later(() => questions);
     core.serveTasks(new ServerTasks(core, options.tasks?.store));
     core.listResources = (call) => (templatesList(core) ? listedPage(core, call) : undefined);
   }

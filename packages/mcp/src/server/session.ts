@@ -303,23 +303,9 @@ class OpenSession implements LiveSession {
   }
 
   async #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {
-    return this.#host.questions.use((code) => this.#askBy(code, method, { params, options }));
-  }
-
-  #askBy(
-    { requireCapability, WireAsker }: QuestionCode,
-    method: string,
-    { params, options }: { readonly params: object; readonly options: AskOptions | undefined },
-  ): Promise<JsonObject> {
-    const session = this.#session;
-    requireCapability({ caller: session }, method, params);
-    const { subscription } = session;
-    if (subscription === undefined || subscription.carrier.closed || this.signal.aborted) {
-      throw new LocalError("CANNOT_ASK", `${method}: this process has no open connection to the session`);
-    }
-    const { connection, carrier } = subscription;
-    const asking = { connection, carrier, caller: session, signal: this.signal, questionMeta: undefined };
-    return new WireAsker(asking, this.#host.limits.askTimeoutMs).ask(method, params, options);
+    const { limits, questions } = this.#host;
+    const from = { session: this.#session, signal: this.signal, timeoutMs: limits.askTimeoutMs };
+    return questions.use(({ askOutside }) => askOutside(from, method, params, options));
   }
 }
 

@@ -338,6 +338,8 @@ export interface SchemaReader {
   compile(schema: JsonSchema): Schema;
   /** JSON Schema of a Standard Schema that cannot export its own, where it can be told. */
   published(schema: StandardSchema, side: "input" | "output"): JsonSchema | undefined;
+  /** Checks what a schema made by the JSON Schema that is published beside it as well: it may say something else. */
+  asPublished(schema: Schema, own: JsonSchema): Schema;
   /** What is wrong with a schema that says nothing of any value, as the end of a sentence. */
   fault(schema: AnyInput): string | undefined;
   /** A sentence about a schema that is valid and hardly what its author meant. */
@@ -399,7 +401,7 @@ function sideOf(
     if (isStandardSchema(schema)) {
       const own = definition[`${side}JsonSchema`];
       const read = fromStandard(schema, side, own ?? schemas?.published(schema, side));
-      return side === "output" && own !== undefined && schemas ? asPublished(read, schemas.compile(own)) : read;
+      return side === "output" && own !== undefined && schemas ? schemas.asPublished(read, own) : read;
     }
     if (schemas !== undefined) return schemas.compile(schema as JsonSchema);
   } catch (error) {
@@ -407,19 +409,6 @@ function sideOf(
     throw error;
   }
   throw badTool(name, `"${side}" as JSON Schema needs \`Server\`: a LeanServer takes a Standard Schema`);
-}
-
-/** Checks what a schema made by the JSON Schema that an author publishes beside it: it may say something else. */
-function asPublished(schema: Schema, published: Schema): Schema {
-  const judged = (outcome: Outcome<unknown>): MaybePromise<Outcome<unknown>> =>
-    outcome.ok ? returnedValues.use(({ asJson }) => published.validate(asJson(outcome.value))) : outcome;
-  return {
-    json: published.json,
-    validate(value) {
-      const outcome = schema.validate(value);
-      return isThenable(outcome) ? outcome.then(judged) : judged(outcome);
-    },
-  };
 }
 
 /** What no arguments are checked by where no JSON Schema is compiled. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { Server } from "@secure-local/mcp/server";
+import { Server, type ServerOptions } from "@secure-local/mcp/server";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { connect } from "../support/connect.js";
 import { handshake, type Message, serveStub, stateless, type Stub, turns } from "../support/stub-transport.js";
@@ -82,8 +82,8 @@ describe("closing", () => {
 });
 
 describe("questions on the wire", () => {
-  const asking = (): Server => {
-    const server = new Server({ name: "s", version: "1", limits: { askTimeoutMs: 30 } });
+  const asking = (limits: ServerOptions["limits"] = {}): Server => {
+    const server = new Server({ name: "s", version: "1", limits });
     server.tool("ask", {
       run: async (_args, ctx) => (await ctx.elicit({ message: "Sure?", schema: { sure: { type: "boolean" } } })).action,
     });
@@ -91,7 +91,7 @@ describe("questions on the wire", () => {
   };
 
   it("time out, are taken back, and a late answer hurts nobody", async () => {
-    const peer = serveStub(asking());
+    const peer = serveStub(asking({ askTimeoutMs: 30 }));
     peer.send(handshake(1, "2025-11-25", { elicitation: {} }));
     peer.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "ask" } });
     expect((await peer.answer(2))["result"]).toMatchObject({

@@ -38,7 +38,7 @@ const NO_SCOPES: readonly string[] = [];
 const NO_ENTRANCE =
   "authenticate returned an object that is neither { identity: { principal, scopes } } nor a refusal { status }: return the name of the user";
 
-const UNSENT = "What says who is asking (authenticate, identity, or the authenticator of authorization) returned";
+const UNSENT = "What says who is asking (authenticate, identity, or the authenticator) returned what cannot be sent: ";
 
 /** Why an entrance with an identity lets nobody in; undefined where it does. A program in JavaScript may say anything here. */
 function admissionFault(who: HttpAdmission): string | undefined {
@@ -153,16 +153,14 @@ export class HttpSite {
     } else if ("identity" in who) {
       const fault = admissionFault(who);
       if (fault !== undefined) return this.#strange(exchange, fault);
-      const unsent = headersFault(who.headers);
-      if (unsent !== undefined) return this.#failed(exchange, new TypeError(`${UNSENT} an admission: ${unsent}`));
+      if (this.#isUnsendable(exchange, headersFault(who.headers))) return;
       exchange.principal = who.identity.principal;
       exchange.identity = who.identity;
       if (who.headers !== undefined) exchange.extra = [...(exchange.extra ?? []), ...headerList(who.headers)];
     } else if (typeof who.status !== "number") {
       return this.#failed(exchange, new TypeError(NO_ENTRANCE));
     } else {
-      const fault = replyFault(who);
-      if (fault !== undefined) return this.#failed(exchange, new TypeError(`${UNSENT} a refusal: ${fault}`));
+      if (this.#isUnsendable(exchange, replyFault(who))) return;
       return this.#unlessHeldBack(exchange, () =>
         turnAway(exchange, who.status, who.text ?? "", headerList(who.headers)),
       );
@@ -210,6 +208,11 @@ export class HttpSite {
     const counted = this.#options.rate?.take(exchange) ?? 0;
     if (typeof counted === "number") held(counted);
     else void counted.then(held).catch((error: unknown) => this.#options.failed(exchange, error));
+  }
+
+  #isUnsendable(exchange: HttpExchange, fault: string | undefined): boolean {
+    if (fault !== undefined) this.#failed(exchange, new TypeError(UNSENT + fault));
+    return fault !== undefined;
   }
 
   #failed(exchange: HttpExchange, error: unknown): void {

@@ -46,11 +46,11 @@ export function replyFault(given: {
 }): string | undefined {
   const { status, headers, text } = given;
   if (!Number.isInteger(status) || Number(status) < STATUS_FROM || Number(status) > STATUS_TO)
-    return `"status" is ${shownValue(status)}: write a number from ${STATUS_FROM} to ${STATUS_TO}, such as status: 403`;
+    return `"status" is ${shownValue(status)}: write a number from ${STATUS_FROM} to ${STATUS_TO}`;
   if (text !== undefined && text !== null && typeof text !== "string")
-    return `"text" is ${shownValue(text)}: write a plain object, such as { status: 401, text: "Log in first" }`;
+    return `"text" is ${shownValue(text)}: write a plain object with a text`;
   if (typeof text === "string" && text !== "" && TEXTLESS.has(status as number))
-    return `"text" has nowhere to go, for a reply with status ${Number(status)} has none: leave "text" out, or write status: 403`;
+    return `"text" has nowhere to go in a reply with status ${Number(status)}: leave it out`;
   return headersFault(headers);
 }
 
@@ -58,14 +58,13 @@ export function replyFault(given: {
 export function headersFault(headers: unknown): string | undefined {
   if (headers === undefined) return undefined;
   const plain = typeof headers === "object" && headers !== null && !(Symbol.iterator in headers);
-  if (!plain) return `"headers" is ${shownValue(headers)}: write a plain object, such as { "retry-after": "5" }`;
+  if (!plain) return `"headers" is ${shownValue(headers)}: write a plain object`;
   for (const [name, value] of Object.entries(headers) as [string, unknown][]) {
     if (!HEADER_NAME.test(name)) return `"headers" has the name ${JSON.stringify(name)}, which is none of a header`;
-    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-    const odd = values.some(
-      (each) => !["string", "number"].includes(typeof each) || NO_HEADER_VALUE.test(String(each)),
-    );
-    if (odd) return `the header "${name}" is not one line of Latin letters: write a text without line breaks`;
+    const odd = [value]
+      .flat()
+      .some((each) => !["string", "number"].includes(typeof each) || NO_HEADER_VALUE.test(String(each)));
+    if (odd) return `the header "${name}" is not one line of Latin letters`;
   }
   return undefined;
 }

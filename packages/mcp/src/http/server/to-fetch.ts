@@ -76,8 +76,6 @@ function isSharedWorker(): boolean {
 /** Unread bytes from which a stream's writers wait: what Node's own sockets use. */
 const HIGH_WATER_BYTES = 16 * 1024;
 
-const UNMADE = "The reply to this request cannot be sent, for a reason the server's log knows";
-
 const ENCODER = new TextEncoder();
 
 /** One request and its reply. */
@@ -160,7 +158,7 @@ export class FetchExchange implements HttpExchange, HttpStream {
       return make();
     } catch (error) {
       this.#end();
-      this.#answer(new Response(UNMADE, { status: 500, headers: { "content-type": "text/plain; charset=utf-8" } }));
+      this.#answer(new Response("The reply cannot be sent: see the log of the server", { status: 500 }));
       throw error;
     }
   }

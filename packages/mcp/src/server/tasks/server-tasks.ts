@@ -113,7 +113,9 @@ export class ServerTasks {
       const face = this.#face(call);
       const entry = face && this.#core.tools.find(call.params.name, call);
       if (face === undefined || entry === undefined || !this.#core.advertises("tasks")) return next();
-      return face.wants(call, entry) ? beginTask(this.#origin, face, call, entry.task === "required") : next();
+      if (!face.wants(call, entry)) return next();
+      // Whoever waits for a task takes its questions to the client from the first one on.
+      return this.#core.questions.use(() => beginTask(this.#origin, face, call, entry.task === "required"));
     };
     this.#core.middleware = [first, ...this.#core.middleware];
   }

@@ -22,7 +22,8 @@ import { ownerOf, type TaskManager } from "./task-manager.js";
 import type { AskServices } from "../context.js";
 import { cursorAfter, readCursor } from "../lists.js";
 import type { TaskErrand } from "../subscription.js";
-import { requireCapability, WireAsker } from "../ask.js";
+import type { WireAsker } from "../ask.js";
+import type { QuestionCode } from "../session.js";
 
 export interface TaskFace {
   /** Whether this call is to become a task. Throws where the tool and the call do not agree on it. */
@@ -187,7 +188,12 @@ export class RequestedFace implements TaskFace {
       if (isFinal(record.task.status)) return outcomeOf(record);
       return outcomeOf((await this.#elsewhere({ what: "result", taskId, principal })) ?? (await this.#find(call)));
     }
-    return outcomeOf(await new ResultStream(running.run, call, this.#services).serve());
+    const { limits, questions } = this.#services;
+    return outcomeOf(
+      await questions.use((code) =>
+        new ResultStream(running.run, call, { code, timeoutMs: limits.askTimeoutMs }).serve(),
+      ),
+    );
   }
 
   /** Only for callers the transport knows: anybody else would see everybody's. */
@@ -251,13 +257,15 @@ const RETURNED: readonly string[] = ["CANCELLED", "CLOSED"];
 class ResultStream implements QuestionCarrier {
   readonly #run: TaskRun;
   readonly #call: Call;
+  readonly #code: QuestionCode;
   readonly #asker: WireAsker;
   readonly #carried = new Set<TaskQuestion>();
 
-  constructor(run: TaskRun, call: Call, { limits }: AskServices) {
+  constructor(run: TaskRun, call: Call, asking: { readonly code: QuestionCode; readonly timeoutMs: number }) {
     this.#run = run;
     this.#call = call;
-    this.#asker = new WireAsker(call, limits.askTimeoutMs);
+    this.#code = asking.code;
+    this.#asker = new asking.code.WireAsker(call, asking.timeoutMs);
   }
 
   /** Resolves with the record of the task once it has ended; rejects when the request is cancelled before. */
@@ -275,7 +283,7 @@ class ResultStream implements QuestionCarrier {
   carry(question: TaskQuestion): boolean {
     const { method, params = {} } = question.request;
     try {
-      requireCapability(this.#call, method, params);
+      this.#code.requireCapability(this.#call, method, params);
     } catch {
       return false;
     }
