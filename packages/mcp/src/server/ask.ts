@@ -3,7 +3,6 @@
 import type { Call, Caller } from "../endpoint/call.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { AskError } from "./content.js";
-import type { Session } from "./session.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { progressSink } from "../endpoint/progress.js";
 import {
@@ -114,9 +113,14 @@ export async function askWithin(
   throw new LocalError("CANNOT_ASK", what);
 }
 
+/** A session that may be asked: its open connection is where questions go. */
+interface Reachable extends Caller {
+  readonly subscription: Pick<Call, "carrier" | "connection"> | undefined;
+}
+
 /** Asks a session outside of any call. Throws CANNOT_ASK where this process cannot reach it. */
 export async function askOutside(
-  from: { readonly session: Session; readonly signal: AbortSignal; readonly timeoutMs: number },
+  from: { readonly session: Reachable; readonly signal: AbortSignal; readonly timeoutMs: number },
   method: string,
   params: object,
   options?: AskOptions,

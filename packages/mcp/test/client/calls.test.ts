@@ -4,7 +4,7 @@ import { Client } from "../../src/client/client.js";
 import type { ClientOptions } from "../../src/client/options.js";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import type { TaskHandle } from "../../src/client/tasks.js";
-import { initialized, type Script, ScriptedServer, serving, type Talk } from "./scripted-server.js";
+import { code, initialized, said, type Script, ScriptedServer, serving, type Talk } from "./scripted-server.js";
 
 const BOTH = ["2025-11-25", "2026-07-28"];
 
@@ -18,13 +18,6 @@ async function connected(
   const client = await Client.connect(scripted.dialer(kind), { verdicts: false, reconnect: false, ...options });
   return { client, scripted };
 }
-
-const said = (text: string): JsonObject => ({ content: [{ type: "text", text }] });
-const code = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => "resolved",
-    (error: { code: unknown }) => error.code,
-  );
 
 afterEach(() => vi.useRealTimers());
 

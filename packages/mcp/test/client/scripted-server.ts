@@ -172,3 +172,13 @@ export function serving(revision: string, script: Script): Script {
     } else if (message.method !== "notifications/initialized") script(message, talk);
   };
 }
+
+/** A tool's answer of one text. */
+export const said = (text: string): JsonObject => ({ content: [{ type: "text", text }] });
+
+/** What a promise is rejected with, by its code. */
+export const code = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => "resolved",
+    (error: { code: unknown }) => error.code,
+  );

@@ -1,21 +1,13 @@
 // A client without `reconnect`: nothing is opened anew and nothing is sent again, and the end of a session is the end of the client.
 import { expect, it } from "vitest";
 import { Client } from "../../src/client/client.js";
-import type { JsonObject } from "../../src/jsonrpc/message.js";
-import { type Script, ScriptedServer, serving, type Talk } from "./scripted-server.js";
+import { code, said, type Script, ScriptedServer, serving, type Talk } from "./scripted-server.js";
 
 async function connected(revision: string, script: Script): Promise<{ client: Client; scripted: ScriptedServer }> {
   const scripted = new ScriptedServer(serving(revision, script));
   const client = await Client.connect(scripted.dialer("http"), { verdicts: false, reconnect: false });
   return { client, scripted };
 }
-
-const said = (text: string): JsonObject => ({ content: [{ type: "text", text }] });
-const code = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => "resolved",
-    (error: { code: unknown }) => error.code,
-  );
 
 interface Refusal {
   readonly revision: string;

@@ -8,6 +8,7 @@ import { result, Server, type ToolDefinition } from "@secure-local/mcp/server";
 import { compileJsonSchema } from "../../src/schema/json-schema/compile.js";
 import type { JsonSchema } from "../../src/schema/schema.js";
 import { connect } from "../support/connect.js";
+import { reportingServer } from "../support/reporting-server.js";
 
 interface Seen {
   readonly answer: {
@@ -20,12 +21,7 @@ interface Seen {
 }
 
 async function seen(definition: object, run: () => unknown): Promise<Seen> {
-  const log: string[] = [];
-  const server = new Server({
-    name: "s",
-    version: "1",
-    report: (_level, message, details) => log.push(`${message} ${String(details?.["error"])}`),
-  });
+  const { server, log } = reportingServer();
   server.tool("t", { ...definition, run } as ToolDefinition<undefined, undefined>);
   const peer = await connect(server, { revision: "2026-07-28" });
   const { tools } = (await peer.request("tools/list")) as unknown as { tools: { outputSchema: JsonSchema }[] };

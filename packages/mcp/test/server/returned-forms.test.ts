@@ -1,8 +1,9 @@
 // What `read`, a template's `list`, a prompt's `run` and a completer may return, and every other kind of value beside it: it is refused
 // in the server's log with what it is and what to write, and the client is told that the server failed.
 import { describe, expect, it } from "vitest";
-import { image, result, Server, text } from "@secure-local/mcp/server";
+import { image, result, type Server, text } from "@secure-local/mcp/server";
 import { connect } from "../support/connect.js";
+import { reportingServer } from "../support/reporting-server.js";
 
 interface Seen {
   readonly answer: Readonly<Record<string, unknown>>;
@@ -14,12 +15,7 @@ type Add = (server: Server) => void;
 type Asked = readonly [method: string, params: Readonly<Record<string, unknown>>];
 
 async function seen(add: Add, [method, params]: Asked): Promise<Seen> {
-  const log: string[] = [];
-  const server = new Server({
-    name: "s",
-    version: "1",
-    report: (_level, message, details) => log.push(`${message} ${String(details?.["error"])}`),
-  });
+  const { server, log } = reportingServer();
   add(server);
   const peer = await connect(server, { revision: "2026-07-28" });
   let refused = "";

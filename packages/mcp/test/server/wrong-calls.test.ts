@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { audio, type Context, image, result, Server, ToolError } from "@secure-local/mcp/server";
 import { connect } from "../support/connect.js";
+import { reportingServer } from "../support/reporting-server.js";
 
 interface Seen {
   readonly answer: { readonly isError?: boolean; readonly content?: readonly object[] };
@@ -12,12 +13,7 @@ interface Seen {
 type Log = (server: Server) => void;
 
 async function seen(add: Log, method: string, params: Readonly<Record<string, unknown>>): Promise<Seen> {
-  const log: string[] = [];
-  const server = new Server({
-    name: "s",
-    version: "1",
-    report: (_level, message, details) => log.push(`${message} ${String(details?.["error"])}`),
-  });
+  const { server, log } = reportingServer();
   add(server);
   const peer = await connect(server, { revision: "2025-11-25" });
   const answer = await peer.request(method, params).catch(() => ({ isError: true }));

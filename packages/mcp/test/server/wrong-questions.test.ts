@@ -1,9 +1,10 @@
 // Questions that are none, in every way there is to ask: the handler, the log and the client hear what is wrong and what to write, before
 // anybody is asked.
 import { describe, expect, it } from "vitest";
-import { type Context, handles, inputRequired, Server } from "@secure-local/mcp/server";
+import { type Context, handles, inputRequired } from "@secure-local/mcp/server";
 import { z } from "zod";
 import { connect } from "../../src/serve/connect.js";
+import { reportingServer } from "../support/reporting-server.js";
 
 const is = (value: unknown): never => value as never;
 const block = { type: "text" as const, text: "x" };
@@ -21,13 +22,8 @@ async function seen(
   run: (ctx: Context) => unknown,
   sample: () => unknown = () => sampled,
 ): Promise<Seen> {
-  const log: string[] = [];
   let asked = 0;
-  const server = new Server({
-    name: "s",
-    version: "1",
-    report: (_level, message, details) => log.push(`${message} ${String(details?.["error"])}`),
-  });
+  const { server, log } = reportingServer();
   server.tool("t", { run: async (_, ctx) => is(await run(ctx)) });
   await using client = await connect(server, {
     revision,

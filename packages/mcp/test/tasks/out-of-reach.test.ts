@@ -1,8 +1,9 @@
 // Where no request may reach into the work of another (Cloudflare Workers), telling a handler to stop throws: the task is cancelled all the
 // same, whoever cancels it, and the log says that its handler was not told.
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Server } from "@secure-local/mcp/server";
+import type { Server } from "@secure-local/mcp/server";
 import { connect } from "../../src/serve/connect.js";
+import { reportingServer } from "../support/reporting-server.js";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -22,12 +23,7 @@ const ENDS: Readonly<
 
 describe.each(["2025-11-25", "2026-07-28"])("%s", (revision) => {
   it.each(Object.entries(ENDS))("a task that is ended by %s", async (_who, [status, end]) => {
-    const log: string[] = [];
-    const server = new Server({
-      name: "s",
-      version: "1",
-      report: (_level, message, details) => log.push(`${message} ${String(details?.["error"])}`),
-    });
+    const { server, log } = reportingServer();
     let finish = (): void => undefined;
     server.tool("t", {
       task: "optional",
