@@ -179,18 +179,26 @@ function endedEarly(child, name) {
   return ended;
 }
 
+/** As that nginx does: what surely did not leave, because nobody listens where it was to go, goes to the next process. */
 async function behindFewLines({ front, ports }) {
   let next = 0;
-  const balancer = createServer((asked, answer) => {
+  const forward = (asked, body, answer, tries) => {
     const { method, url: path } = asked;
     const headers = { ...asked.headers, host: `127.0.0.1:${front}` };
     const onward = request({ port: ports[next++ % 2], host: "127.0.0.1", method, path, headers }, (reply) => {
       answer.writeHead(reply.statusCode, reply.headers);
       reply.pipe(answer);
     });
-    onward.on("error", () => answer.writeHead(502).end());
+    onward.on("error", ({ code }) => {
+      if (code === "ECONNREFUSED" && tries > 1) forward(asked, body, answer, tries - 1);
+      else if (answer.headersSent) answer.destroy();
+      else answer.writeHead(502).end();
+    });
     answer.on("close", () => onward.destroy());
-    asked.pipe(onward);
+    onward.end(body);
+  };
+  const balancer = createServer(async (asked, answer) => {
+    forward(asked, Buffer.concat(await asked.toArray()), answer, ports.length);
   });
   balancer.listen(front, "127.0.0.1");
   await once(balancer, "listening");
