@@ -2,10 +2,12 @@
 import { restartDelay } from "../client/server-watch.js";
 import type { Stop } from "../jsonrpc/outgoing.js";
 import type { Call } from "../endpoint/call.js";
+import { isFilledIn } from "../era/read-result.js";
 import { ErrorCode, LocalError, RpcError, statusOf } from "../jsonrpc/errors.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
-import { isJsonObject } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { McpErrorCode } from "../protocol/meta.js";
+import { revision as revisionOf } from "../protocol/revisions/all.js";
 import { AskError } from "../server/content.js";
 
 /** A request that a server did not answer. */
@@ -295,4 +297,74 @@ export class UpstreamBreaker {
 /** Whether nothing was sent for it, so that it may be sent over another connection. */
 export function isUnsent(error: unknown): boolean {
   return error instanceof LocalError && error.unsent;
+}
+
+/** The members that a block of each kind has, all of them texts. */
+const BLOCKS: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ["text", ["text"]],
+  ["image", ["data", "mimeType"]],
+  ["audio", ["data", "mimeType"]],
+  ["resource_link", ["uri", "name"]],
+  ["resource", []],
+]);
+
+/** What no revision allows in an answer, so that no client could read it; undefined where there is nothing of the kind. */
+export function faultOf(
+  kind: "tool" | "prompt" | "resource" | "template",
+  result: JsonObject,
+  { revision }: { readonly revision: string },
+): string | undefined {
+  const { resultType, content, contents, messages } = result;
+  if (resultType === "input_required" || kind === "template") return undefined;
+  if (kind === "resource") {
+    if (!Array.isArray(contents)) return "what was read has no contents";
+    return contents.every(isContents) ? undefined : "what was read has contents that lack what they have to have";
+  }
+  if (kind === "prompt") {
+    if (messages !== undefined && !Array.isArray(messages)) return "it has no messages";
+    return (messages ?? []).every(isMessage) ? undefined : "it has a message of no role, or of an unknown kind";
+  }
+  if (isJsonObject(result["task"])) return "it made a task of the call, and nobody asked for one";
+  const isSaid = Array.isArray(content) && (!isFilledIn(content) || isStructured(result, revision) || isOldest(result));
+  if (!isSaid) return "the result of the call has no content";
+  const { isError } = result;
+  if (isError !== undefined && typeof isError !== "boolean") return "isError is neither true nor false";
+  const odd = content.some((block) => !isJsonObject(block) || !BLOCKS.has(block["type"]));
+  if (odd) return "the result of the call has content of an unknown kind";
+  return content.every(isBlock) ? undefined : "the result of the call has content that lacks what its kind has";
+}
+
+/** Whether an answer has structured content as its revision knows it: many servers give that alone. */
+function isStructured({ structuredContent }: JsonObject, revision: string): boolean {
+  const rule = revisionOf(revision)?.rules.structuredContent;
+  return rule === "object" ? isJsonObject(structuredContent) : rule !== "none" && structuredContent !== undefined;
+}
+
+/** Whether an answer is in the form of before 2024-11-05, which some servers still give: clients find no content in it. */
+function isOldest({ toolResult }: JsonObject): boolean {
+  return toolResult !== undefined && toolResult !== null;
+}
+
+function isBlock(block: JsonObject): boolean {
+  const { type, resource, annotations, _meta: meta } = block;
+  if (annotations !== undefined && !isJsonObject(annotations)) return false;
+  if (meta !== undefined && !isJsonObject(meta)) return false;
+  for (const member of BLOCKS.get(type) ?? []) if (typeof block[member] !== "string") return false;
+  return type !== "resource" || isContents(resource);
+}
+
+const ROLES: ReadonlySet<unknown> = new Set(["user", "assistant"]);
+
+/** A message that a client may put before its model: of a person or of the model, never of the system. */
+function isMessage(message: unknown): boolean {
+  if (!isJsonObject(message) || !ROLES.has(message["role"])) return false;
+  const { content } = message;
+  return isJsonObject(content) && BLOCKS.has(content["type"]) && isBlock(content);
+}
+
+function isContents(resource: unknown): boolean {
+  if (!isJsonObject(resource) || typeof resource["uri"] !== "string") return false;
+  const { text, blob } = resource;
+  if (![text, blob].every((each) => each === undefined || typeof each === "string")) return false;
+  return text !== undefined || blob !== undefined;
 }

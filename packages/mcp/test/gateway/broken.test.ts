@@ -116,6 +116,13 @@ it("what a revision without structured content has no word for says nothing in i
   expect(await said('{"content":[],"structuredContent":{"n":1}}')).not.toContain("violated");
 });
 
+it("what was a result before 2024-11-05 is no content and no violation, as for a client without a gateway", async () => {
+  const old = '"toolResult":{"content":[{"type":"text","text":"x"}]}';
+  const ended = await client.call("up__raw", { line: answer(`{${old}}`) }, { timeoutMs: 3_000 });
+  expect(ended).toMatchObject({ content: [], toolResult: { content: [{ type: "text", text: "x" }] } });
+  expect(ended.isError).not.toBe(true);
+});
+
 it.each(BESIDE.slice(0, 9))("and one that says something, with %s", async (beside) => {
   for (const said of ['"content":[]', '"content":[{"type":"text","text":"x"}]', '"structuredContent":{"n":1}']) {
     const ended = await client.call("up__raw", { line: answer(`{${said},${beside}}`) }, { timeoutMs: 3_000 });
