@@ -450,7 +450,8 @@ class Connection {
 
   /**
    * Whether a log message that names no call is this one's: where all calls under way are of one caller, the first of them that wants it
-   * has it. Of several callers nobody has it, nor of several calls that have no session, where it would stand in the answer of one.
+   * and still waits has it. Of several callers nobody has it, nor of several calls that have no session, where it would stand in the
+   * answer of one.
    */
   #hears(user: User, level: LoggingLevel): boolean {
     const calls = this.#calls;
@@ -460,7 +461,8 @@ class Connection {
       this.#tell.unclaimed();
       return false;
     }
-    return calls.find(({ caller }) => caller.logLevel <= levelIndex(level)) === user.call;
+    const wants = ({ caller, carrier }: Call): boolean => !carrier.closed && caller.logLevel <= levelIndex(level);
+    return calls.find(wants) === user.call;
   }
 
   /** A session has one level: the lowest anybody on it asked for. Who asked for less is sent less. */
@@ -506,8 +508,10 @@ class Connection {
       this.#tell.ambiguous();
       throw new RpcError(ErrorCode.InternalError, NOT_PASSED_ON);
     }
-    const first = [...this.#users].find(({ call }) => call !== undefined)?.answers;
-    return calls.length > 1 ? first?.among(calls) : first;
+    // The latest is the likeliest to ask, and to be waited for: a client may have left an earlier one without a word.
+    const callers = [...this.#users].filter(({ call }) => call !== undefined);
+    const open = callers.findLast(({ call }) => call?.carrier.closed === false) ?? callers.at(-1);
+    return calls.length > 1 ? open?.answers?.among(calls) : open?.answers;
   }
 }
 

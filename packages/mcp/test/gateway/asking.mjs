@@ -1,8 +1,9 @@
 // A server of 2025-06-18 whose questions name no call: `ask` asks within a call, `later` when another call comes,
-// `hold` says that it has begun and never ends.
+// `hold` says that it has begun and never ends, `hang` says nothing and never ends; `hanging` says how many of those began.
 const waiting = new Map();
 let late = [];
 let ids = 0;
+let hanging = 0;
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
 const ask = (tag) =>
   new Promise((resolve) => {
@@ -26,6 +27,11 @@ const tools = {
     send({ method: "notifications/progress", params: { progressToken, progress: 1 } });
     return new Promise(() => undefined);
   },
+  hang: () => {
+    hanging += 1;
+    return new Promise(() => undefined);
+  },
+  hanging: async () => hanging,
   fire: async () => {
     const tags = late;
     late = [];

@@ -7,6 +7,7 @@ import type { RelayedWords } from "../../src/gateway/relay.js";
 import { serveHttp } from "../../src/serve/http.js";
 import { Server } from "../../src/server/server.js";
 import { connect } from "../../src/serve/connect.js";
+import { call, JSON_TYPES, messages, session } from "../http/http-fixture.js";
 import { repeated } from "../support/soak.js";
 import { connect as connectNode } from "../../src/serve/connect-node.js";
 
@@ -191,6 +192,34 @@ describe("two calls at once of one client", () => {
       expect(within).toEqual([["up__ask"]]);
     },
   );
+});
+
+it("asks within the call that still waits, and not within an earlier one that its client left without a word", async () => {
+  const serving = await serveHttp(await gatewayOf(), { port: 0, signals: false, limits: { drainMs: 50 } });
+  closing.push(() => serving.close());
+  const { headers, post } = await session(serving.url, "2025-11-25", { capabilities: { elicitation: {} } });
+  const leave = new AbortController();
+  const left = fetch(serving.url, {
+    method: "POST",
+    headers: { ...JSON_TYPES, ...headers },
+    body: JSON.stringify(call("up__hang", {}, 1)),
+    signal: leave.signal,
+  });
+  let id = 2;
+  while ((await post(call("up__hanging", {}, id++))).text.includes(" 0")) continue;
+  leave.abort();
+  await expect(left).rejects.toThrow();
+  const body = JSON.stringify(call("up__ask", { tag: "whose" }, id));
+  const asking = await fetch(serving.url, { method: "POST", headers: { ...JSON_TYPES, ...headers }, body });
+  let text = "";
+  for await (const piece of asking.body as unknown as AsyncIterable<Uint8Array>) {
+    text += Buffer.from(piece).toString();
+    const question = messages(text).find(({ method }) => method === "elicitation/create");
+    if (question === undefined) continue;
+    const result = { action: "accept", content: { whose: "me" } };
+    await post({ jsonrpc: "2.0", id: question["id"], result });
+  }
+  expect(text).toContain("whose -> me");
 });
 
 it("asks as many callers at once as there are calls", async () => {
