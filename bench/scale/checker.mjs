@@ -66,7 +66,7 @@ export class Judge {
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
     const open = this.#open.get(id);
     open.ended = true;
-    if (hung === true) this.#add("never answered", id);
+    if (hung === true) this.#add("never answered", [id, ...(call.trail ?? [])].join(", "));
     if (outcome === "wrong") this.#add("another's answer", id);
     if (outcome === "refused") {
       const [client, number] = placeOf(id);

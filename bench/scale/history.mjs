@@ -119,7 +119,10 @@ async function record({ redis, operations, seconds, plant, rate = RATE, cables =
   const reading = setInterval(read, READ_MS);
   const begun = now();
   let ended = 0;
-  const told = { begin: (call) => judged.begin(call), end: (call) => (ended++, judged.end(call)) };
+  const told = {
+    begin: (call) => judged.begin(call),
+    end: (call) => (ended++, judged.end(withFaults(call, happened))),
+  };
   const over = () => ended >= operations || now() - begun > seconds * 1_000;
   const pace = { everyMs: (LANES / AIM) * 1_000, sharers: SHARERS };
   const lanes = Array.from({ length: LANES }, (_, n) => new Lane(n, fleet, told, pace).run(over));
@@ -132,6 +135,16 @@ async function record({ redis, operations, seconds, plant, rate = RATE, cables =
   read();
   await fleet.stop();
   return { judged, happened, took };
+}
+
+/** What nobody answered, with the faults from a while before it to its end. */
+function withFaults(call, happened) {
+  if (call.hung !== true) return call;
+  const near = happened.filter(({ from, to }) => from < call.end && to > call.begin - SETTLES_MS);
+  const told = near.map(
+    ({ what, from, to }) => `${what} ${[from, to].map((at) => Math.round(at - call.begin)).join(" to ")}`,
+  );
+  return { ...call, trail: [...call.trail, ...told] };
 }
 
 async function disturb(world, happened, over) {

@@ -44,7 +44,7 @@ export class Lane {
 
   async #one() {
     const id = `${this.number}-${this.count++}`;
-    const call = { id, who: this.who, begin: now(), end: 0, outcome: "failed", members: [], why: "" };
+    const call = { id, who: this.who, begin: now(), end: 0, outcome: "failed", members: [], why: "", trail: [] };
     this.current = call;
     this.told.begin(call);
     try {
@@ -71,9 +71,10 @@ export class Lane {
     if (status === 404) this.session = undefined;
   }
 
-  #member(call) {
+  #member(call, what) {
     const member = this.fleet.any();
     call?.members.push(member.node);
+    note(call, `${what} to ${member.node}`);
     return member.port;
   }
 
@@ -111,7 +112,8 @@ export class Lane {
     const answer = async (id) => {
       const result = { jsonrpc: "2.0", id, result: ACCEPTED };
       for (;;) {
-        const { status } = await send(this.#member(call), result, headers);
+        const { status } = await send(this.#member(call, `the answer to ${id}`), result, headers);
+        note(call, status);
         // Who has asked may have gone, or not have heard it: then the client gives its call up.
         if (status !== 429 && status !== 503 && status >= 400) throw new Error(`its answer was refused: ${status}`);
         if (status < 400) return;
@@ -125,7 +127,7 @@ export class Lane {
   #exchange(call, headers, body, answer = async () => undefined) {
     return new Promise((resolve, reject) => {
       const all = { ...TYPES, ...headers };
-      const port = this.#member(call);
+      const port = this.#member(call, body.params.name);
       const asked = request({ port, host: "127.0.0.1", path: "/mcp", method: "POST", agent, headers: all }, (reply) => {
         let rest = "";
         let last;
@@ -136,6 +138,7 @@ export class Lane {
           else if (message.id !== undefined) answer(message.id).catch((error) => asked.destroy(error));
         };
         const streams = String(reply.headers["content-type"]).startsWith("text/event-stream");
+        note(call, reply.statusCode);
         reply.setEncoding("utf8");
         reply.on("data", (chunk) => {
           rest += chunk;
@@ -159,6 +162,11 @@ export class Lane {
       asked.end(JSON.stringify(body));
     });
   }
+}
+
+/** Keeps what happened to a call, with the milliseconds since it began: what is known of one that nobody answers. */
+function note(call, what) {
+  call?.trail.push(`${Math.round(now() - call.begin)} ${what}`);
 }
 
 const CLIENT = { name: "bench", version: "1" };

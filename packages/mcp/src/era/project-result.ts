@@ -122,15 +122,16 @@ function unchanged(_revision: Revision, result: object): object {
 
 /**
  * The JSON of a tool result that is one text block and perhaps `isError`, and nothing else: every revision reads the same.
- * Undefined for any other result.
+ * Undefined for any other result. `head`: members that come first, each followed by a comma: to put them into a long text later
+ * would copy it.
  */
-export function plainToolText(result: object): string | undefined {
+export function plainToolText(result: object, head = ""): string | undefined {
   if (!isPlain(result)) return undefined;
   const { content, isError } = result;
   for (const key in result) if (key !== "content" && key !== "isError") return undefined;
   const text = Array.isArray(content) && content.length === 1 ? plainText(content[0]) : undefined;
   if (text === undefined) return undefined;
-  const block = `{"content":[{"type":"text","text":${JSON.stringify(text)}}]`;
+  const block = `{${head}"content":[{"type":"text","text":${JSON.stringify(text)}}]`;
   if (isError === undefined) return `${block}}`;
   return typeof isError === "boolean" ? `${block},"isError":${isError}}` : undefined;
 }

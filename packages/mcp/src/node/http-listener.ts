@@ -486,6 +486,9 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
 
   reply(status: number, headers: HeaderList, body: string | MessagePieces = ""): void {
     if (this.over) return;
+    // To count the bytes of a long text, and then to send it, would walk it twice.
+    if (typeof body === "string" && body.length > SMALL_BODY && status < 400)
+      return this.reply(status, headers, [Buffer.from(body)]);
     const bytes = typeof body === "string" ? Buffer.byteLength(body) : totalBytes(body);
     const length = status === 204 ? [] : ["content-length", String(bytes)];
     this.#response.writeHead(status, [...headers, ...(this.extra ?? []), ...length]);

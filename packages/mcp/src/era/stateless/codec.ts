@@ -32,8 +32,9 @@ export class StatelessCodec implements Codec {
   }
 
   resultText(record: MethodRecord, result: object, identity: Implementation): string {
-    const plain = record.result === "callTool" ? plainToolText(result) : undefined;
-    if (plain !== undefined) return withHead(COMPLETE + this.#metaText(identity), plain);
+    const isCall = record.result === "callTool";
+    const plain = isCall ? plainToolText(result, COMPLETE + this.#metaText(identity)) : undefined;
+    if (plain !== undefined) return plain;
     const { resultType, ttlMs, cacheScope, _meta } = result as JsonObject;
     if (resultType === "input_required") return jsonText(this.#signed(this.#questions(result), identity));
     let head = resultType === undefined ? COMPLETE : "";
