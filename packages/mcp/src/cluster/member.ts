@@ -84,8 +84,6 @@ const RETRY_MS = 100;
 const PATIENCE_MS: number = LEASE_MS + 1_000;
 /** Processes a request is tried at before time counts: each has taken the session from the one before. */
 const STEPS = 8;
-/** Milliseconds a process that has nothing more to do waits for answers to what it has handed on. */
-const HANDED_ON_MS = 4_000;
 
 /** Shares what stores of one's own keep. Throws BAD_SHARE for options that make no sense. */
 export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTIONS): Share {
@@ -293,8 +291,8 @@ class Member implements ClusterMember {
     else this.bring(exchange, { ...named, body }, nodeOf(named.id) === this.node ? here : give);
   }
 
-  async handedOn(): Promise<void> {
-    const until = performance.now() + HANDED_ON_MS;
+  async handedOn(mostMs: number): Promise<void> {
+    const until = performance.now() + mostMs;
     while ([...this.#handedOn].some((each) => !each.over) && performance.now() < until)
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS / 2));
   }
@@ -499,7 +497,10 @@ class Member implements ClusterMember {
         return "done";
       case "absent": {
         const now = await this.#ownerOf(named.id);
-        return now === undefined || now === owner ? "here" : { at: now };
+        if (now !== undefined && now !== owner) return { at: now };
+        return now !== undefined && isSession && (await this.#hasLeft(owner))
+          ? this.#takeOver(named.id, owner)
+          : "here";
       }
       case "gone":
         if (!this.#sure) return this.#wait(owner);
@@ -512,6 +513,12 @@ class Member implements ClusterMember {
         lost(exchange, named);
         return "done";
     }
+  }
+
+  /** Whether a process has taken its name off the directory: it is ending, and goes on with none of its sessions. */
+  async #hasLeft(node: string): Promise<boolean> {
+    await this.#beat();
+    return !this.#nodes.has(node);
   }
 
   async #wait(owner: string): Promise<Step> {

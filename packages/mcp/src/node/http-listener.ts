@@ -8,9 +8,9 @@ import {
   createServer,
 } from "node:http";
 import { type ServerOptions as TlsOptions, createServer as createTlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { isUtf8 } from "node:buffer";
-import type { HttpLimits } from "../http/server/http-limits.js";
+import { BodyRoom, SMALL_BODY, type HttpLimits } from "../http/server/http-limits.js";
 import type { HttpSite } from "../http/server/http-site.js";
 import type { Identity, MessagePieces } from "../jsonrpc/transport.js";
 import type {
@@ -205,6 +205,9 @@ export interface HttpTraffic {
 /** How often Node looks for requests that take too long: a tenth of the shortest time it has to keep. */
 const CHECK_MS = 1_000;
 
+/** Milliseconds between two looks at whether connections have ended. */
+const LOOK_MS = 20;
+
 /** Places that are kept free for who comes next: several may come before one that was ended is gone. */
 const SPARE = 8;
 
@@ -220,6 +223,7 @@ export class HttpListener {
   readonly #waitingOf: HttpLimits & Pick<ConnectionLimits, "room">;
   #bytesIn = 0;
   #bytesOut = 0;
+  #drains = false;
 
   constructor(limits: HttpLimits, tls: TlsOptions | undefined) {
     const options: ServerOptions = {
@@ -238,7 +242,7 @@ export class HttpListener {
     const room = new BodyRoom(limits.bodyBytes);
     // Node drops what shared a packet with a wish to upgrade: whoever waits for its answer must see an end.
     const listener: RequestListener = (request, response) => {
-      if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+      if (request.headers.upgrade !== undefined || this.#drains) response.shouldKeepAlive = false;
       const connection = this.#connections.get(request.socket);
       if (connection !== undefined) connection.enter(new NodeExchange(request, response, { connection, room }));
     };
@@ -288,16 +292,34 @@ export class HttpListener {
     else this.#site.handle(exchange);
   };
 
-  /** Takes no more connections, and ends those on which nothing is under way: a balancer turns to others by itself. */
-  refuse(): void {
+  /** From now on the reply to a request is the last of its connection: a balancer takes what follows elsewhere. */
+  drain(): void {
+    this.#drains = true;
+  }
+
+  /**
+   * Takes no more connections. What still comes on those that are open is served for `graceMs`: to end a connection on which a request
+   * is just arriving would lose it. Then those on which nothing is under way end.
+   */
+  async refuse(graceMs = 0): Promise<void> {
+    const open = (): boolean => [...this.#connections.values()].some(({ idle }) => idle);
+    if (graceMs > 0 && this.#closed === undefined) {
+      // Who has connected already is let in first.
+      await new Promise((resolve) => setImmediate(resolve));
+      // Not that of HTTP, which ends idle connections at once.
+      this.#closed = new Promise((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
+      for (const until = performance.now() + graceMs; open() && performance.now() < until;)
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      this.#server.closeIdleConnections();
+    }
     this.#closed ??= new Promise((resolve) => this.#server.close(() => resolve()));
   }
 
   /** Ends every connection. */
-  close(): Promise<void> {
-    this.refuse();
+  async close(): Promise<void> {
+    await this.refuse();
     this.#server.closeAllConnections();
-    return this.#closed as Promise<void>;
+    await this.#closed;
   }
 
   /** Whoever fills all places and sends nothing is to keep nobody out: the oldest who has nothing under way gives up theirs. */
@@ -331,31 +353,6 @@ function isMalformed({ headers, rawHeaders, httpVersionMajor }: IncomingMessage,
   if (httpVersionMajor !== 1 || rawHeaders.length > limits.headers * 2) return true;
   // An empty encoding passes with a length, and whoever reads on from here must not have to guess which one counted.
   return headers["transfer-encoding"] !== undefined && headers["content-length"] !== undefined;
-}
-
-// How many bytes of large request bodies are held at once, those being received and those being served.
-
-/** Bodies up to here cost no more than the connection they come on, whose number is bounded. */
-const SMALL_BODY: number = 64 * 1024;
-
-class BodyRoom {
-  #left: number;
-
-  /** @param bytes all the room there is */
-  constructor(bytes: number) {
-    this.#left = bytes;
-  }
-
-  /** Takes room, to be given back; false when there is not so much. */
-  take(bytes: number): boolean {
-    if (bytes > this.#left) return false;
-    this.#left -= bytes;
-    return true;
-  }
-
-  give(bytes: number): void {
-    this.#left += bytes;
-  }
 }
 
 // One request of node:http as the endpoint's exchange; for a stream the reply is the stream itself.

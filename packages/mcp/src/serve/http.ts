@@ -183,13 +183,14 @@ interface Parts {
 /** The part of the time for going down in which sessions go on as ever; the rest is for their end. */
 const SETTLING = 0.8;
 const LOOK_MS = 20;
+/** Milliseconds for which what comes on connections that are open is still served once no more are taken. */
+const LAST_REQUESTS_MS = 500;
 
 /**
- * Where others are there, has what is new go to them while what is here goes on as ever: until nothing runs and nobody is waited for,
+ * Has what is new go to other processes while what is here goes on as ever: until nothing runs and nobody is waited for,
  * or most of the time is over. Resolves with the milliseconds it took.
  */
-async function handOver({ site, limits }: HttpEndpoint, core: ServerCore, member: ClusterMember): Promise<number> {
-  if (!(await member.others())) return 0;
+async function handOver({ site, limits }: HttpEndpoint, core: ServerCore): Promise<number> {
   site.passes.handsOn = true;
   const began = performance.now();
   const isBusy = (): boolean => core.dispatcher.running > 0 || core.parking.there?.waits === true;
@@ -208,11 +209,14 @@ function serving(url: string, { core, endpoint, listener, member }: Parts, signa
   const end = async (): Promise<void> => {
     // Still listening while it drains: new work is told to come back, or handed on to other processes, and answers to open
     // questions get through. What runs among others is reached by them, and so it is done before this one leaves them.
-    const spentMs = member === undefined ? 0 : await handOver(endpoint, core, member);
+    const began = performance.now();
+    const among = member !== undefined && (await member.others());
+    if (among) listener.drain();
+    const spentMs = among ? await handOver(endpoint, core) : 0;
     await member?.drain();
     await endpoint.close(spentMs);
-    listener.refuse();
-    await member?.handedOn();
+    await listener.refuse(among ? LAST_REQUESTS_MS : 0);
+    await member?.handedOn(endpoint.limits.drainMs - (performance.now() - began));
     await member?.leave();
     await listener.close();
     forget?.();

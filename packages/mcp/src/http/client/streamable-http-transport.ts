@@ -1,6 +1,6 @@
 // A client's end of Streamable HTTP in every revision: each message its own POST, answers as JSON or events.
 import type { Agreement, HttpAuthorizer, Transport, MessageSink, Outgoing } from "../../jsonrpc/transport.js";
-import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
+import { ErrorCode, LocalError, RpcError, statusOf } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import { withLimits } from "../../jsonrpc/limits.js";
 import {
@@ -344,6 +344,10 @@ interface Waiting {
   readonly done: () => void;
 }
 
+/** Times an answer is posted, and the milliseconds before the second: a proxy may have sent it to a process that was just ending. */
+const ANSWER_TRIALS = 4;
+const ANSWER_PAUSE_MS = 100;
+
 class PostQueue {
   readonly #wire: LinkWire;
   readonly #waiting: Waiting[] = [];
@@ -394,16 +398,26 @@ class PostQueue {
     const { limits, shown } = this.#wire;
     const deadline = new Deadline(limits.postMs);
     this.#deadlines.add(deadline);
+    // An answer is taken once, however often it comes, and whoever has asked waits for it: it is worth another trial.
+    const trials = message.kind === "response" ? ANSWER_TRIALS : 1;
     try {
-      const { text, headers } = message;
-      const reply = await this.#wire.post({ text, headers, repeatable: false, session, started: deadline.started });
-      await this.#judge(reply, session);
+      for (let trial = 1; ; trial++) {
+        const error = await this.#posted({ message, session }, deadline).catch((fault: unknown) => fault);
+        if (error === undefined) break;
+        if (trial === trials || this.#closed || deadline.late || !isPassing(error)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, ANSWER_PAUSE_MS * 2 ** (trial - 1)));
+      }
     } catch (error) {
       const why = deadline.late ? `${shown} did not accept it within ${limits.postMs} ms` : asLocal(error).message;
       if (!this.#closed) this.#wire.trouble(`${message.method ?? message.kind} was not delivered: ${why}`);
     }
     deadline.stop();
     this.#deadlines.delete(deadline);
+  }
+
+  async #posted({ message, session }: Omit<Waiting, "done">, { started }: Deadline): Promise<void> {
+    const { text, headers } = message;
+    await this.#judge(await this.#wire.post({ text, headers, repeatable: false, session, started }), session);
   }
 
   async #judge(reply: HttpReply, session: string | undefined): Promise<void> {
@@ -420,6 +434,12 @@ class PostQueue {
     if (isResponse(text)) await sink.receive(text, { status });
     throw statusError(status, shown, text);
   }
+}
+
+/** Whether it may be otherwise in a moment: a server that could not be reached, or a proxy that did not reach it. */
+function isPassing(error: unknown): boolean {
+  const status = statusOf(error);
+  return status === undefined ? asLocal(error).code !== "SESSION_EXPIRED" : status >= 502 && status <= 504;
 }
 
 // The GET stream of a session, on which a server says what belongs to no request: opened once, taken up after each end.

@@ -219,8 +219,8 @@ export interface ClusterMember extends HttpCluster, ServerCluster {
   others(): Promise<boolean>;
   /** Takes this process off the directory; what it has goes on. */
   drain(): Promise<void>;
-  /** Resolves once what was handed on is answered, or after some seconds. */
-  handedOn(): Promise<void>;
+  /** Resolves once what was handed on is answered, or after `mostMs`. */
+  handedOn(mostMs: number): Promise<void>;
   /** Gives up what is left and ends the connections. Safe to call again. */
   leave(): Promise<void>;
 }
