@@ -1,7 +1,7 @@
 // `npm run bench -- scale`: what sharing over Redis costs, and what it keeps. Counts are exact; times are ratios within this run.
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
-import { keysOf } from "../packages/mcp/dist/cluster/member.js";
+import { keysOf } from "../packages/mcp/dist/cluster/relay-link.js";
 import { RedisStores } from "../packages/mcp/dist/redis/redis-stores.js";
 import { CHURN_MINUTES, churn } from "./scale/churn.mjs";
 import {

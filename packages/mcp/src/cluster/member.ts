@@ -2,6 +2,7 @@
 import { checkOptions, type OptionTable } from "../protocol/capabilities.js";
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { LISTEN_METHOD } from "../endpoint/call.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { aesSeal, type Seal } from "../server/seal.js";
 import { type News, nodeOf, type TaskErrand } from "../server/subscription.js";
@@ -31,6 +32,7 @@ import {
 } from "./stores.js";
 import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable, type WayChange } from "./relay.js";
 import { allStores, Detours, LeasedTasks, StreamKeep } from "./detours.js";
+import { bad, keysOf } from "./relay-link.js";
 
 /** How a process shares with others. */
 export interface ShareOptions {
@@ -74,10 +76,8 @@ const SESSION_MS = 45 * 60_000;
 const TOUCH_MS = 10 * 60_000;
 /** Sessions in one round trip. */
 const TOUCH_PIECE = 500;
-/** Sessions whose new process is remembered: one more lookup for those beyond it. */
-const MOST_MOVED = 10_000;
-/** Sessions of which is remembered that they have ended. */
-const MOST_ENDED = 10_000;
+/** Sessions that have moved or ended, and processes that have, of which that is remembered: one more lookup for those beyond it. */
+const MOST_REMEMBERED = 10_000;
 /** Milliseconds between two tries to reach a process that is there and does not answer. */
 const RETRY_MS = 100;
 /** Milliseconds after which a process that is there and cannot be reached is given up: its lease, and a little. */
@@ -137,23 +137,6 @@ function newName(): string {
     .padStart(10, "0");
 }
 
-/** Keys as bytes. Throws BAD_SHARE for one that is not 32 bytes long. */
-export function keysOf(key: ShareOptions["key"]): readonly Buffer[] {
-  const all: readonly unknown[] = Array.isArray(key) ? key : [key];
-  if (all.length === 0) throw bad("key needs 32 random bytes, the same in all processes");
-  return all.map((each) => {
-    // A variable that is not set is as good as an empty one.
-    const bytes =
-      each instanceof Uint8Array ? Buffer.from(each) : Buffer.from(typeof each === "string" ? each : "", "base64");
-    if (bytes.length === 32) return bytes;
-    throw bad(`key must be 32 bytes, or their base64: it has ${bytes.length} (make one with: openssl rand -base64 32)`);
-  });
-}
-
-function bad(what: string): LocalError {
-  return new LocalError("BAD_SHARE", `share: ${what}`);
-}
-
 /** Tells keys apart without saying anything of them. */
 function fingerprintOf(key: Buffer): string {
   return createHash("sha256")
@@ -165,12 +148,10 @@ function fingerprintOf(key: Buffer): string {
 /** What comes next for a request: nothing, it is served here, or it is tried at another process. */
 type Step = "done" | "here" | { readonly at: string };
 
-/** A process cannot connect to another, and asks it to read its letters. */
-interface Knock {
-  readonly kind: "knock";
-  readonly at: string;
-  readonly by: string;
-}
+/** A process cannot connect to another, and asks it to read its letters; or is ending, and holds nothing any more. */
+type Notice =
+  | { readonly kind: "knock"; readonly at: string; readonly by: string }
+  | { readonly kind: "left"; readonly by: string };
 
 interface Mine {
   fence: number;
@@ -185,6 +166,8 @@ class Member implements ClusterMember {
   #local: LocalEnd | undefined;
   #address = "";
   #nodes: ReadonlyMap<string, string> = new Map();
+  /** Processes that have said that they are ending. */
+  readonly #left = new Set<string>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #beating: Promise<void> | undefined;
   /** When the directory last took our sign of life, by `performance.now()`. */
@@ -222,12 +205,16 @@ class Member implements ClusterMember {
       keys,
       listen,
       find: (other) => this.#find(other),
-      holds: (session) => this.#holds(session),
+      holds: async (session, from) => {
+        if (this.#left.has(from) && !(await this.#holds(session))) await this.#takeOver(session, from);
+        return this.#holds(session);
+      },
       serve: (exchange) => this.#local?.serve(exchange),
       answer: (text) => this.#answer(text),
       onStranger: (error) => this.#local?.report("warning", "A connection to the relay was refused", { error }),
       onWay: (change) => this.#wayChanged(change),
-      detours: (accept) => new Detours({ node, mail: stores.mail, accept, knock: (other) => this.#knock(other) }),
+      detours: (accept) =>
+        new Detours({ node, mail: stores.mail, accept, knock: (at) => this.#notify({ kind: "knock", at, by: node }) }),
     });
   }
 
@@ -265,6 +252,7 @@ class Member implements ClusterMember {
     this.#leaving = true;
     clearInterval(this.#timer);
     await this.#stores.leave(this.node).catch(() => undefined);
+    await this.#notify({ kind: "left", by: this.node }).catch(() => undefined);
   }
 
   async leave(): Promise<void> {
@@ -280,15 +268,22 @@ class Member implements ClusterMember {
       here();
     };
     const give = (): void => {
-      const others = [...this.#nodes.keys()].filter((each) => each !== this.node);
-      const other = others[Math.floor(Math.random() * others.length)];
+      const other = this.#anyOther();
       if (other === undefined) return stay();
-      for (const each of this.#handedOn) if (each.over) this.#handedOn.delete(each);
-      this.#handedOn.add(exchange);
       this.bring(exchange, { kind: "call", id: `${other}.`, body }, stay);
     };
     if (named === undefined) give();
     else this.bring(exchange, { ...named, body }, nodeOf(named.id) === this.node ? here : give);
+  }
+
+  #anyOther(): string | undefined {
+    const others = [...this.#nodes.keys()].filter((each) => each !== this.node);
+    return others[Math.floor(Math.random() * others.length)];
+  }
+
+  #noteHandedOn(exchange: HttpExchange): void {
+    for (const each of this.#handedOn) if (each.over) this.#handedOn.delete(each);
+    this.#handedOn.add(exchange);
   }
 
   async handedOn(mostMs: number): Promise<void> {
@@ -298,6 +293,9 @@ class Member implements ClusterMember {
   }
 
   bring(exchange: HttpExchange, named: Named, here: () => void): void {
+    // What has no end, as the streams of sessions and listens, is not waited for.
+    const lasts = exchange.method !== "POST" || exchange.header("mcp-method") === LISTEN_METHOD;
+    if (exchange.pass?.handsOn === true && !lasts) this.#noteHandedOn(exchange);
     this.#bring(exchange, named, here).catch((error: unknown) => {
       const away = error instanceof LocalError && error.code === "UNREACHABLE";
       if (!away) this.#local?.report("error", "A request could not be handed on", { error });
@@ -376,19 +374,25 @@ class Member implements ClusterMember {
     return exactJson(record);
   }
 
-  /** Asks a process to read its letters. */
-  #knock(node: string): Promise<void> {
-    const knock: Knock = { kind: "knock", at: node, by: this.node };
-    return this.#stores.bus.publish(this.node, JSON.stringify(knock));
+  #notify(notice: Notice): Promise<void> {
+    return this.#stores.bus.publish(this.node, JSON.stringify(notice));
   }
 
   #hear(from: string, text: string): void {
     if (from === this.node) return;
-    const news = JSON.parse(text) as News | Knock;
+    const news = JSON.parse(text) as News | Notice;
     if (news.kind === "session" && news.ended) this.#end(news.session);
+    if (news.kind === "left") return this.#forget(from);
     if (news.kind !== "knock") this.#local?.hear(news);
     // Who cannot be answered asks again.
     else if (news.at === this.node) this.#relay.knocked(news.by).catch(() => undefined);
+  }
+
+  /** Another process is ending: it goes on with nothing, and whoever is asked for its sessions takes them over. */
+  #forget(node: string): void {
+    this.#nodes = new Map([...this.#nodes].filter(([each]) => each !== node));
+    this.#left.add(node);
+    if (this.#left.size > MOST_REMEMBERED) this.#left.delete(this.#left.values().next().value as string);
   }
 
   /** Says that this process is there, and learns who else is. Calls at the same time share one. */
@@ -405,6 +409,7 @@ class Member implements ClusterMember {
     try {
       const { nodes, lapsed, steadyMs } = await this.#stores.beat(this.node, this.#address);
       this.#nodes = nodes;
+      for (const node of this.#left) if (nodes.has(node)) this.#left.delete(node);
       this.#streams.away = false;
       this.#relay.tidy((node) => nodes.has(node));
       const first = this.#since === Number.POSITIVE_INFINITY;
@@ -468,8 +473,16 @@ class Member implements ClusterMember {
       if (owner === undefined) return here();
       if (owner === this.node) {
         const now = kind === "session" ? await this.#ownerOf(id) : owner;
-        if (now === owner || now === undefined) return here();
-        owner = now;
+        // What this process, which is ending, has let go of is taken over by another.
+        const other = now === owner && kind === "session" && this.#leaving && step === 0 ? this.#anyOther() : undefined;
+        if (other === undefined && (now === owner || now === undefined)) return here();
+        owner = other ?? now;
+        continue;
+      }
+      if (this.#left.has(owner)) {
+        const next: Step = kind === "session" ? await this.#takeOver(id, owner) : "here";
+        if (typeof next === "string") return here();
+        owner = next.at;
         continue;
       }
       const outcome = await this.#relay.forward(owner, {
@@ -515,9 +528,10 @@ class Member implements ClusterMember {
     }
   }
 
-  /** Whether a process has taken its name off the directory: it is ending, and goes on with none of its sessions. */
+  /** Whether a process is ending, and goes on with none of its sessions. It may be about to say so. */
   async #hasLeft(node: string): Promise<boolean> {
     await this.#beat();
+    if (this.#nodes.has(node)) await this.#wait(node);
     return !this.#nodes.has(node);
   }
 
@@ -545,7 +559,7 @@ class Member implements ClusterMember {
 
   #end(id: string): void {
     this.#ended.add(id);
-    if (this.#ended.size > MOST_ENDED) this.#ended.delete(this.#ended.keys().next().value as string);
+    if (this.#ended.size > MOST_REMEMBERED) this.#ended.delete(this.#ended.keys().next().value as string);
   }
 
   async #ownerOf(id: string): Promise<string | undefined> {
@@ -579,6 +593,6 @@ class Member implements ClusterMember {
   #remember(id: string, owner: string): void {
     if (owner === nodeOf(id)) this.#moved.delete(id);
     else this.#moved.set(id, owner);
-    if (this.#moved.size > MOST_MOVED) this.#moved.delete(this.#moved.keys().next().value as string);
+    if (this.#moved.size > MOST_REMEMBERED) this.#moved.delete(this.#moved.keys().next().value as string);
   }
 }

@@ -41,7 +41,7 @@ export interface NodeRelayOptions {
   /** The address of a process; undefined when it is not there. */
   readonly find: (node: string) => Promise<string | undefined>;
   /** Whether this process has the session that a request of another one names. */
-  readonly holds: (session: string) => boolean | Promise<boolean>;
+  readonly holds: (session: string, from: string) => boolean | Promise<boolean>;
   readonly serve: (exchange: HttpExchange) => void;
   /** Does what another process asks for. Rejects with an RpcError. */
   readonly answer: (text: string) => Promise<string>;
@@ -334,7 +334,7 @@ export class NodeRelay {
   #request(link: Link, served: Map<number, RelayedExchange>, stream: number, text: string): void {
     const end = text.indexOf("\n");
     const head = JSON.parse(text.slice(0, end)) as RelayedHead;
-    const held = head.session === undefined || this.#options.holds(head.session);
+    const held = head.session === undefined || this.#options.holds(head.session, link.peer);
     const begin = (here: boolean): void => {
       if (here) this.#begun(link, served, stream, { head, body: text.slice(end + 1) });
       else link.send(Frame.Absent, stream);

@@ -207,6 +207,8 @@ const CHECK_MS = 1_000;
 
 /** Milliseconds between two looks at whether connections have ended. */
 const LOOK_MS = 20;
+/** Turns of the event loop at most for those who have connected already. */
+const MOST_TURNS = 50;
 
 /** Places that are kept free for who comes next: several may come before one that was ended is gone. */
 const SPARE = 8;
@@ -224,6 +226,8 @@ export class HttpListener {
   #bytesIn = 0;
   #bytesOut = 0;
   #drains = false;
+  /** Connections taken so far. */
+  #taken = 0;
 
   constructor(limits: HttpLimits, tls: TlsOptions | undefined) {
     const options: ServerOptions = {
@@ -256,14 +260,13 @@ export class HttpListener {
     this.#server.maxHeadersCount = limits.headers + 1;
   }
 
-  /** Resolves with the port listened on (0 for a socket file). Rejects with Node's own error when that cannot be, and what to do about it. */
+  /** Resolves with the port listened on (0 for a socket file). Rejects with Node's own error when that cannot be. */
   listen(options: ListenOptions): Promise<number> {
     const { port, host, socketPath } = options;
     return new Promise((resolve, reject) => {
-      const fail = (error: NodeJS.ErrnoException): void => reject(advised(error));
-      this.#server.once("error", fail);
+      this.#server.once("error", reject);
       this.#server.listen(socketPath === undefined ? { port, host } : { path: socketPath }, () => {
-        this.#server.off("error", fail);
+        this.#server.off("error", reject);
         const address = this.#server.address() as AddressInfo | string;
         resolve(typeof address === "string" ? 0 : address.port);
       });
@@ -304,8 +307,7 @@ export class HttpListener {
   async refuse(graceMs = 0): Promise<void> {
     const open = (): boolean => [...this.#connections.values()].some(({ idle }) => idle);
     if (graceMs > 0 && this.#closed === undefined) {
-      // Who has connected already is let in first.
-      await new Promise((resolve) => setImmediate(resolve));
+      await this.#letIn();
       // Not that of HTTP, which ends idle connections at once.
       this.#closed = new Promise((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
       for (const until = performance.now() + graceMs; open() && performance.now() < until;)
@@ -313,6 +315,14 @@ export class HttpListener {
       this.#server.closeIdleConnections();
     }
     this.#closed ??= new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+
+  /** Lets in who has connected already: what waits for that when no more are taken is cut. */
+  async #letIn(): Promise<void> {
+    for (let turn = 0, before = -1; turn < MOST_TURNS && before !== this.#taken; turn++) {
+      before = this.#taken;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   }
 
   /** Ends every connection. */
@@ -336,6 +346,7 @@ export class HttpListener {
   }
 
   #count(socket: Socket): void {
+    this.#taken++;
     this.#makeRoom();
     const connection = new HttpConnection(socket, this.#waitingOf, this.#serve);
     this.#connections.set(socket, connection);
@@ -577,19 +588,6 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
     if (isUtf8(body)) receiver.body(this, body.toString("utf8"));
     else receiver.bodyFault(this, "not-utf8");
   }
-}
-
-const ADVICE: Readonly<Record<string, string>> = {
-  EADDRINUSE:
-    "another program, or another start of this one, listens there; stop it, or give another port (0 takes a free one)",
-  EACCES: "you may not listen there; give a port above 1023",
-  EADDRNOTAVAIL: "this machine has no such address; give another host, such as 127.0.0.1",
-};
-
-function advised(error: NodeJS.ErrnoException): NodeJS.ErrnoException {
-  const advice = ADVICE[error.code ?? ""];
-  if (advice !== undefined) error.message += `: ${advice}`;
-  return error;
 }
 
 function totalBytes(pieces: MessagePieces): number {

@@ -95,7 +95,9 @@ export async function serveHttp(server: LeanServer, options: ServeHttpOptions = 
   const { port = 0, host = "127.0.0.1", socketPath, tls } = options;
   const listener = listenerOf(withLimits(DEFAULT_HTTP_LIMITS, options.limits), tls);
   const scheme = tls === undefined ? "http" : "https";
-  const listening = await listener.listen({ port, host, socketPath, tls });
+  const listening = await listener.listen({ port, host, socketPath, tls }).catch((error: NodeJS.ErrnoException) => {
+    throw advised(error);
+  });
   const authority = host.includes(":") ? `[${host}]:${listening}` : `${host}:${listening}`;
   const usual = tls === undefined ? 80 : 443;
   const own = socketPath === undefined && isLoopback(host) ? loopbackHosts(listening, usual) : undefined;
@@ -122,6 +124,19 @@ export async function serveHttp(server: LeanServer, options: ServeHttpOptions = 
       ? `${scheme}://${authority}${path}`
       : `http+unix://${encodeURIComponent(socketPath)}${path}`;
   return serving(url, { core, endpoint, listener, member }, options.signals !== false);
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  EADDRINUSE:
+    "another program, or another start of this one, listens there; stop it, or give another port (0 takes a free one)",
+  EACCES: "you may not listen there; give a port above 1023",
+  EADDRNOTAVAIL: "this machine has no such address; give another host, such as 127.0.0.1",
+};
+
+function advised(error: NodeJS.ErrnoException): NodeJS.ErrnoException {
+  const advice = ADVICE[error.code ?? ""];
+  if (advice !== undefined) error.message += `: ${advice}`;
+  return error;
 }
 
 /** Throws BAD_OPTIONS for a key and a certificate that are none. */

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { Redis } from "ioredis";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { KeptStream, StreamPiece } from "../../src/http/server/exchange.js";
-import { keysOf } from "../../src/cluster/member.js";
+import { keysOf } from "../../src/cluster/relay-link.js";
 import type { SharedStores } from "../../src/cluster/stores.js";
 import type { IoRedisLike, RedisTarget } from "../../src/redis/door.js";
 import { redisCluster, RedisStores } from "../../src/redis/redis-stores.js";

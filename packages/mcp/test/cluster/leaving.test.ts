@@ -1,14 +1,47 @@
 // A process that is told to end while something of it runs: what it has goes on to its end, and what is new is served by others.
+import { on, once } from "node:events";
+import { connect as dial, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import type { Client } from "../../src/client/client.js";
 import { connect, type ConnectOptions } from "../../src/serve/connect.js";
 import { Server } from "../../src/server/server.js";
+import { JSON_TYPES, modern, modernHeaders } from "../http/http-fixture.js";
 import { type Cluster, startCluster } from "./cluster-fixture.js";
 
 const REVISIONS = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
 /** Those that know of elicitation. */
 const ASKING = REVISIONS.slice(1);
+
+/** Sends a call over a connection, and resolves with the whole reply. */
+async function asked(socket: Socket, port: string): Promise<string> {
+  const message = modern("tools/call", { name: "where", arguments: {} });
+  const body = JSON.stringify(message);
+  const headers = {
+    ...JSON_TYPES,
+    ...modernHeaders(message),
+    host: "localhost",
+    "content-length": String(body.length),
+  };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`POST /mcp HTTP/1.1\r\n${head.join("")}\r\n${body}`);
+  let text = "";
+  for await (const chunk of on(socket, "data") as AsyncIterable<[Buffer]>) {
+    text += String(chunk[0]);
+    if (text.includes("at ") || !text.startsWith("HTTP/1.1 200")) return text;
+  }
+  return text;
+}
+
+async function refused(port: number, host: string): Promise<boolean> {
+  const socket = dial(port, host);
+  const there = await once(socket, "connect").then(
+    () => false,
+    () => true,
+  );
+  socket.destroy();
+  return there;
+}
 
 interface Leaving extends Cluster {
   /** Which member ran each call. */
@@ -98,6 +131,43 @@ it("waits for the answers to what it has handed on, and takes no connection once
   for (const { answer } of [first, handed]) expect((await answer).content).toEqual([{ type: "text", text: "ended" }]);
   await closed;
   await expect(fetch(members[0]?.url ?? "")).rejects.toThrow();
+});
+
+it("serves what comes on a connection that is open, as the last of it, once it takes no more", async () => {
+  const { members } = await started(2);
+  const { hostname, port } = new URL(members[0]?.url ?? "");
+  const connections: Socket[] = [];
+  for (let n = 0; n < 2; n++) {
+    const socket = dial(Number(port), hostname);
+    onTestFinished(() => void socket.destroy());
+    await once(socket, "connect");
+    connections.push(socket);
+  }
+  const [early, late] = connections as [Socket, Socket];
+  expect(await asked(early, port)).not.toMatch(/connection: close/i);
+  const closed = members[0]?.close();
+  await expect.poll(() => refused(Number(port), hostname)).toBe(true);
+  expect(await asked(late, port)).toMatch(/^HTTP\/1.1 200 [^]*connection: close[^]*at 1/i);
+  expect(await asked(early, port)).toMatch(/^HTTP\/1.1 200 [^]*connection: close[^]*at 1/i);
+  await closed;
+});
+
+it("has its sessions served by others as soon as it has let go of them, without one 404", async () => {
+  const { members, client } = await started(3);
+  const all = await Promise.all(REVISIONS.slice(0, 3).map((revision) => client(0, revision)));
+  const elsewhere = all.map((each) => each.call("where"));
+  await Promise.all(elsewhere);
+  const closed = members[0]?.close();
+  const state = { over: false };
+  void closed?.then(() => (state.over = true));
+  while (!state.over)
+    for (const each of all) {
+      const told = await each.call("where").then(
+        ({ content }) => JSON.stringify(content),
+        (error: unknown) => String(error),
+      );
+      expect(told).not.toMatch(/session/);
+    }
 });
 
 it("tells whoever comes to come back where nobody else is there", async () => {

@@ -1,6 +1,6 @@
 // What the interfaces of shared stores promise of limits, lengths, and of a store that is away.
 import { expect, describe, it, onTestFinished } from "vitest";
-import { keysOf } from "../../src/cluster/member.js";
+import { keysOf } from "../../src/cluster/relay-link.js";
 import { shareOver } from "../../src/cluster/member.js";
 import { FairLimits, memoryStores, RECORD_TEXT, SESSION_TEXT, type SharedStores } from "../../src/cluster/stores.js";
 import { RedisStores } from "../../src/redis/redis-stores.js";

@@ -1,7 +1,8 @@
 // For how long nobody was kept from the store, and what a process that has just begun makes of it: who is not in the directory has
 // ended for sure only when it had all of its lease to say that it is there.
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { keysOf, shareOver } from "../../src/cluster/member.js";
+import { shareOver } from "../../src/cluster/member.js";
+import { keysOf } from "../../src/cluster/relay-link.js";
 import { LEASE_MS, memoryStores, STEADY_MS, type SharedStores } from "../../src/cluster/stores.js";
 import type { ClusterMember, LocalEnd } from "../../src/http/server/exchange.js";
 import { RedisStores } from "../../src/redis/redis-stores.js";

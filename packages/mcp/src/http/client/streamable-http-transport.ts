@@ -401,12 +401,7 @@ class PostQueue {
     // An answer is taken once, however often it comes, and whoever has asked waits for it: it is worth another trial.
     const trials = message.kind === "response" ? ANSWER_TRIALS : 1;
     try {
-      for (let trial = 1; ; trial++) {
-        const error = await this.#posted({ message, session }, deadline).catch((fault: unknown) => fault);
-        if (error === undefined) break;
-        if (trial === trials || this.#closed || deadline.late || !isPassing(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, ANSWER_PAUSE_MS * 2 ** (trial - 1)));
-      }
+      await this.#posted({ message, session }, deadline, trials);
     } catch (error) {
       const why = deadline.late ? `${shown} did not accept it within ${limits.postMs} ms` : asLocal(error).message;
       if (!this.#closed) this.#wire.trouble(`${message.method ?? message.kind} was not delivered: ${why}`);
@@ -415,9 +410,19 @@ class PostQueue {
     this.#deadlines.delete(deadline);
   }
 
-  async #posted({ message, session }: Omit<Waiting, "done">, { started }: Deadline): Promise<void> {
+  async #posted(waiting: Omit<Waiting, "done">, deadline: Deadline, trials: number): Promise<void> {
+    const { message, session } = waiting;
     const { text, headers } = message;
-    await this.#judge(await this.#wire.post({ text, headers, repeatable: false, session, started }), session);
+    const { started } = deadline;
+    for (let trial = 1; ; trial++) {
+      try {
+        const reply = await this.#wire.post({ text, headers, repeatable: false, session, started });
+        return await this.#judge(reply, session);
+      } catch (error) {
+        if (trial >= trials || this.#closed || deadline.late || !isPassing(error)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, ANSWER_PAUSE_MS * 2 ** (trial - 1)));
+      }
+    }
   }
 
   async #judge(reply: HttpReply, session: string | undefined): Promise<void> {
