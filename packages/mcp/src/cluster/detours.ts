@@ -2,7 +2,7 @@
 // safe: each letter is numbered, and what it holds is encrypted for its connection alone. And what goes on where the store fails.
 import { randomBytes } from "node:crypto";
 import { Duplex } from "node:stream";
-import { ErrorCode, LocalError } from "../jsonrpc/errors.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { StreamBounds, StreamPiece } from "../http/server/exchange.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
 import { nodeOf } from "../server/subscription.js";
@@ -352,6 +352,19 @@ export class StreamKeep {
 
 // Tasks that live in one process, which may end.
 
+/** What whoever asks is told while the store is away. */
+export const AWAY = "What the processes of this server share cannot be reached now: try again";
+
+/** Where the store is away, rejects with what the client is told: that is nothing unexpected, and other parts have said it. */
+async function told<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof LocalError) || error.code !== "UNREACHABLE") throw error;
+    throw new RpcError(ErrorCode.InternalError, AWAY);
+  }
+}
+
 const ENDED = "The process that ran this task ended before the task did: call the tool again if it is safe to";
 
 export class LeasedTasks implements TaskStore {
@@ -364,21 +377,23 @@ export class LeasedTasks implements TaskStore {
     this.#isGone = isGone;
   }
 
-  async put(record: TaskRecord): Promise<void> {
-    await this.#store.put(record);
+  put(record: TaskRecord): Promise<void> {
+    return told(async () => this.#store.put(record));
   }
 
-  async get(taskId: string, principal: string | undefined): Promise<TaskRecord | undefined> {
-    const record = await this.#store.get(taskId, principal);
-    return record && this.#now(record);
+  get(taskId: string, principal: string | undefined): Promise<TaskRecord | undefined> {
+    return told(async () => {
+      const record = await this.#store.get(taskId, principal);
+      return record && this.#now(record);
+    });
   }
 
-  async list(principal: string | undefined, page: TaskPage): Promise<readonly TaskRecord[]> {
-    return Promise.all((await this.#store.list(principal, page)).map((record) => this.#now(record)));
+  list(principal: string | undefined, page: TaskPage): Promise<readonly TaskRecord[]> {
+    return told(async () => Promise.all((await this.#store.list(principal, page)).map((record) => this.#now(record))));
   }
 
-  async delete(taskId: string): Promise<void> {
-    await this.#store.delete(taskId);
+  delete(taskId: string): Promise<void> {
+    return told(async () => this.#store.delete(taskId));
   }
 
   async #now(record: TaskRecord): Promise<TaskRecord> {

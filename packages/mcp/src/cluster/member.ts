@@ -31,7 +31,7 @@ import {
   type SharedStores,
 } from "./stores.js";
 import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable, type WayChange } from "./relay.js";
-import { allStores, Detours, LeasedTasks, StreamKeep } from "./detours.js";
+import { allStores, AWAY, Detours, LeasedTasks, StreamKeep } from "./detours.js";
 import { bad, keysOf } from "./relay-link.js";
 
 /** How a process shares with others. */
@@ -299,7 +299,7 @@ class Member implements ClusterMember {
     this.#bring(exchange, named, here).catch((error: unknown) => {
       const away = error instanceof LocalError && error.code === "UNREACHABLE";
       if (!away) this.#local?.report("error", "A request could not be handed on", { error });
-      unavailable(exchange, named, "What the processes of this server share cannot be reached now: try again");
+      unavailable(exchange, named, AWAY);
     });
   }
 

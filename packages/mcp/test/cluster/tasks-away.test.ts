@@ -1,0 +1,63 @@
+// Tasks while what the processes share is away: whoever asks is told so, and nothing of it counts as a fault of the server.
+import { expect, it, onTestFinished } from "vitest";
+import { shareOver } from "../../src/cluster/member.js";
+import { memoryStores } from "../../src/cluster/stores.js";
+import { connect } from "../../src/serve/connect.js";
+import { Server } from "../../src/server/server.js";
+import { KEY, startCluster } from "./cluster-fixture.js";
+import { FAILING, faultyStores } from "./faulty-stores.js";
+
+const AWAY = "What the processes of this server share cannot be reached now: try again";
+
+const CASES = FAILING.flatMap((failing) =>
+  (["2025-11-25", "2026-07-28"] as const).map((revision) => [failing, revision] as const),
+);
+
+it.each(CASES)("are refused with what is the matter by a store that %s, in %s", async (failing, revision) => {
+  const faulty = faultyStores(memoryStores());
+  const reports: unknown[] = [];
+  let ended = 0;
+  const server = (): Server => {
+    const made = new Server({
+      ...{ name: "away", version: "1", limits: { taskGraceMs: 1 } },
+      report: (...report) => void reports.push(report),
+    });
+    made.tool("job", {
+      task: "required",
+      run: (_, { signal }) =>
+        new Promise((done) => signal.addEventListener("abort", () => ((ended += 1), done("over")))),
+    });
+    return made;
+  };
+  const cluster = await startCluster({
+    ...{ count: 2, server, authenticate: () => "ada" },
+    shareOf: (n) => shareOver(faulty.stores, { key: KEY, node: `m${n}` }),
+  });
+  const clients = [];
+  for (const { url } of cluster.members) {
+    const made = await connect(url, { revision, verdicts: false });
+    onTestFinished(() => made.close());
+    clients.push(made);
+  }
+  const [there, here] = clients as [(typeof clients)[0], (typeof clients)[0]];
+  const of2025 = (await there.callTask("job")).id as string;
+  // In 2026-07-28 what runs in another process is asked of that, and needs no store.
+  const taskId = revision === "2025-11-25" ? of2025 : "m1.before";
+  reports.length = 0;
+  faulty.failing = failing;
+  await expect(here.callTask("job")).rejects.toMatchObject({ code: -32603, message: AWAY });
+  const task = here.task(taskId);
+  const asked: Record<string, () => Promise<unknown>> = {
+    ...{ get: () => task.status(), cancel: () => task.cancel() },
+    ...(revision === "2025-11-25" && {
+      result: () => here.request("tasks/result", { taskId }),
+      list: () => here.request("tasks/list", {}),
+    }),
+  };
+  for (const [what, ask] of Object.entries(asked))
+    await expect(ask(), what).rejects.toMatchObject({ code: -32603, message: AWAY });
+  // The handler whose task could not be kept is told.
+  await expect.poll(() => ended).toBe(1);
+  expect(reports).toEqual([]);
+  faulty.failing = undefined;
+});
