@@ -20,7 +20,7 @@ async function asked(socket: Socket, port: string): Promise<string> {
   const headers = {
     ...JSON_TYPES,
     ...modernHeaders(message),
-    host: "localhost",
+    host: `127.0.0.1:${port}`,
     "content-length": String(body.length),
   };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
