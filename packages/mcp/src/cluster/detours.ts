@@ -365,16 +365,19 @@ async function told<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-const ENDED = "The process that ran this task ended before the task did: call the tool again if it is safe to";
+const SILENT =
+  "The process that ran this task does not answer any more. Whether the task ended is not known: look before you call the tool again";
 
 export class LeasedTasks implements TaskStore {
   readonly #store: TaskStore;
   readonly #isGone: (node: string) => Promise<boolean>;
+  readonly #said: (record: TaskRecord) => void;
 
-  /** `isGone`: whether a process has surely ended. */
-  constructor(store: TaskStore, isGone: (node: string) => Promise<boolean>) {
+  /** `isGone`: whether a process has surely lost its lease. `said` is told of tasks that are given up for that. */
+  constructor(store: TaskStore, isGone: (node: string) => Promise<boolean>, said: (record: TaskRecord) => void) {
     this.#store = store;
     this.#isGone = isGone;
+    this.#said = said;
   }
 
   put(record: TaskRecord): Promise<void> {
@@ -400,9 +403,17 @@ export class LeasedTasks implements TaskStore {
     const { task, principal } = record;
     const owner = nodeOf(task.taskId);
     if (isFinal(task.status) || owner === undefined || !(await this.#isGone(owner))) return record;
-    const ended = { ...task, status: "failed" as const, statusMessage: ENDED, lastUpdatedAt: new Date().toISOString() };
+    const ended = {
+      ...task,
+      status: "failed" as const,
+      statusMessage: SILENT,
+      lastUpdatedAt: new Date().toISOString(),
+    };
     // A record that has ended is never replaced, so that of an end that came first nothing is lost.
-    await this.#store.put({ ...record, task: ended, error: { code: ErrorCode.InternalError, message: ENDED } });
-    return (await this.#store.get(task.taskId, principal)) ?? record;
+    const error = { code: ErrorCode.InternalError, message: SILENT, data: { outcome: "unknown" } };
+    await this.#store.put({ ...record, task: ended, error });
+    const kept = (await this.#store.get(task.taskId, principal)) ?? record;
+    if (isFinal(kept.task.status)) this.#said(kept);
+    return kept;
   }
 }

@@ -197,7 +197,11 @@ class Member implements ClusterMember {
     this.#stores = stores;
     this.#limits = new FairLimits(stores.limits, () => this.#nodes.size);
     this.#streams = new StreamKeep(stores.streams);
-    this.tasks = new LeasedTasks(stores.tasks, (owner) => this.#isGone(owner));
+    this.tasks = new LeasedTasks(
+      stores.tasks,
+      (owner) => this.#isGone(owner),
+      (record) => this.#gaveUp(record),
+    );
     const derived = keys.map((key) => new Uint8Array(hkdfSync("sha256", key, "", "states", 32)));
     this.seal = aesSeal(...derived);
     this.#relay = new NodeRelay({
@@ -216,6 +220,13 @@ class Member implements ClusterMember {
       detours: (accept) =>
         new Detours({ node, mail: stores.mail, accept, knock: (at) => this.#notify({ kind: "knock", at, by: node }) }),
     });
+  }
+
+  /** Tells everybody of a task whose process does not answer any more; that one too, should it come back. */
+  #gaveUp(record: TaskRecord): void {
+    const news = { kind: "task", record, questions: [] } as const;
+    this.tell(news);
+    this.#local?.hear(news);
   }
 
   #wayChanged({ node, way, address, byLetters }: WayChange): void {

@@ -101,6 +101,31 @@ describe.runIf(hasRedis)("processes over Redis", () => {
     },
   );
 
+  it.each(["2025-11-25", "2026-07-28"])(
+    "says one thing of a task of %s whose process hangs and comes back, whoever is asked",
+    LONG,
+    async (revision) => {
+      const processes = await startProcesses(2);
+      processes.to(0);
+      const one = await client(processes, revision);
+      const id = (await one.callTask("job")).id as string;
+      processes.to(1);
+      const two = await client(processes, revision);
+      const hanging = processes.children[0];
+      hanging?.kill("SIGSTOP");
+      onTestFinished(() => void hanging?.kill("SIGCONT"));
+      await expect.poll(async () => (await two.task(id).status()).status, LONG).toBe("failed");
+      hanging?.kill("SIGCONT");
+      for (let n = 0; n < 20; n++) {
+        processes.to(n % 2);
+        expect(await (n % 2 === 0 ? one : two).task(id).status()).toMatchObject({
+          status: "failed",
+          statusMessage: expect.stringContaining("Whether the task ended is not known") as string,
+        });
+      }
+    },
+  );
+
   it("does all of it with clocks that are 90 seconds apart, before and behind", LONG, async () => {
     const processes = await startProcesses(3, (member) => ({
       CLOCK_MS: String((member - 1) * 90_000),

@@ -61,3 +61,35 @@ it.each(CASES)("are refused with what is the matter by a store that %s, in %s", 
   expect(reports).toEqual([]);
   faulty.failing = undefined;
 });
+
+it.each(FAILING)("are kept as they ended once a store that %s is back", async (failing) => {
+  const faulty = faultyStores(memoryStores());
+  const reports: unknown[] = [];
+  let end = (): void => undefined;
+  const freed = new Promise<string>((done) => (end = () => done("worked")));
+  const server = (): Server => {
+    const made = new Server({ name: "away", version: "1", report: (...report) => void reports.push(report) });
+    made.tool("job", { task: "required", run: () => freed });
+    return made;
+  };
+  const cluster = await startCluster({
+    ...{ count: 2, server, authenticate: () => "ada" },
+    shareOf: (n) => shareOver(faulty.stores, { key: KEY, node: `m${n}` }),
+  });
+  const [there, here] = await Promise.all(
+    cluster.members.map(({ url }) => connect(url, { revision: "2025-11-25", verdicts: false })),
+  );
+  for (const made of [there, here]) onTestFinished(() => made?.close());
+  const id = (await there?.callTask("job"))?.id as string;
+  faulty.failing = failing;
+  end();
+  // Until the others can know, it is not said to have ended.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect((await there?.task(id).status())?.status).toBe("working");
+  faulty.failing = undefined;
+  const result = { content: [{ type: "text", text: "worked" }] };
+  expect(await there?.task(id).result()).toMatchObject(result);
+  expect(await here?.task(id).status()).toMatchObject({ status: "completed" });
+  expect(await here?.task(id).result()).toMatchObject(result);
+  expect(reports).toEqual([]);
+});

@@ -76,11 +76,18 @@ export class ServerTasks {
     this.#store = store ?? new MemoryTaskStore(core.limits);
     const { limits, parking, failed } = core;
     const changed = (run: TaskRun, record: TaskRecord, call: TaskCall): void => this.#changed(run, record, call);
-    const now = { store: (): TaskStore => this.#store, node: () => this.#cluster?.node };
+    const now = {
+      store: (): TaskStore => this.#store,
+      node: () => this.#cluster?.node,
+      leased: () => this.#store === this.#cluster?.tasks,
+    };
     this.#manager = new TaskManager({
       limits,
       get store() {
         return now.store();
+      },
+      get leased() {
+        return now.leased();
       },
       get prefix() {
         const node = now.node();
@@ -147,6 +154,9 @@ export class ServerTasks {
 
   /** A task of another process changed. */
   heard(record: TaskRecord, questions: readonly NewsQuestion[]): void {
+    const { task, principal } = record;
+    // News may be old: what counts is the record that all share.
+    if (isFinal(task.status)) void this.#manager.current(task.taskId, principal);
     const asked = { questions: new Map(questions.map((question) => [question.key, question])) };
     this.#core.subscribers.taskChanged(record.task.taskId, (codec) => taskDetail(codec, record, asked));
   }
@@ -156,7 +166,9 @@ export class ServerTasks {
     const ended =
       what === "cancel"
         ? await this.#manager.cancel(taskId, principal)
-        : await this.#manager.running(taskId, principal)?.run.ended;
+        : await (
+            await this.#manager.current(taskId, principal)
+          )?.run.ended;
     const record = ended ?? (await this.#manager.find(taskId, principal));
     // It ran in a process that had the name of this one before: nobody runs it any more.
     if (!isFinal(record.task.status)) throw noSuchTask();

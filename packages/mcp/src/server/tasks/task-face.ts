@@ -83,7 +83,7 @@ export class DirectedFace implements TaskFace {
 
   async get(call: CallOf<TaskRequestParams>): Promise<Answer> {
     const { taskId, principal } = identified(call);
-    const run = this.#manager.running(taskId, principal)?.run;
+    const run = (await this.#manager.current(taskId, principal))?.run;
     if (run !== undefined && !run.concluded) return taskDetail(call.caller.codec, run.record(), run);
     return taskDetail(call.caller.codec, await this.#manager.find(taskId, principal));
   }
@@ -91,7 +91,7 @@ export class DirectedFace implements TaskFace {
   /** Answers questions. Of a task that has ended there are none, so nothing happens. */
   async update(call: CallOf<UpdateTaskRequestParams>): Promise<Answer> {
     const { taskId, principal } = identified(call);
-    const running = this.#manager.running(taskId, principal);
+    const running = await this.#manager.current(taskId, principal);
     if (running === undefined) await this.#manager.find(taskId, principal);
     else running.run.answer(call.params.inputResponses);
     return ACKNOWLEDGED;
@@ -182,7 +182,7 @@ export class RequestedFace implements TaskFace {
   async result(call: CallOf<TaskRequestParams>): Promise<Answer> {
     const taskId = call.params.taskId;
     const principal = ownerOf(call);
-    const running = this.#manager.running(taskId, principal);
+    const running = await this.#manager.current(taskId, principal);
     if (running === undefined) {
       const record = await this.#find(call);
       if (isFinal(record.task.status)) return outcomeOf(record);
@@ -204,6 +204,7 @@ export class RequestedFace implements TaskFace {
     const after = position(call.params.cursor);
     const records = await this.#manager.store.list(principal, { after, limit: limit + 1 });
     const shown = records.slice(0, limit);
+    for (const record of shown) this.#manager.accept(record);
     const tasks = shown.map((record) => this.#manager.running(record.task.taskId, principal)?.run.record() ?? record);
     const result: JsonObject = { tasks: tasks.map((record) => taskDetail(call.caller.codec, record)) };
     const last = shown.at(-1);

@@ -2,7 +2,7 @@
 
 import { type Answer, type Call, ReadyResult, unexpected } from "../../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
-import type { Task } from "../../protocol/extensions/tasks.js";
+import { isFinal, type Task } from "../../protocol/extensions/tasks.js";
 import { ToolError, toBase64Url } from "../content.js";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../limits.js";
 import { type TaskCall, TaskRun } from "./task-run.js";
@@ -76,14 +76,19 @@ const ID_BYTES = 32;
 /** Records that are looked up at a time. */
 const A_PAGE = 100;
 
-/** The longest time a timer can be set to. */
 const SENT_AWAY = "Who began the task may not call any more";
+const SAID_ELSEWHERE = "Another process has said that this task ended, since this one did not answer";
+/** Milliseconds between two tries to keep how a task ended. */
+const AGAIN_MS = 1_000;
+/** The longest time a timer can be set to. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** What the manager needs of its server. */
 interface TaskOffice {
   readonly limits: ServerLimits;
   readonly store: TaskStore;
+  /** Whether other processes may say how a task of this one ended: when it did not answer them. The first word counts. */
+  readonly leased: boolean;
   /** Put before every task id, so that every process knows who runs the task. */
   readonly prefix: string;
   /** Hears of every change of a task that runs, and of its end. */
@@ -104,6 +109,7 @@ export class TaskManager {
   readonly #running = new Map<string, Running>();
   /** Those that are being kept, and are in no table yet. */
   readonly #opening = new Map<TaskCall, { isOver: boolean }>();
+  #closing = false;
   /** Handlers at work, also those of tasks that were cancelled and do not care. */
   #handlers = 0;
 
@@ -160,7 +166,7 @@ export class TaskManager {
     const timer = setTimeout(() => void this.#expire(call), task.ttlMs as number);
     (timer as { unref?: () => void }).unref?.();
     this.#running.set(run.taskId, { run, call, timer });
-    run.onChange = () => this.#tell(call, run.record());
+    run.onChange = () => void this.#moved(call);
     return task;
   }
 
@@ -175,7 +181,7 @@ export class TaskManager {
     const { status, statusMessage, ...outcome } = conclusion;
     const change: Partial<Task> = { status, lastUpdatedAt: new Date().toISOString() };
     if (statusMessage !== undefined) change.statusMessage = statusMessage;
-    const record = await this.#keep(call, { ...run.record(change), ...outcome });
+    const record = await this.#believed(await this.#keep(call, { ...run.record(change), ...outcome }));
     clearTimeout(this.#running.get(run.taskId)?.timer);
     this.#running.delete(run.taskId);
     run.end(record);
@@ -212,10 +218,38 @@ export class TaskManager {
     return found?.run.principal === principal ? found : undefined;
   }
 
+  /** The same, once what all processes share was asked whether another one has said how the task ended: then it runs no more. */
+  async current(taskId: string, principal: string | undefined): Promise<Running | undefined> {
+    const running = this.running(taskId, principal);
+    if (running === undefined || running.run.concluded || !this.#office.leased) return running;
+    this.accept(await this.#believed(running.run.record()));
+    return this.running(taskId, principal);
+  }
+
+  /** Ends a task that runs here and has ended by its shared record: what its handler gives can count no more, so that is told to stop. */
+  accept(record: TaskRecord): void {
+    const running = this.running(record.task.taskId, record.principal);
+    if (running === undefined || running.run.concluded || !isFinal(record.task.status)) return;
+    const { run, call, timer } = running;
+    this.stop(call, SAID_ELSEWHERE);
+    call.progress?.finish();
+    run.concluded = true;
+    call.ended = true;
+    run.giveUp();
+    clearTimeout(timer);
+    this.#running.delete(run.taskId);
+    run.end(record);
+    this.#tell(call, record);
+  }
+
   /** What is known of a task. Throws -32602 for one that does not exist, has expired, or is somebody else's. */
   async find(taskId: string, principal: string | undefined): Promise<TaskRecord> {
-    const running = this.running(taskId, principal);
-    if (running !== undefined) return running.run.concluded ? running.run.ended : running.run.record();
+    const running = await this.current(taskId, principal);
+    if (running !== undefined) {
+      const { run } = running;
+      // Where its end cannot be kept now, it has none that anybody can be told of.
+      return run.concluded ? Promise.race([run.ended, again().then(() => run.record())]) : run.record();
+    }
     const kept = await this.#office.store.get(taskId, principal);
     if (kept !== undefined) return kept;
     throw noSuchTask();
@@ -224,7 +258,11 @@ export class TaskManager {
   /** Ends all that runs, because the server stops. */
   async close(): Promise<void> {
     const reason = "The server stopped before the task ended";
-    await Promise.all([...this.#running.values()].map(({ call }) => this.#fail(call, reason)));
+    this.#closing = true;
+    // Those whose end is being kept are waited for.
+    await Promise.all(
+      [...this.#running.values()].map(({ call, run }) => this.#fail(call, reason).then(() => run.ended)),
+    );
   }
 
   /** Cancels what a principal has running, by whatever program, and forgets what else there is of theirs. Says how many ran. */
@@ -264,6 +302,25 @@ export class TaskManager {
     return Math.min(asked === undefined ? taskTtlMs : Math.max(asked, taskPollMs), taskMaxTtlMs, LONGEST_TIMER_MS);
   }
 
+  /** The record others have of a task where that has ended; else, and where nobody can be asked, the one given. */
+  async #believed(record: TaskRecord): Promise<TaskRecord> {
+    const { leased, store } = this.#office;
+    if (!leased) return record;
+    try {
+      const kept = await store.get(record.task.taskId, record.principal);
+      return kept !== undefined && isFinal(kept.task.status) ? kept : record;
+    } catch {
+      return record;
+    }
+  }
+
+  /** Tells that a task which runs has changed. */
+  async #moved(call: TaskCall): Promise<void> {
+    const { run } = call;
+    if (this.#office.leased) await this.current(run.taskId, run.principal);
+    if (!run.concluded) this.#tell(call, run.record());
+  }
+
   /** A listener's trouble is not the task's. */
   #tell(call: TaskCall, record: TaskRecord): void {
     try {
@@ -283,7 +340,7 @@ export class TaskManager {
   async #keep(call: TaskCall, record: TaskRecord): Promise<TaskRecord> {
     const { store } = this.#office;
     try {
-      await store.put(record);
+      await this.#put(record);
       return record;
     } catch (error) {
       const message = isFull(error) ? "The result of this task is too large to be kept" : this.#unexpected(call, error);
@@ -298,11 +355,34 @@ export class TaskManager {
     }
   }
 
+  /** Puts the end of a task; where what processes share is away, once that is back, as long as the task is kept at all. */
+  async #put(record: TaskRecord): Promise<void> {
+    const { store, leased } = this.#office;
+    const until = Date.parse(record.task.createdAt) + (record.task.ttlMs ?? 0);
+    for (;;) {
+      try {
+        return await store.put(record);
+      } catch (error) {
+        if (!leased || !(error instanceof RpcError) || this.#closing || Date.now() > until) throw error;
+      }
+      await again();
+    }
+  }
+
   #unexpected(call: TaskCall, error: unknown): string {
+    // Who threw it has said what the client is told.
+    if (error instanceof RpcError) return error.message;
     const { id, message } = unexpected();
     this.#office.failed(error, call, id);
     return message;
   }
+}
+
+function again(): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, AGAIN_MS);
+    (timer as { unref?: () => void }).unref?.();
+  });
 }
 
 function isFull(error: unknown): error is LocalError {
