@@ -75,8 +75,8 @@ export interface HttpServing {
    */
   endSessions(whose: (principal: string | undefined) => boolean): Promise<void>;
   /**
-   * Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`, then ends the server's tasks.
-   * Safe to call again.
+   * Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`, then ends the server's tasks; where other
+   * processes share with this one, they get what is new, and tasks have that time too. Safe to call again.
    */
   close(): Promise<void>;
   /** Resolves once everything has ended. */
@@ -202,13 +202,14 @@ const LOOK_MS = 20;
 const LAST_REQUESTS_MS = 500;
 
 /**
- * Has what is new go to other processes while what is here goes on as ever: until nothing runs and nobody is waited for,
- * or most of the time is over. Resolves with the milliseconds it took.
+ * Has what is new go to other processes while what is here goes on as ever: until nothing runs, no task either, and nobody is
+ * waited for, or most of the time is over. Resolves with the milliseconds it took.
  */
 async function handOver({ site, limits }: HttpEndpoint, core: ServerCore): Promise<number> {
   site.passes.handsOn = true;
   const began = performance.now();
-  const isBusy = (): boolean => core.dispatcher.running > 0 || core.parking.there?.waits === true;
+  const isBusy = (): boolean =>
+    core.dispatcher.running > 0 || core.parking.there?.waits === true || core.tasks?.busy === true;
   while (isBusy() && performance.now() - began < limits.drainMs * SETTLING)
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   return performance.now() - began;

@@ -54,7 +54,7 @@ interface Leaving extends Cluster {
   client(member: number, revision: string, options?: Partial<ConnectOptions>): Promise<Client>;
 }
 
-async function started(count: number): Promise<Leaving> {
+async function started(count: number, drainMs = 20_000): Promise<Leaving> {
   const ran: number[] = [];
   let free = (): void => undefined;
   let hanging = 0;
@@ -62,13 +62,13 @@ async function started(count: number): Promise<Leaving> {
   const server = (member: number): Server => {
     const made = new Server({ name: "leaving", version: "1.0.0", report: false });
     made.tool("where", { run: () => (ran.push(member), `at ${member}`) });
-    made.tool("hang", { run: () => ((hanging += 1), freed.then(() => "ended")) });
+    made.tool("hang", { task: "optional", run: () => ((hanging += 1), freed.then(() => "ended")) });
     made.tool("ask", {
       run: async (_, ctx) => (await ctx.elicit({ message: "?", schema: { sure: { type: "boolean" } } })).action,
     });
     return made;
   };
-  const cluster = await startCluster({ count, server, limits: { drainMs: 20_000 } });
+  const cluster = await startCluster({ count, server, limits: { drainMs } });
   onTestFinished(free);
   const client: Leaving["client"] = async (member, revision, options) => {
     const url = cluster.members[member]?.url ?? "";
@@ -103,6 +103,38 @@ it.each(REVISIONS)("serves its calls to their end, and new ones of %s by others,
   free();
   expect((await hanging.answer).content).toEqual([{ type: "text", text: "ended" }]);
   await closed;
+});
+
+it.each(REVISIONS.slice(2))(
+  "lets a task of %s end, and what others ask of it meanwhile is answered",
+  async (revision) => {
+    const { members, free, client } = await started(2);
+    const task = await (await client(0, revision)).callTask("hang");
+    const closed = members[0]?.close();
+    const other = await client(1, revision);
+    const ended = other.task(task.id as string).result();
+    expect((await other.task(task.id as string).status()).status).toBe("working");
+    free();
+    expect((await ended).content).toEqual([{ type: "text", text: "ended" }]);
+    await closed;
+    expect((await other.task(task.id as string).status()).status).toBe("completed");
+  },
+);
+
+it.each([
+  [1, 20_000],
+  [2, 300],
+])("ends a task as failed where %i processes are there and the time is %i", async (count, drainMs) => {
+  const { members, client } = await started(count, drainMs);
+  const own = await client(0, "2025-11-25");
+  const task = await own.callTask("hang");
+  const began = performance.now();
+  await members[0]?.close();
+  expect(performance.now() - began).toBeLessThan(5_000);
+  if (count === 1) return;
+  const other = await client(1, "2025-11-25");
+  const said = await other.task(task.id as string).status();
+  expect(said).toMatchObject({ status: "failed", statusMessage: "The server stopped before the task ended" });
 });
 
 it("hears the answer to what it has asked", async () => {

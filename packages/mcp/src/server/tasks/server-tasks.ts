@@ -175,6 +175,11 @@ export class ServerTasks {
     return record;
   }
 
+  /** Whether any task runs here, or its end is being kept. */
+  get busy(): boolean {
+    return this.#manager.busy;
+  }
+
   /** Ends every task that runs: each is kept as failed, so that whoever asks later learns why. */
   close(): Promise<void> {
     return this.#manager.close();

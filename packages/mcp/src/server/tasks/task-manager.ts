@@ -255,6 +255,11 @@ export class TaskManager {
     throw noSuchTask();
   }
 
+  /** Whether any task is begun, runs, or has an end that is being kept. */
+  get busy(): boolean {
+    return this.#opening.size + this.#running.size > 0;
+  }
+
   /** Ends all that runs, because the server stops. */
   async close(): Promise<void> {
     const reason = "The server stopped before the task ended";
