@@ -78,8 +78,9 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
     ...{ key: keys, node, policy, parts },
     ...(address === undefined ? {} : { address }),
   });
-  const heads = new AuditHeads({ node, records: stores.records, key: checkpointKey(auditKey), witnessMs });
-  const questions = new SharedQuestions({ node, bus: stores.bus, records: stores.records, local });
+  const { bus, records } = stores;
+  const heads = new AuditHeads({ node, records, key: checkpointKey(auditKey), witnessMs });
+  const questions = new SharedQuestions({ node, bus, records, local, away: () => presence.away });
   let quiet = (): void => undefined;
   return {
     name: stores.name,

@@ -8,11 +8,12 @@ import {
   type PersonsAnswer,
   TERMINAL_CLOSED,
 } from "../control/control-client.js";
-import type {
-  ApprovalChannel,
-  ApprovalQuestion,
-  ApprovalReply,
-  SettledElsewhere,
+import {
+  type ApprovalChannel,
+  type ApprovalQuestion,
+  type ApprovalReply,
+  NO_MEMORY,
+  type SettledElsewhere,
 } from "../guard/approvals/approvals.js";
 
 const TOPIC = "questions";
@@ -69,6 +70,8 @@ export interface SharedQuestionsOptions {
   readonly records: RecordStore;
   /** Shows questions to the people at this process. */
   readonly local: ApprovalChannel;
+  /** Whether nothing can be written to what is shared now, though it may still be read. */
+  readonly away: () => boolean;
 }
 
 export class SharedQuestions implements ApprovalChannel {
@@ -118,7 +121,8 @@ export class SharedQuestions implements ApprovalChannel {
     told.catch(() => undefined);
     const asked = { ...question, settled: () => decided.then(settledHere) };
     const answered = soon(() => local.ask(asked, over.signal)).catch(() => NOT_PUT);
-    const decided: Promise<GivenReply> = Promise.race([answered.then((reply) => ({ reply, at: node })), elsewhere]);
+    const first: Promise<GivenReply> = Promise.race([answered.then((reply) => ({ reply, at: node })), elsewhere]);
+    const decided = first.then((given) => this.#counting(id, given));
     const { reply, at } = await decided;
     signal.removeEventListener("abort", end);
     this.#own.delete(id);
@@ -129,6 +133,18 @@ export class SharedQuestions implements ApprovalChannel {
       .then(() => this.#tell({ kind: "settled", id, at, ...reply }));
     settled.catch(() => undefined);
     return reply;
+  }
+
+  /** No yes counts while what is shared is away: the call does not run then, so whoever gave it is told so. Never rejects. */
+  async #counting(id: string, given: GivenReply): Promise<GivenReply> {
+    const { away, records } = this.#options;
+    const { answer } = given.reply;
+    if (answer !== "approve" && answer !== "remember") return given;
+    const isThere = await soon(() => records.get(TOPIC, id)).then(
+      () => !away(),
+      () => false,
+    );
+    return isThere ? given : { ...given, reply: { answer: undefined, reason: NO_MEMORY } };
   }
 
   /** Where they cannot be looked at now, that is done once what is shared is there again. Never rejects. */

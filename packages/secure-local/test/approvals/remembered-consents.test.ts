@@ -1,10 +1,13 @@
 // A remembered consent counts for what the person was asked: for those rules, that session's reading and that client, and no other.
 import { memoryStores } from "@secure-local/mcp/cluster";
 import { describe, expect, it, vi } from "vitest";
+import { faultyStores } from "../../../mcp/test/cluster/faulty-stores.js";
 import { SharedMemory } from "../../src/cluster/open-cluster.js";
 import { questionOf, STATEFUL } from "./approving-server.js";
 import { senders, type Senders, type SendRule, type Step } from "./reading-senders.js";
 
+/** What is said of a call whose yes came while what is shared was away. */
+const REFUSED = /^Denied\. .*cannot be reached.*\(UNREACHABLE\); try again once it is back\./;
 const WHO = [["client"], ["terminal"], ["client", "terminal"]] as const;
 const KEPT = ["none", "session", 10] as const;
 const PLAIN: readonly SendRule[] = (["all", ["send"]] as const).flatMap((approve) =>
@@ -212,6 +215,29 @@ describe("an answer that is remembered", () => {
     });
     away = false;
     expect(await one.send(args)).toEqual({ text: "sent", askedAt: undefined });
+  });
+
+  it.each(["away", "killed"])("is no yes where what is shared was %s while the question waited", async (how) => {
+    for (const answer_by of WHO)
+      for (const remember of KEPT) {
+        let away = false;
+        const faulty = faultyStores(memoryStores());
+        const memory = new SharedMemory(faulty.stores, { processes: () => 2, away: () => away });
+        const one = await senders([{ approve: ["send"], answer_by, remember }], memory);
+        one.meanwhile = async () => {
+          if (how === "away") away = true;
+          else faulty.failing = "rejects";
+        };
+        const askedAt = answer_by[0];
+        expect(await one.step("send")).toEqual({ text: expect.stringMatching(REFUSED) as string, askedAt });
+        expect(one.audit.records().map(({ kind }) => kind)).not.toContain("approval.given");
+        expect(one.audit.records().find(({ kind }) => kind === "approval.denied")).toMatchObject({
+          detail: { by: askedAt, reason: expect.stringContaining("UNREACHABLE") as string },
+        });
+        away = false;
+        faulty.failing = undefined;
+        expect(await one.step("send")).toEqual({ text: "sent", askedAt });
+      }
   });
 
   it("is one for all processes that share it: taken back at one, it is at each, also where it was given", async () => {

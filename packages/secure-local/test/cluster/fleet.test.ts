@@ -96,6 +96,21 @@ describe.runIf(hasRedis)("a question", () => {
   });
 });
 
+describe.runIf(hasRedis)("a question that is open already", () => {
+  it.each(["killed", "full"])("lets no call run by a yes that is given while Redis is %s", LONG, async (how) => {
+    const fleet = await startFleet(ASKED("5"));
+    const ran = fleet.call(0, "calculate", { expression: "6 * 7" });
+    await answerAt(fleet.members[0]?.home ?? "", "approve", async () => {
+      if (how === "killed") await fleet.redis.kill();
+      else fleet.redis.cli("config", "set", "maxmemory", "1mb");
+      for (const { served } of fleet.members) await served.complained("until it is back");
+    });
+    expect(told(await ran).text).toMatch(/^Denied\. .*\(UNREACHABLE\); try again once it is back\./);
+    const kinds = recordsOf(fleet.members[0] as (typeof fleet.members)[number]).map(({ kind }) => kind);
+    expect([kinds.includes("approval.denied"), kinds.includes("approval.given")]).toEqual([true, false]);
+  });
+});
+
 describe.runIf(hasRedis)("the logs of all processes", () => {
   it("are whole by what they say of each other: a missing, cut or rewritten one is found", LONG, async () => {
     const fleet = await startFleet(CALCULATE);

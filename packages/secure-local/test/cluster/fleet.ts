@@ -93,8 +93,15 @@ export function recordsOf({ audit }: Pick<Member, "audit">): readonly Record<str
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-/** A person at the terminal of one machine, who gives an answer to the first question there. Resolves with its text. */
-export async function answerAt(home: string, answer: "approve" | "remember" | "deny"): Promise<string> {
+/**
+ * A person at the terminal of one machine, who gives an answer to the first question there. Resolves with its text. `meanwhile`: is
+ * done while it is read.
+ */
+export async function answerAt(
+  home: string,
+  answer: "approve" | "remember" | "deny",
+  meanwhile?: () => Promise<void>,
+): Promise<string> {
   const inbox = new ApprovalsInbox(join(home, "state", "mcp-secure-local", "run"), "terminal");
   onTestFinished(() => inbox.close());
   for (;;) {
@@ -103,6 +110,7 @@ export async function answerAt(home: string, answer: "approve" | "remember" | "d
       return inbox.open().length > 0;
     });
     const question = await inbox.next();
+    await meanwhile?.();
     // One that was answered at another process may be shown here for a moment yet.
     if ((await question.answer(answer))?.counted === false) continue;
     inbox.close();

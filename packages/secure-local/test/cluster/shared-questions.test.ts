@@ -1,6 +1,7 @@
 // A question of one process before the eyes of people at three: one answer decides, and each is told what became of theirs.
 import { describe, expect, it } from "vitest";
-import { memoryStores } from "@secure-local/mcp/cluster";
+import { memoryStores, type SharedStores } from "@secure-local/mcp/cluster";
+import { faultyStores } from "../../../mcp/test/cluster/faulty-stores.js";
 import { SharedQuestions } from "../../src/cluster/shared-questions.js";
 import { OpenQuestions } from "../../src/control/control-socket.js";
 import { digestOfText, type PersonsAnswer, type QuestionMessage } from "../../src/control/control-client.js";
@@ -9,12 +10,12 @@ const QUESTION = { id: "ab12", text: 'Allow "erase"?', remember: undefined, time
 const NODES = ["one", "two", "three"];
 
 /** A process with a person who watches it. */
-async function process(node: string, { bus, records }: ReturnType<typeof memoryStores>) {
+async function process(node: string, { bus, records }: SharedStores, away: () => boolean) {
   const told: QuestionMessage[] = [];
   const local = new OpenQuestions(() => undefined);
   const watcher = { tell: (message: QuestionMessage) => void told.push(message) };
   local.join(watcher);
-  const shared = new SharedQuestions({ node, bus, records, local });
+  const shared = new SharedQuestions({ node, bus, records, local, away });
   await shared.start();
   return {
     shared,
@@ -31,9 +32,8 @@ async function process(node: string, { bus, records }: ReturnType<typeof memoryS
   };
 }
 
-async function asked() {
-  const stores = memoryStores();
-  const people = await Promise.all(NODES.map((node) => process(node, stores)));
+async function asked(stores: SharedStores = memoryStores(), away: () => boolean = () => false) {
+  const people = await Promise.all(NODES.map((node) => process(node, stores, away)));
   const [asker] = people as [(typeof people)[0]];
   const reply = asker.shared.ask(QUESTION, new AbortController().signal);
   await turns();
@@ -71,6 +71,29 @@ describe("a question that people at several processes see", () => {
       expect(people[at]?.told()).toMatchObject([
         { counted: false, reason: "it was answered at another process: approve" },
       ]);
+  });
+
+  it("takes no yes while nothing can be written to what is shared, wherever it comes from, and says so", async () => {
+    for (const at of [0, 1]) {
+      let away = false;
+      const { people, reply } = await asked(memoryStores(), () => away);
+      away = true;
+      people[at]?.answer("approve");
+      expect(await reply).toEqual({ answer: undefined, reason: expect.stringContaining("UNREACHABLE") as string });
+      await turns();
+      expect(people[at]?.told()).toMatchObject([{ reason: expect.stringContaining("try again") as string }]);
+      expect(people[at]?.told()).not.toMatchObject([{ answer: "approve" }]);
+    }
+  });
+
+  it("takes no yes once what is shared cannot be read, and a no at any time", async () => {
+    for (const answer of ["approve", "deny"] as const) {
+      const faulty = faultyStores(memoryStores());
+      const { people, reply } = await asked(faulty.stores);
+      faulty.failing = "rejects";
+      people[0]?.answer(answer);
+      expect((await reply).answer).toBe(answer === "deny" ? "deny" : undefined);
+    }
   });
 
   it("says so when the process that asked is gone before it said what counts", async () => {

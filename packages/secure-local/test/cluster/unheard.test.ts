@@ -32,7 +32,7 @@ async function member(faulty: ReturnType<typeof faultyStores>, node: string) {
   const local = new OpenQuestions(() => undefined);
   const told: QuestionMessage[] = [];
   local.join({ tell: (message: QuestionMessage) => void told.push(message) });
-  const questions = new SharedQuestions({ node, bus, records, local });
+  const questions = new SharedQuestions({ node, bus, records, local, away: () => false });
   await questions.start();
   const heads = new AuditHeads({
     ...{ node, records, witnessMs: 5 },
@@ -98,7 +98,7 @@ describe("what processes share fails", () => {
         return new Promise(() => undefined);
       },
     };
-    const questions = new SharedQuestions({ node: "one", bus, records, local });
+    const questions = new SharedQuestions({ node: "one", bus, records, local, away: () => false });
     await questions.start();
     const text = JSON.stringify({ node: "two", question: QUESTION, until: Date.now() + 60_000 });
     await records.put("questions", QUESTION.id, text, 60_000);
@@ -125,8 +125,8 @@ describe("what processes share fails", () => {
         throw error;
       },
     };
-    const asking = new SharedQuestions({ node: "one", bus, records, local });
-    const other = new SharedQuestions({ node: "two", bus, records, local });
+    const asking = new SharedQuestions({ node: "one", bus, records, local, away: () => false });
+    const other = new SharedQuestions({ node: "two", bus, records, local, away: () => false });
     await asking.start();
     await other.start();
     expect(await asking.ask(QUESTION, never())).toEqual({ answer: undefined, reason: "the question could not be put" });

@@ -136,8 +136,8 @@ const QUESTIONS = 20;
 const OPEN_EACH = 8;
 const OPEN = 64;
 
-const NO_MEMORY =
-  "what the processes of this server share cannot be reached: without it nobody knows what people have said (UNREACHABLE)";
+export const NO_MEMORY =
+  "what the processes of this server share cannot be reached: without it nobody knows what people have said (UNREACHABLE); try again once it is back";
 const READ_SINCE = "its session has read since then what it may not send out on the word that was given; make it again";
 const NO_OTHERS = "nobody can be asked: the client shows no forms, and the rules let nobody else answer (answer_by)";
 /** A command of a script has none, and ends with its call: nobody could answer in time. */
@@ -246,7 +246,8 @@ export class Approvals {
     if (remembered !== undefined) return this.#give(asked, { how: rememberedHow(remembered), from: remembered });
     const reply = await this.#ask(asked, deadline);
     if (reply.answer !== undefined) asked.by = reply.by ?? asked.by;
-    const doubt = reply.answer === undefined ? reply.reason : await this.#doubt(asked);
+    const isYes = reply.answer === "approve" || reply.answer === "remember";
+    const doubt = reply.answer === undefined ? reply.reason : await this.#doubt(asked, isYes);
     if (doubt === undefined && reply.answer !== "deny") {
       return this.#give(asked, { how: { by: asked.by }, isKept: reply.answer === "remember" });
     }
@@ -263,13 +264,14 @@ export class Approvals {
     if (isKept) await this.#remembered.add(asked.remembering, asked.origin());
     if (from !== undefined) this.#remembered.used(from);
     // Writing takes time too: what was true a moment ago is asked once more.
-    const late = await this.#doubt(asked);
+    const late = await this.#doubt(asked, from === undefined);
     return late === undefined ? undefined : asked.refused(late);
   }
 
-  /** What has changed since the question was put, or the consent was found. */
-  async #doubt(asked: Case): Promise<string | undefined> {
+  /** What has changed since the question was put, or the consent was found. `isYes`: a person has said yes just now. */
+  async #doubt(asked: Case, isYes: boolean): Promise<string | undefined> {
     const { call, guarded, consent } = asked;
+    if (isYes && !(await this.#remembered.isKnown(asked.remembering))) return NO_MEMORY;
     const taint = call.taintNow === undefined ? call.taint : await call.taintNow();
     if (call.ctx.signal.aborted) return "the call was cancelled";
     // Not by its words: one that was in force in between may have forbidden it.

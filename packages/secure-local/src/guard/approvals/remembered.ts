@@ -69,6 +69,11 @@ export class RememberedConsents {
     }
   }
 
+  /** Whether it can be known now what people have said of it, here and at other processes. */
+  async isKnown(asked: RememberedCase): Promise<boolean> {
+    return this.#memory === undefined || (await this.find(asked)) !== "unknown";
+  }
+
   /** Remembers it for all processes. Where they cannot be told it is not remembered: nobody could take it back at another one. */
   async add({ consent, caller, remember, sharedKey }: RememberedCase, given: ConsentOrigin): Promise<void> {
     const lifeMs = remember.kind === "minutes" ? remember.minutes * 60_000 : SESSION_MS;
