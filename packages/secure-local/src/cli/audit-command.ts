@@ -102,7 +102,7 @@ async function verifyFolder(line: CommandLine, folder: string): Promise<number> 
   const notChecked =
     settings === undefined || (await knowsSome(folder, heads ?? []))
       ? undefined
-      : `nothing of these processes is in Redis under the prefix ${settings.prefix ?? USUAL_PREFIX}; name theirs with --prefix NAME`;
+      : comparedWithNone(folder, settings.prefix ?? USUAL_PREFIX, (heads ?? []).length > 0);
   const ok = fine && notChecked === undefined;
   if (line.json) printJson({ ok, chains, ...(notChecked === undefined ? {} : { notChecked }) });
   else if (chains.length === 0) complain(`mcp-secure-local: there is no audit log in ${folder}`);
@@ -110,6 +110,13 @@ async function verifyFolder(line: CommandLine, folder: string): Promise<number> 
   if (notChecked !== undefined && !line.json) complain(`mcp-secure-local: ${notChecked}`);
   if (ok) return ExitCode.Ok;
   return fine ? ExitCode.Usage : ExitCode.Failed;
+}
+
+/** Why nothing in a folder could be compared with Redis: there is nothing there, or only of processes whose logs are not in it. */
+function comparedWithNone(folder: string, prefix: string, isSomeThere: boolean): string {
+  if (!isSomeThere)
+    return `nothing of these processes is in Redis under the prefix ${prefix}; name theirs with --prefix NAME`;
+  return `of the processes in Redis under the prefix ${prefix} none has its log in ${folder}; name the folder of their logs, or another prefix with --prefix NAME`;
 }
 
 function tellChain({ file, ok, records, witnesses, checkpoints, reason, at }: CheckedChain): void {

@@ -144,6 +144,14 @@ describe.runIf(hasRedis)("the logs of all processes", () => {
       2,
       expect.objectContaining({ ok: false, notChecked: expect.stringContaining(`${fleet.prefix}-other`) as string }),
     ]);
+    // Where Redis knows of processes, and the folder has none of their logs, they are missed, and Redis is not called empty.
+    const none = temporaryFolder();
+    const empty = await run(["audit", "verify", none, ...place], { home: third?.home ?? "" });
+    expect([empty.code, empty.stderr.match(/others remember it up to record/g)?.length]).toEqual([1, 3]);
+    expect(empty.stderr).not.toContain("nothing of these");
+    expect(empty.stderr).toContain(
+      `of the processes in Redis under the prefix ${fleet.prefix} none has its log in ${none}; name the folder of their logs`,
+    );
     const nowhere = await run(["audit", "verify", `${all}-gone/`, ...place], { home: third?.home ?? "" });
     expect([nowhere.code, nowhere.stderr]).toEqual([
       2,
