@@ -240,7 +240,7 @@ async function begin(given: Parts): Promise<HttpServing> {
     serving: () => serving!,
   };
   const options = {
-    ...httpOptions({ ...parts, allMetrics: cluster?.metrics, away: cluster?.away }),
+    ...httpOptions({ ...parts, allMetrics: cluster?.metrics, whyAway: cluster?.whyAway }),
     ...(cluster === undefined ? { servers: profiles.servers } : { share: cluster.share }),
   };
   if (cluster !== undefined && profiles.names.length > 0)

@@ -54,6 +54,8 @@ export interface OpenCluster {
   readonly heads: AuditHeads;
   /** Whether what is shared cannot be reached now. */
   readonly away: () => boolean;
+  /** Why it cannot, for anybody: with no address and no password. Undefined while it can. */
+  readonly whyAway: () => string | undefined;
   /** To be called once requests are served. Rejects with UNREACHABLE, and with BAD_SHARE where something else is kept. */
   start(audit: AuditSink & { readonly file: string }, metrics: () => string): Promise<void>;
   /** The metrics of all processes. Rejects with UNREACHABLE. */
@@ -90,6 +92,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
     channel: questions,
     heads,
     away: () => presence.away,
+    whyAway: () => presence.why,
     async start(audit, metrics) {
       presence.audit = audit;
       await questions.start();
@@ -193,6 +196,7 @@ export class Presence {
   #since: number | undefined;
   /** Signs of life that it has to take before it counts as back. */
   #due = 0;
+  #why: string | undefined;
 
   constructor(name: string, say: (line: string) => void) {
     this.#name = name;
@@ -203,7 +207,14 @@ export class Presence {
     return this.#since !== undefined;
   }
 
-  gone({ message, cause }: Error): void {
+  /** Why it is away, as anybody may know it; undefined while it is there. */
+  get why(): string | undefined {
+    return this.away ? this.#why : undefined;
+  }
+
+  gone(error: Error): void {
+    const { message, cause } = error;
+    this.#why = openly(this.#name, error);
     const isFull = cause instanceof Error && cause.message.startsWith("OOM ");
     this.#due = isFull || this.#due > 0 ? ROOM_BEATS : 0;
     if (this.#since !== undefined) return;
@@ -226,6 +237,20 @@ export class Presence {
   #record(event: AuditEvent): void {
     void this.audit?.record(event).catch(() => undefined);
   }
+}
+
+/** What may be said of Redis to anybody; what else it or its client says may hold an address. */
+const OPEN_WHY =
+  /^(?:is full: raise its maxmemory|cannot be reached: (?:the connection was (?:refused|lost)|no answer within \d+ ms))/;
+
+/** Why Redis is away without where it is: of words that nobody here has written there is only the first, which names the error. */
+function openly(name: string, { message, cause }: Error): string {
+  const said = message.startsWith(`${name} `) ? message.slice(name.length + 1) : "";
+  const [known] = OPEN_WHY.exec(said) ?? [];
+  if (known !== undefined) return `Redis ${known}`;
+  const { code, message: words = "" } = (cause ?? {}) as { readonly code?: unknown; readonly message?: string };
+  const [word] = /^[A-Z][A-Z_]+\b/.exec(typeof code === "string" ? code : words) ?? [];
+  return word === undefined ? "Redis cannot be used" : `Redis cannot be used (${word})`;
 }
 
 /**

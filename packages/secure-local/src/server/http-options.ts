@@ -42,8 +42,11 @@ export interface HttpSettings {
   readonly serving: () => Pick<HttpServing, "stats">;
   /** The metrics of all processes of this server; undefined where it is alone. */
   readonly allMetrics?: (() => Promise<string>) | undefined;
-  /** Whether what the processes of this server share cannot be reached now; undefined where it is alone. */
-  readonly away?: (() => boolean) | undefined;
+  /**
+   * Why what the processes of this server share cannot be reached now, in words for anybody, and undefined while it can; undefined
+   * where it is alone.
+   */
+  readonly whyAway?: (() => string | undefined) | undefined;
   /** Tells the operator what is wrong with the list of people. */
   readonly say?: ((line: string) => void) | undefined;
 }
@@ -60,7 +63,7 @@ export function httpOptions({
   gate,
   serving,
   allMetrics,
-  away,
+  whyAway,
   say,
 }: HttpSettings): ServeHttpOptions {
   const onRefused = (): void => void (metrics.unauthorized += 1);
@@ -74,7 +77,7 @@ export function httpOptions({
     originOption: "the option --origin of serve, as in --origin https://app.example",
     // A page that may call has to ask first, and to read the answer.
     cors: origins.length > 0,
-    pages: httpPages({ audit, metrics, load, gate, allMetrics, away }),
+    pages: httpPages({ audit, metrics, load, gate, allMetrics, whyAway }),
     rate: { perSecond, burst: perSecond * BURST_SECONDS },
     limits: httpRoom(),
     // The library's defaults: who left without a word does not keep its session for half an hour.
@@ -227,7 +230,7 @@ interface HttpPagesOptions {
   readonly load: () => Load;
   readonly gate: { readonly short: boolean };
   readonly allMetrics: HttpSettings["allMetrics"];
-  readonly away: HttpSettings["away"];
+  readonly whyAway: HttpSettings["whyAway"];
 }
 
 /** `/healthz` tells everybody, and no more than that; `/metrics` only whoever may call. */
@@ -237,7 +240,7 @@ function httpPages({
   load,
   gate,
   allMetrics,
-  away = () => false,
+  whyAway,
 }: HttpPagesOptions): Readonly<Record<string, HttpPage>> {
   const measured = { "content-type": PROMETHEUS_TYPE, "cache-control": "no-store" };
   return {
@@ -246,7 +249,8 @@ function httpPages({
       respond: () => {
         if (audit.failure !== undefined) return NO_LOG;
         if (gate.short) return NO_MEMORY;
-        if (away()) return NO_REDIS;
+        const why = whyAway?.();
+        if (why !== undefined) return noRedis(why);
         return audit.checkpoints?.fault === undefined ? HEALTHY : NO_CHECKPOINT;
       },
     },
@@ -269,10 +273,10 @@ const HEALTHY = health(200, { status: "ok" });
 /** Calls are refused while they cannot be recorded; what is wrong with the log is told by the calls. */
 const NO_LOG = health(503, { status: "degraded", reason: "the audit log cannot be written" });
 /** Most calls are served without it, and it is away for all processes: a balancer that took them all out would end the rest. */
-const NO_REDIS = health(200, {
-  status: "degraded",
-  reason: "what the processes of this server share cannot be reached",
-});
+function noRedis(why: string): HttpPageReply {
+  return health(200, { status: "degraded", reason: `what the processes of this server share is away: ${why}` });
+}
+
 /** Calls are run and recorded: only what would show that the log was cut off is missing. */
 const NO_CHECKPOINT = health(200, { status: "degraded", reason: "no checkpoint of the audit log can be written" });
 const NO_MEMORY = health(503, { status: "degraded", reason: "memory is short" });

@@ -87,7 +87,13 @@ describe.runIf(hasRedis)("a question", () => {
     await answerAt(fleet.members[0]?.home ?? "", "remember");
     expect(told(await first).text).toBe("42");
     fleet.redis.cli("config", "set", "maxmemory", "1mb");
-    for (const { served } of fleet.members) await served.complained("is full: raise its maxmemory");
+    for (const { served, url } of fleet.members) {
+      await served.complained("is full: raise its maxmemory");
+      expect(JSON.parse((await send(url.replace("/mcp", "/healthz"), {})).text)).toEqual({
+        status: "degraded",
+        reason: "what the processes of this server share is away: Redis is full: raise its maxmemory",
+      });
+    }
     for (const member of [0, 1]) expect(told(await call(member)).text).toContain("UNREACHABLE");
     expect(told(await fleet.call(1, "get_timestamp", {})).failed).toBe(false);
     fleet.redis.cli("config", "set", "maxmemory", "0");
@@ -431,7 +437,10 @@ describe.runIf(hasRedis)("Redis that is away", () => {
     fleet.redis.pause();
     await served.complained("cannot be reached");
     const health = await page("/healthz");
-    expect([health.status, health.text]).toEqual([200, expect.stringMatching(/"degraded".*cannot be reached/)]);
+    expect([health.status, health.text]).toEqual([
+      200,
+      expect.stringMatching(/"degraded".*: Redis cannot be reached: no answer within/),
+    ]);
     expect((await page("/metrics")).text).toMatch(/^mcp_secure_local_redis_up 0$/m);
     expect(told(await fleet.call(0, "calculate", { expression: "6 * 7" })).text).toBe("42");
     fleet.redis.resume();

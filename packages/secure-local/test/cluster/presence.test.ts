@@ -44,3 +44,30 @@ it("one that was lost is back with its first sign of life", () => {
   there.back();
   expect([there.away, said.length]).toEqual([false, 2]);
 });
+
+it.each([
+  ["is full: raise its maxmemory", new Error("OOM command not allowed"), "Redis is full: raise its maxmemory"],
+  ["cannot be reached: no answer within 2000 ms", undefined, "Redis cannot be reached: no answer within 2000 ms"],
+  [
+    "cannot be reached: the connection was refused; x",
+    undefined,
+    "Redis cannot be reached: the connection was refused",
+  ],
+  [
+    "cannot be reached: connect ETIMEDOUT 10.0.0.2:6379",
+    Object.assign(new Error("connect ETIMEDOUT 10.0.0.2:6379"), { code: "ETIMEDOUT" }),
+    "Redis cannot be used (ETIMEDOUT)",
+  ],
+  ["needs a password: redis://:PASSWORD@host", new Error("NOAUTH x"), "Redis cannot be used (NOAUTH)"],
+  ["cannot be reached: MOVED 1 10.0.0.2:6379", new Error("MOVED 1 10.0.0.2:6379"), "Redis cannot be used (MOVED)"],
+  ["cannot be reached: 10.0.0.2", new Error("10.0.0.2"), "Redis cannot be used"],
+])("tells anybody why without where: %s", (said, cause, why) => {
+  const { presence: there } = presence();
+  expect(there.why).toBeUndefined();
+  there.gone(new LocalError("UNREACHABLE", `${NAME} ${said}`, { cause }));
+  expect(there.why).toBe(why);
+  there.gone(lost());
+  expect(there.why).toBe("Redis cannot be reached: the connection was lost");
+  for (let n = 0; n < 10; n++) there.back();
+  expect(there.why).toBeUndefined();
+});
