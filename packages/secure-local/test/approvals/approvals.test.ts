@@ -206,6 +206,18 @@ describe("a consent", () => {
     expect(server.ran).toEqual([]);
   });
 
+  it.each([
+    [1, "for 1 minute"],
+    [2, "for 2 minutes"],
+  ])("says how long it is remembered, of %i", async (minutes, words) => {
+    const server = await approvingServer(KEEP.replace("10", String(minutes)));
+    const keep = { action: "accept", content: { decision: `${APPROVE.replace("one ", "very ")} ${words}` } };
+    const forms: string[] = [];
+    const peer = await server.connect(person(() => keep, forms));
+    for (let time = 0; time < 2; time += 1) await erase(peer);
+    expect([forms.length, server.ran.length]).toEqual([1, 2]);
+  });
+
   it("that is remembered ends with the policy it was given under, also where that comes back", async () => {
     const server = await approvingServer(KEEP);
     const forms: string[] = [];

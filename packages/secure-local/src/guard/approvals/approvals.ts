@@ -518,7 +518,8 @@ function canRemember({ kind }: Remember, { call: { carrier } }: GuardedRequest, 
 
 function inWords(remember: Remember): string | undefined {
   if (remember.kind === "none") return undefined;
-  return remember.kind === "session" ? "until this session ends" : `for ${remember.minutes} minutes`;
+  if (remember.kind === "session") return "until this session ends";
+  return `for ${remember.minutes} ${remember.minutes === 1 ? "minute" : "minutes"}`;
 }
 
 function recorded(record: Promise<void>): Promise<boolean> {
