@@ -235,13 +235,17 @@ export function whyNot(name: string, cause: unknown): string {
   return `${name} ${known?.[1] ?? `cannot be reached: ${plainly(why)}`}`;
 }
 
+const REFUSED = "the connection was refused";
+/** What is to be done about that at the start, where nobody has reached it yet. */
+const START = "; start Redis there, or correct the address";
+
 /** What a client says that has no connection, with the names of its options. */
 const NO_CONNECTION = /maxRetriesPerRequest|enableOfflineQueue|isn't writeable|connection is closed|client is closed/i;
 
 /** The reason in words for who has not written the client. */
 function plainly(cause: Error): string {
   const { message, code } = cause as NodeJS.ErrnoException;
-  if (code === "ECONNREFUSED" || message === "") return "the connection was refused";
+  if (code === "ECONNREFUSED" || message === "") return REFUSED;
   return NO_CONNECTION.test(message) ? "the connection was lost" : message;
 }
 
@@ -319,7 +323,7 @@ async function madeFor(target: string, name: string): Promise<IoRedisLike> {
     // Some answer nothing at all to what they do not understand.
     const isCut = /ECONNRESET|closed/i.test(`${(why as NodeJS.ErrnoException).code} ${why.message}`);
     const hint = target.startsWith("rediss") ? NO_TLS : isCut ? TLS : "";
-    const more = what.includes(" cannot be reached: ") ? hint : "";
+    const more = what.endsWith(REFUSED) ? START : what.includes(" cannot be reached: ") ? hint : "";
     throw new LocalError("BAD_SHARE", `share: ${what}${more}`, { cause: why });
   }
 }
@@ -340,6 +344,8 @@ const SCHEMES: Readonly<Record<string, Target["kind"]>> = {
   "redis+cluster": "cluster",
   "rediss+cluster": "cluster",
 };
+
+const MOST_PORT = 65_535;
 
 /** Several hosts stand with commas between them, which URLs do not have. Throws BAD_SHARE. */
 function parsed(target: string, name: string): Target {
@@ -366,6 +372,8 @@ function parsed(target: string, name: string): Target {
   const usual = kind === "sentinel" ? 26_379 : 6_379;
   const all = hosts.split(",").map((each) => {
     const [, host = "", port] = /^(.*?)(?::(\d+))?$/.exec(each) ?? [];
+    if (port !== undefined && (Number(port) < 1 || Number(port) > MOST_PORT))
+      throw bad(`${name} names the port ${port}, which no server can have: write one from 1 to ${MOST_PORT}`);
     return { host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port ?? usual) };
   });
   return { kind, hosts: all, name: rest, db, options: { ...auth, ...tls, ...(db === undefined ? {} : { db }) } };

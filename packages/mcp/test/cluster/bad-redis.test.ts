@@ -60,7 +60,16 @@ describe("options of redisCluster", () => {
 
   it.each([
     ["http://127.0.0.1:6379", /is no address of Redis: write it as redis:\/\//],
-    ["redis://user:SECRET@127.0.0.1:1", /^share: redis:\/\/127.0.0.1:1 cannot be reached: /],
+    [
+      "redis://user:SECRET@127.0.0.1:1",
+      /^share: redis:\/\/127.0.0.1:1 cannot be reached: the connection was refused; start Redis there, or correct the address$/,
+    ],
+    ["rediss://user:SECRET@127.0.0.1:1", /: the connection was refused; start Redis there, or correct the address$/],
+    [
+      "redis://user:SECRET@127.0.0.1:99999",
+      /^share: redis:\/\/127.0.0.1:99999 names the port 99999, which no server can have: write one from 1 to 65535$/,
+    ],
+    ["redis+cluster://127.0.0.1:1,127.0.0.1:0", /names the port 0, which no server can have/],
   ])("%s", async (target, said) => {
     const text = await refusal(target);
     expect(text).toMatch(said);
