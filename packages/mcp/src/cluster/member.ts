@@ -1,6 +1,6 @@
 // One process among many: it keeps its lease, knows who has which session, and sends each request where it has to be served.
 import { checkOptions, type OptionTable } from "../protocol/capabilities.js";
-import { createHash, hkdfSync, randomBytes } from "node:crypto";
+import { hkdfSync, randomBytes } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { LISTEN_METHOD } from "../endpoint/call.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
@@ -23,7 +23,6 @@ import {
   BEAT_MS,
   FairLimits,
   type Fingerprint,
-  type Fleet,
   LEASE_MS,
   type LimitRule,
   SESSION_TEXT,
@@ -32,7 +31,7 @@ import {
 } from "./stores.js";
 import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable, type WayChange } from "./relay.js";
 import { allStores, AWAY, Detours, LeasedTasks, StreamKeep } from "./detours.js";
-import { bad, keysOf } from "./relay-link.js";
+import { bad, fleetOf, keysOf } from "./relay-link.js";
 
 /** How a process shares with others. */
 export interface ShareOptions {
@@ -114,35 +113,10 @@ export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTION
 
 const NO_OPTIONS = {} as ShareOptions;
 
-/** What processes have to have in common, as `SharedStores.open` takes it. Throws BAD_SHARE for a key that is none. */
-export function fleetOf(
-  key: ShareOptions["key"],
-  policy?: ShareOptions["policy"],
-  parts?: ShareOptions["parts"],
-): Fleet {
-  return {
-    keys: keysOf(key).map(fingerprintOf),
-    get policy() {
-      return typeof policy === "function" ? policy() : policy;
-    },
-    get parts() {
-      return parts?.();
-    },
-  };
-}
-
 function newName(): string {
   return BigInt(`0x${randomBytes(6).toString("hex")}`)
     .toString(36)
     .padStart(10, "0");
-}
-
-/** Tells keys apart without saying anything of them. */
-function fingerprintOf(key: Buffer): string {
-  return createHash("sha256")
-    .update(Buffer.from(hkdfSync("sha256", key, "", "fleet", 32)))
-    .digest("base64url")
-    .slice(0, 16);
 }
 
 /** What comes next for a request: nothing, it is served here, or it is tried at another process. */
@@ -209,17 +183,22 @@ class Member implements ClusterMember {
       keys,
       listen,
       find: (other) => this.#find(other),
-      holds: async (session, from) => {
-        if (this.#left.has(from) && !(await this.#holds(session))) await this.#takeOver(session, from);
-        return this.#holds(session);
-      },
+      holds: (session, from) => (this.#left.has(from) ? this.#taken(session, from) : this.#holds(session)),
       serve: (exchange) => this.#local?.serve(exchange),
       answer: (text) => this.#answer(text),
-      onStranger: (error) => this.#local?.report("warning", "A connection to the relay was refused", { error }),
+      // In one line: whoever connects is no fault of this program, and a process that was stopped for a while does so too.
+      onStranger: (error) =>
+        this.#local?.report("warning", `A connection to the relay was refused: ${(error as Error).message}`),
       onWay: (change) => this.#wayChanged(change),
       detours: (accept) =>
         new Detours({ node, mail: stores.mail, accept, knock: (at) => this.#notify({ kind: "knock", at, by: node }) }),
     });
+  }
+
+  /** Whether a session is here, once the process that is ending and sends for it has lost it to this one. */
+  async #taken(id: string, from: string): Promise<boolean> {
+    if (!(await this.#holds(id))) await this.#takeOver(id, from);
+    return this.#holds(id);
   }
 
   /** Tells everybody of a task whose process does not answer any more; that one too, should it come back. */

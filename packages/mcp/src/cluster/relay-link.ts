@@ -1,11 +1,12 @@
 // One connection between two processes: both show that they hold the key, and every frame is encrypted and authenticated in its
 // order. What is forged, replayed, reordered or meant for another process ends the connection before anything of it is read.
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Duplex } from "node:stream";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "../http/server/exchange.js";
 import type { Identity, MessagePieces } from "../jsonrpc/transport.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { Detour } from "./detours.js";
+import type { Fingerprint, Fleet } from "./stores.js";
 
 /** Marks the protocol and its version. */
 const MAGIC = Buffer.from("mcp-relay-1\n");
@@ -481,8 +482,11 @@ function textOf(pieces: MessagePieces): string {
   return Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))).toString("utf8");
 }
 
+/** The key of all processes, or several while keys are changed: as bytes, or in base64. */
+type SharedKeys = string | Uint8Array | readonly (string | Uint8Array)[];
+
 /** Keys as bytes. Throws BAD_SHARE for one that is not 32 bytes long. */
-export function keysOf(key: string | Uint8Array | readonly (string | Uint8Array)[]): readonly Buffer[] {
+export function keysOf(key: SharedKeys): readonly Buffer[] {
   const all: readonly unknown[] = Array.isArray(key) ? key : [key];
   if (all.length === 0) throw bad("key needs 32 random bytes, the same in all processes");
   return all.map((each) => {
@@ -496,4 +500,29 @@ export function keysOf(key: string | Uint8Array | readonly (string | Uint8Array)
 
 export function bad(what: string): LocalError {
   return new LocalError("BAD_SHARE", `share: ${what}`);
+}
+
+/** What processes have to have in common, as `SharedStores.open` takes it. Throws BAD_SHARE for a key that is none. */
+export function fleetOf(
+  key: SharedKeys,
+  policy?: Fingerprint | (() => Fingerprint),
+  parts?: () => Fleet["parts"],
+): Fleet {
+  return {
+    keys: keysOf(key).map(fingerprintOf),
+    get policy() {
+      return typeof policy === "function" ? policy() : policy;
+    },
+    get parts() {
+      return parts?.();
+    },
+  };
+}
+
+/** Tells keys apart without saying anything of them. */
+function fingerprintOf(key: Buffer): string {
+  return createHash("sha256")
+    .update(Buffer.from(hkdfSync("sha256", key, "", "fleet", 32)))
+    .digest("base64url")
+    .slice(0, 16);
 }

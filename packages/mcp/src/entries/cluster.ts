@@ -1,5 +1,6 @@
 // The public surface for many processes over stores of one's own.
-export { fleetOf, type ShareKey, shareOver, type ShareOptions } from "../cluster/member.js";
+export { type ShareKey, shareOver, type ShareOptions } from "../cluster/member.js";
+export { fleetOf } from "../cluster/relay-link.js";
 export {
   FairLimits,
   memoryStores,

@@ -1,4 +1,6 @@
 // A process that no other can connect to: each says so once, and once that it can again.
+import { once } from "node:events";
+import { connect } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { shareOver } from "../../src/cluster/member.js";
 import { memoryStores, type SharedStores } from "../../src/cluster/stores.js";
@@ -55,4 +57,19 @@ it("is said to be reached through the store by each that wants to, once; and onc
   });
   for (let n = 0; n < 3; n++) await ask(id++);
   expect(said).toEqual([apart, ["warning", "The process far is reached again without memory", 0]]);
+});
+
+it("says of a connection that ends before its greeting why it was refused, in one line and without a stack", async () => {
+  const stores = memoryStores();
+  const said: [string, unknown][] = [];
+  const share = shareOver(stores, { key: KEY, node: "one" });
+  const report: Reporter = (_, message, details) => void said.push([message, details]);
+  const serving = await serveHttp(testServer({ report }), { share, signals: false, limits: { drainMs: 10 } });
+  onTestFinished(() => serving.close());
+  const at = (await stores.beat("looks", NOWHERE)).nodes.get("one") ?? "";
+  const socket = connect(Number(new URL(at).port), "127.0.0.1");
+  await once(socket, "connect");
+  socket.end();
+  await until(() => said.length > 0);
+  expect(said).toEqual([["A connection to the relay was refused: The other process closed the connection", undefined]]);
 });

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { storesContract } from "../../src/cluster/contract.js";
-import { fleetOf } from "../../src/cluster/member.js";
+import { fleetOf } from "../../src/cluster/relay-link.js";
 import { type IoRedisLike, openDoor, Vault } from "../../src/redis/door.js";
 import { carryOver } from "../../src/redis/redis-streams.js";
 import { redisCluster, redisStores, type RedisClusterOptions } from "../../src/redis/redis-stores.js";

@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { storesContract } from "../../src/cluster/contract.js";
 import { LETTERS, memoryStores, type SharedStores } from "../../src/cluster/stores.js";
-import { fleetOf } from "../../src/cluster/member.js";
+import { fleetOf } from "../../src/cluster/relay-link.js";
 import { keysOf } from "../../src/cluster/relay-link.js";
 import { openDoor, type RedisTarget, Vault } from "../../src/redis/door.js";
 import { carryOver } from "../../src/redis/redis-streams.js";
