@@ -482,11 +482,8 @@ function textOf(pieces: MessagePieces): string {
   return Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))).toString("utf8");
 }
 
-/** The key of all processes, or several while keys are changed: as bytes, or in base64. */
-type SharedKeys = string | Uint8Array | readonly (string | Uint8Array)[];
-
 /** Keys as bytes. Throws BAD_SHARE for one that is not 32 bytes long. */
-export function keysOf(key: SharedKeys): readonly Buffer[] {
+export function keysOf(key: string | Uint8Array | readonly (string | Uint8Array)[]): readonly Buffer[] {
   const all: readonly unknown[] = Array.isArray(key) ? key : [key];
   if (all.length === 0) throw bad("key needs 32 random bytes, the same in all processes");
   return all.map((each) => {
@@ -504,7 +501,7 @@ export function bad(what: string): LocalError {
 
 /** What processes have to have in common, as `SharedStores.open` takes it. Throws BAD_SHARE for a key that is none. */
 export function fleetOf(
-  key: SharedKeys,
+  key: string | Uint8Array | readonly (string | Uint8Array)[],
   policy?: Fingerprint | (() => Fingerprint),
   parts?: () => Fleet["parts"],
 ): Fleet {
