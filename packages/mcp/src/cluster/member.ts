@@ -2,7 +2,6 @@
 import { checkOptions, type OptionTable } from "../protocol/capabilities.js";
 import { hkdfSync, randomBytes } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { LISTEN_METHOD } from "../endpoint/call.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { aesSeal, type Seal } from "../server/seal.js";
 import { type News, nodeOf, type TaskErrand } from "../server/subscription.js";
@@ -31,7 +30,7 @@ import {
 } from "./stores.js";
 import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable, type WayChange } from "./relay.js";
 import { allStores, AWAY, Detours, LeasedTasks, StreamKeep } from "./detours.js";
-import { bad, fleetOf, keysOf } from "./relay-link.js";
+import { badShare, fleetOf, keysOf } from "./relay-link.js";
 
 /** How a process shares with others. */
 export interface ShareOptions {
@@ -88,20 +87,20 @@ const STEPS = 8;
 export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTIONS): Share {
   const { open, then } = Object(given) as { readonly open?: unknown; readonly then?: unknown };
   if (typeof then === "function")
-    throw bad("shareOver(stores, options) was given a promise of the stores: await it first");
+    throw badShare("shareOver(stores, options) was given a promise of the stores: await it first");
   if (typeof open !== "function")
-    throw bad(
+    throw badShare(
       "shareOver(stores, options) takes the stores first: redisStores(target, { key }), memoryStores(), or some of your own with open()",
     );
   if (options === NO_OPTIONS)
-    throw bad(
+    throw badShare(
       "shareOver(stores, options) needs options: { key } of 32 random bytes, the same in all processes (make one with: openssl rand -base64 32)",
     );
   checkOptions("shareOver(stores, options)", options, SHARE_MEMBERS);
   const stores = allStores(given);
   const keys = keysOf(options.key);
   const { node = newName(), address = "tcp://127.0.0.1:0", policy, parts } = options;
-  if (!/^[a-z0-9]{1,32}$/.test(node)) throw bad(`node "${node}" must be 1 to 32 small letters and digits`);
+  if (!/^[a-z0-9]{1,32}$/.test(node)) throw badShare(`node "${node}" must be 1 to 32 small letters and digits`);
   const listen = addressOf(address);
   return {
     async join() {
@@ -284,7 +283,7 @@ class Member implements ClusterMember {
 
   bring(exchange: HttpExchange, named: Named, here: () => void): void {
     // What has no end, as the streams of sessions and listens, is not waited for.
-    const lasts = exchange.method !== "POST" || exchange.header("mcp-method") === LISTEN_METHOD;
+    const lasts = exchange.method !== "POST" || exchange.header("mcp-method") === "subscriptions/listen";
     if (exchange.pass?.handsOn === true && !lasts) this.#noteHandedOn(exchange);
     this.#bring(exchange, named, here).catch((error: unknown) => {
       const away = error instanceof LocalError && error.code === "UNREACHABLE";

@@ -485,17 +485,19 @@ function textOf(pieces: MessagePieces): string {
 /** Keys as bytes. Throws BAD_SHARE for one that is not 32 bytes long. */
 export function keysOf(key: string | Uint8Array | readonly (string | Uint8Array)[]): readonly Buffer[] {
   const all: readonly unknown[] = Array.isArray(key) ? key : [key];
-  if (all.length === 0) throw bad("key needs 32 random bytes, the same in all processes");
+  if (all.length === 0) throw badShare("key needs 32 random bytes, the same in all processes");
   return all.map((each) => {
     // A variable that is not set is as good as an empty one.
     const bytes =
       each instanceof Uint8Array ? Buffer.from(each) : Buffer.from(typeof each === "string" ? each : "", "base64");
     if (bytes.length === 32) return bytes;
-    throw bad(`key must be 32 bytes, or their base64: it has ${bytes.length} (make one with: openssl rand -base64 32)`);
+    throw badShare(
+      `key must be 32 bytes, or their base64: it has ${bytes.length} (make one with: openssl rand -base64 32)`,
+    );
   });
 }
 
-export function bad(what: string): LocalError {
+export function badShare(what: string): LocalError {
   return new LocalError("BAD_SHARE", `share: ${what}`);
 }
 

@@ -10,7 +10,8 @@ import {
 import { type ServerOptions as TlsOptions, createServer as createTlsServer } from "node:https";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { isUtf8 } from "node:buffer";
-import { BodyRoom, SMALL_BODY, type HttpLimits } from "../http/server/http-limits.js";
+import type { HttpLimits } from "../http/server/http-limits.js";
+import { BodyRoom, SMALL_BODY } from "../http/server/passes.js";
 import type { HttpSite } from "../http/server/http-site.js";
 import type { Identity, MessagePieces } from "../jsonrpc/transport.js";
 import type {
