@@ -198,21 +198,27 @@ export class SharedQuestions implements ApprovalChannel {
     };
     this.#shown.set(id, { node, end });
     const timer = setTimeout(() => end({ reply: GONE, byUs: false }), timeoutMs).unref();
-    const answered = (reply: ApprovalReply): void => {
-      if (over.signal.aborted) return;
-      const shown = digestOfText(text);
-      const { answer } = reply;
-      if (answer !== undefined) void this.#tell({ kind: "answered", id, shown, answer, by: reply.by });
-      else if (reply.reason === TERMINAL_CLOSED) void this.#tell({ kind: "answered", id, shown });
+    const answered = async (reply: ApprovalReply): Promise<void> => {
+      if (over.signal.aborted || (reply.answer === undefined && reply.reason !== TERMINAL_CLOSED)) return;
+      const news = { kind: "answered", id, shown: digestOfText(text) } as const;
+      const told = await this.#tell(
+        reply.answer === undefined ? news : { ...news, answer: reply.answer, by: reply.by },
+      );
+      // The process that asks does not hear of it, and nobody hears what became of it.
+      if (!told) end({ reply: { answer: undefined, reason: NO_MEMORY }, byUs: false });
     };
     const asked = { ...question, settled: () => settled };
     // Where nobody can be asked here, others may be.
     soon(() => this.#options.local.ask(asked, over.signal)).then(answered, () => undefined);
   }
 
-  async #tell(news: QuestionNews): Promise<void> {
+  /** Whether the others could be told. Never rejects. */
+  #tell(news: QuestionNews): Promise<boolean> {
     const { bus, node } = this.#options;
-    await soon(() => bus.publish(node, JSON.stringify(news), TOPIC)).catch(() => undefined);
+    return soon(() => bus.publish(node, JSON.stringify(news), TOPIC)).then(
+      () => true,
+      () => false,
+    );
   }
 }
 

@@ -96,6 +96,20 @@ describe("a question that people at several processes see", () => {
     }
   });
 
+  it.each(["approve", "deny"] as const)(
+    "says at once that %s cannot be told to the process that asks",
+    async (answer) => {
+      const faulty = faultyStores(memoryStores());
+      const { people } = await asked(faulty.stores);
+      faulty.failing = "rejects";
+      people[1]?.answer(answer);
+      await turns();
+      expect(people[1]?.told()).toMatchObject([
+        { counted: false, reason: expect.stringContaining("UNREACHABLE") as string },
+      ]);
+    },
+  );
+
   it("says so when the process that asked is gone before it said what counts", async () => {
     const { people, asker } = await asked();
     asker.shared.close();
