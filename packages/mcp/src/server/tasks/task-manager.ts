@@ -181,7 +181,8 @@ export class TaskManager {
     const { status, statusMessage, ...outcome } = conclusion;
     const change: Partial<Task> = { status, lastUpdatedAt: new Date().toISOString() };
     if (statusMessage !== undefined) change.statusMessage = statusMessage;
-    const record = await this.#believed(await this.#keep(call, { ...run.record(change), ...outcome }));
+    const kept = await this.#keep(call, { ...run.record(change), ...outcome });
+    const record = this.#office.leased ? await this.#believed(kept) : kept;
     clearTimeout(this.#running.get(run.taskId)?.timer);
     this.#running.delete(run.taskId);
     run.end(record);
@@ -345,7 +346,7 @@ export class TaskManager {
   async #keep(call: TaskCall, record: TaskRecord): Promise<TaskRecord> {
     const { store } = this.#office;
     try {
-      await this.#put(record);
+      await (this.#office.leased ? this.#put(record) : store.put(record));
       return record;
     } catch (error) {
       const message = isFull(error) ? "The result of this task is too large to be kept" : this.#unexpected(call, error);
