@@ -20,9 +20,12 @@ export function isChanged(): boolean {
 
 /** Of a check that was asked for on this page the answer is to be seen, wherever it stands. */
 let isAsked = false;
+/** When the check before it was made: that one may come once more while this one runs. */
+let before: number | undefined;
 
 async function verify(): Promise<void> {
   isAsked = true;
+  before = verified.value?.at;
   await post("/api/verify", {});
 }
 
@@ -31,7 +34,7 @@ export function Proof(): JSX.Element {
   const proof = verified.value;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    if (!isAsked || proof === undefined || Date.now() - proof.at > FRESH_MS) return;
+    if (!isAsked || proof === undefined || proof.at === before || Date.now() - proof.at > FRESH_MS) return;
     isAsked = false;
     heading.current?.focus();
     heading.current?.scrollIntoView({ block: "start" });
