@@ -122,9 +122,7 @@ function newName(): string {
 type Step = "done" | "here" | { readonly at: string };
 
 /** A process cannot connect to another, and asks it to read its letters; or is ending, and holds nothing any more. */
-type Notice =
-  | { readonly kind: "knock"; readonly at: string; readonly by: string }
-  | { readonly kind: "left"; readonly by: string };
+type Notice = { readonly kind: "knock"; readonly at: string; readonly by: string } | { readonly kind: "left" };
 
 interface Mine {
   fence: number;
@@ -241,7 +239,7 @@ class Member implements ClusterMember {
     this.#leaving = true;
     clearInterval(this.#timer);
     await this.#stores.leave(this.node).catch(() => undefined);
-    await this.#notify({ kind: "left", by: this.node }).catch(() => undefined);
+    await this.#notify({ kind: "left" }).catch(() => undefined);
   }
 
   async leave(): Promise<void> {

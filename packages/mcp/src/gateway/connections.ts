@@ -450,8 +450,7 @@ class Connection {
 
   /**
    * Whether a log message that names no call is this one's: where all calls under way are of one caller, the first of them that wants it
-   * and still waits has it. Of several callers nobody has it, nor of several calls that have no session, where it would stand in the
-   * answer of one.
+   * has it. Of several callers nobody has it, nor of several calls that have no session, where it would stand in the answer of one.
    */
   #hears(user: User, level: LoggingLevel): boolean {
     const calls = this.#calls;
@@ -461,8 +460,7 @@ class Connection {
       this.#tell.unclaimed();
       return false;
     }
-    const wants = ({ caller, carrier }: Call): boolean => !carrier.closed && caller.logLevel <= levelIndex(level);
-    return calls.find(wants) === user.call;
+    return calls.find(({ caller }) => caller.logLevel <= levelIndex(level)) === user.call;
   }
 
   /** A session has one level: the lowest anybody on it asked for. Who asked for less is sent less. */

@@ -227,7 +227,6 @@ export class HttpListener {
   #bytesIn = 0;
   #bytesOut = 0;
   #drains = false;
-  /** Connections taken so far. */
   #taken = 0;
 
   constructor(limits: HttpLimits, tls: TlsOptions | undefined) {
@@ -306,14 +305,15 @@ export class HttpListener {
    * is just arriving would lose it. Then those on which nothing is under way end.
    */
   async refuse(graceMs = 0): Promise<void> {
-    const open = (): boolean => [...this.#connections.values()].some(({ idle }) => idle);
+    const idle = (): boolean => [...this.#connections.values()].some((each) => each.idle);
     if (graceMs > 0 && this.#closed === undefined) {
       await this.#letIn();
       // Not that of HTTP, which ends idle connections at once.
       this.#closed = new Promise((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
-      for (const until = performance.now() + graceMs; open() && performance.now() < until;)
+      for (const until = performance.now() + graceMs; idle() && performance.now() < until;)
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-      this.#server.closeIdleConnections();
+      // That one too: it looks for requests that take too long until then.
+      this.#server.close();
     }
     this.#closed ??= new Promise((resolve) => this.#server.close(() => resolve()));
   }
@@ -369,6 +369,8 @@ function isMalformed({ headers, rawHeaders, httpVersionMajor }: IncomingMessage,
 
 // One request of node:http as the endpoint's exchange; for a stream the reply is the stream itself.
 
+/** Characters of a reply from which on it is encoded before it is sent. */
+const WORTH_ENCODING = 64 * 1024;
 /**
  * What a refused sender may still send and is not read but dropped: ending a connection in the middle of a body takes the reply from
  * a sender that looks at it afterwards, as most do. So long, and so much: four of the longest messages.
@@ -496,7 +498,7 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   reply(status: number, headers: HeaderList, body: string | MessagePieces = ""): void {
     if (this.over) return;
     // To count the bytes of a long text, and then to send it, would walk it twice.
-    if (typeof body === "string" && body.length > SMALL_BODY && status < 400)
+    if (typeof body === "string" && body.length >= WORTH_ENCODING && status < 400)
       return this.reply(status, headers, [Buffer.from(body)]);
     const bytes = typeof body === "string" ? Buffer.byteLength(body) : totalBytes(body);
     const length = status === 204 ? [] : ["content-length", String(bytes)];

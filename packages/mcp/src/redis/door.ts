@@ -1,4 +1,5 @@
 // The one door to Redis: which client leads there, and how what is kept there is encrypted.
+import { badShare } from "../cluster/relay-link.js";
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { LocalError } from "../jsonrpc/errors.js";
 
@@ -269,10 +270,6 @@ function within<T>(promise: Promise<T>, ms: number): Promise<T> {
   });
 }
 
-export function bad(what: string): LocalError {
-  return new LocalError("BAD_SHARE", `share: ${what}`);
-}
-
 /** A URL without its password. */
 function nameOf(target: string): string {
   return target.replace(/\/\/[^@/]*@/, "//");
@@ -363,17 +360,17 @@ function parsed(target: string, name: string): Target {
   };
   const tls = scheme.startsWith("rediss") ? { tls: {} } : {};
   if (kind === "sentinel" && rest === "")
-    throw bad(
+    throw badShare(
       `${name} does not say which master: write its name after the hosts, as in redis+sentinel://host:port/NAME`,
     );
   if (kind === "alone" && !/^\d*$/.test(rest))
-    throw bad(`${name} has no database "${rest}": write its number, or nothing`);
+    throw badShare(`${name} has no database "${rest}": write its number, or nothing`);
   const db = kind === "alone" && rest !== "" ? Number(rest) : undefined;
   const usual = kind === "sentinel" ? 26_379 : 6_379;
   const all = hosts.split(",").map((each) => {
     const [, host = "", port] = /^(.*?)(?::(\d+))?$/.exec(each) ?? [];
     if (port !== undefined && (Number(port) < 1 || Number(port) > MOST_PORT))
-      throw bad(`${name} names the port ${port}, which no server can have: write one from 1 to ${MOST_PORT}`);
+      throw badShare(`${name} names the port ${port}, which no server can have: write one from 1 to ${MOST_PORT}`);
     return { host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port ?? usual) };
   });
   return { kind, hosts: all, name: rest, db, options: { ...auth, ...tls, ...(db === undefined ? {} : { db }) } };

@@ -1,7 +1,8 @@
 // What has to happen in Redis in one step, in Lua. Times are Redis's own: the clocks of the processes do not matter. And whether
 // a Redis is fit for that.
+import { badShare } from "../cluster/relay-link.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import { bad, type Door, whyNot } from "./door.js";
+import { type Door, whyNot } from "./door.js";
 
 /**
  * KEYS: directory (hash of addresses), leases (sorted set), fleets (hash), steadiness (hash of the `last` sign of life and of the
@@ -440,25 +441,29 @@ export async function checkRedis(door: Door, prefix: string): Promise<RedisRepor
   const version = info.get("redis_version") ?? "unknown";
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
-    throw bad(`${name} is Redis ${version}: use version ${OLDEST.join(".")} or later`);
+    throw badShare(`${name} is Redis ${version}: use version ${OLDEST.join(".")} or later`);
   }
   if (info.get("redis_mode") === "sentinel")
-    throw bad(`${name} is a Sentinel: write redis+sentinel:// and the name of its master after the /`);
+    throw badShare(`${name} is a Sentinel: write redis+sentinel:// and the name of its master after the /`);
   if (info.get("cluster_enabled") === "1" && !door.isCluster) {
-    throw bad(`${name} is one of a Redis Cluster: write redis+cluster:// and the addresses of some of its servers`);
+    throw badShare(
+      `${name} is one of a Redis Cluster: write redis+cluster:// and the addresses of some of its servers`,
+    );
   }
   if (info.get("role") === "slave" && !door.isCluster) {
-    throw bad(`${name} is a replica, which takes no writes: name its master, or its Sentinels with redis+sentinel://`);
+    throw badShare(
+      `${name} is a replica, which takes no writes: name its master, or its Sentinels with redis+sentinel://`,
+    );
   }
   const policy = info.get("maxmemory_policy") ?? "unknown";
   const maxmemory = Number(info.get("maxmemory") ?? 0);
   if (maxmemory > 0 && policy !== "noeviction") {
-    throw bad(`${name} forgets keys when its memory is full (${policy}): set maxmemory-policy noeviction`);
+    throw badShare(`${name} forgets keys when its memory is full (${policy}): set maxmemory-policy noeviction`);
   }
   await tryCommands(door, prefix);
   const clockMs = await clockOf(door, prefix);
   if (Math.abs(clockMs) > CLOCK_MS) {
-    throw bad(`the clock of ${name} is ${Math.round(Math.abs(clockMs) / 1_000)} s off ours: set both by NTP`);
+    throw badShare(`the clock of ${name} is ${Math.round(Math.abs(clockMs) / 1_000)} s off ours: set both by NTP`);
   }
   const persistence = info.get("aof_enabled") === "1" ? "aof" : await snapshots(door);
   return { version, cluster: door.isCluster, policy, maxmemory, persistence, clockMs };
@@ -518,7 +523,7 @@ async function tryCommands(door: Door, prefix: string): Promise<void> {
 
 function refusedRight({ name, isCluster }: Door, command: string, prefix: string, why = "NOPERM"): LocalError {
   const rights = rightsOf(prefix, isCluster);
-  return bad(`${name} refuses ${command} (${why}): give this user its rights in redis-cli with ${rights}`);
+  return badShare(`${name} refuses ${command} (${why}): give this user its rights in redis-cli with ${rights}`);
 }
 
 async function trial(door: Door, command: string, args: readonly string[], prefix: string): Promise<unknown> {
@@ -526,9 +531,9 @@ async function trial(door: Door, command: string, args: readonly string[], prefi
     return await door.run(command, args);
   } catch (error) {
     if ((error as Error).message.startsWith("NOSCRIPT")) return undefined;
-    if (error instanceof LocalError) throw error.code === "BAD_SHARE" ? error : bad(error.message);
+    if (error instanceof LocalError) throw error.code === "BAD_SHARE" ? error : badShare(error.message);
     // With some clients it is the first answer of all.
-    if (/^(?:NOAUTH|WRONGPASS)\b/.test((error as Error).message)) throw bad(whyNot(door.name, error));
+    if (/^(?:NOAUTH|WRONGPASS)\b/.test((error as Error).message)) throw badShare(whyNot(door.name, error));
     throw refusedRight(door, command, prefix, reason(error));
   }
 }

@@ -26,7 +26,7 @@ import {
   STEADY_MS,
   type StreamStore,
 } from "../cluster/stores.js";
-import { bad, digest, type Door, openDoor, placeOf, type RedisTarget, Vault } from "./door.js";
+import { digest, type Door, openDoor, placeOf, type RedisTarget, Vault } from "./door.js";
 import { carryOver, MAIL, type Place, RedisBus, RedisRecords, RedisStreams } from "./redis-streams.js";
 import {
   BEAT,
@@ -47,7 +47,7 @@ import {
   USE_KEY,
 } from "./redis-scripts.js";
 import { SHARE_MEMBERS, type ShareOptions, shareOver } from "../cluster/member.js";
-import { keysOf } from "../cluster/relay-link.js";
+import { badShare, keysOf } from "../cluster/relay-link.js";
 import type { Share } from "../http/server/exchange.js";
 
 /** Tries to take a session whose owner writes it at the same moment. */
@@ -410,7 +410,7 @@ export class RedisStores implements SharedStores {
       if (needed.length === 0) return;
       const isCarried = [...there.values()].some(({ keys }) => needed.some((key) => keys.includes(key)));
       if (!isCarried || looks >= CARRY_LOOKS)
-        throw bad(
+        throw badShare(
           there.size > 0
             ? `what is kept at ${where} needs a key that this process has not: write it into a second line here, until the processes with both have used the new one first for some seconds`
             : `what is kept at ${where} needs a key that this process has not, and nobody who has it is there: give it to this process too, or start this one a minute after the last of the others has ended`,
@@ -477,7 +477,7 @@ export class RedisStores implements SharedStores {
       const [node, text, address] = flat.slice(at, at + 3) as [string, string, string];
       const fleet = fleetIn(text);
       if (fleet === undefined || !NODE.test(node))
-        throw bad(
+        throw badShare(
           `what a process at ${where} says of itself cannot be read: give all processes the same version, or this one another prefix`,
         );
       fleets.set(node, ADDRESS.test(address) ? { ...fleet, address } : fleet);

@@ -89,8 +89,7 @@ it.runIf(process.platform === "linux").each([
         (thrown: unknown) => thrown,
       );
       if (error instanceof FileError) expect(error.message, `${name} ${path}`).toMatch(/\S \S/);
-      // What was closed is gone once the system has done so; what leaks stays.
-      await expect.poll(() => heldBelow(t.base), { message: `${name} ${path}` }).toEqual(before);
+      expect(heldBelow(t.base), `${name} ${path}`).toEqual(before);
     }
   }
 });

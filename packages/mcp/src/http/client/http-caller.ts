@@ -1,8 +1,8 @@
 // Sends requests with authorization over the small interface of a requester, follows redirects within one origin, and
 // refuses replies nobody can read.
 
-import type { HttpAuthorizer, MessageSink } from "../../jsonrpc/transport.js";
-import { LocalError } from "../../jsonrpc/errors.js";
+import type { HttpAuthorizer, MessageSink, OutgoingKind } from "../../jsonrpc/transport.js";
+import { LocalError, statusOf } from "../../jsonrpc/errors.js";
 import { CLIENT_LIMITS } from "../../jsonrpc/limits.js";
 import { quotedWords, visibleText } from "../../jsonrpc/message.js";
 
@@ -200,6 +200,42 @@ export class Deadline extends Canceller {
     clearTimeout(this.#timer);
   }
 }
+
+// What may be posted again.
+
+/** Times an answer is posted, and the milliseconds before the second: a proxy may have sent it to a process that was just ending. */
+const ANSWER_TRIALS = 4;
+const ANSWER_PAUSE_MS = 100;
+
+/**
+ * Posts a message once; an answer to a question up to four times, where that may go otherwise in a moment: it counts once however often
+ * it comes, and whoever has asked waits for it. Rejects with what the last trial rejected with.
+ */
+export async function delivered(
+  kind: OutgoingKind,
+  post: () => Promise<void>,
+  isGivenUp: () => boolean,
+): Promise<void> {
+  const trials = kind === "response" ? ANSWER_TRIALS : 1;
+  for (let trial = 1; ; trial++) {
+    try {
+      return await post();
+    } catch (error) {
+      if (trial >= trials || isGivenUp() || !isPassing(error)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, ANSWER_PAUSE_MS * 2 ** (trial - 1)));
+      if (isGivenUp()) throw error;
+    }
+  }
+}
+
+/** Whether it may be otherwise in a moment: a proxy that did not reach the server, a connection that broke, too many at once. */
+function isPassing(error: unknown): boolean {
+  const status = statusOf(error);
+  if (status !== undefined) return status === 429 || (status >= 502 && status <= 504);
+  return error instanceof LocalError && PASSING.has(error.code);
+}
+
+const PASSING: ReadonlySet<string> = new Set(["UNREACHABLE", "OUTCOME_UNKNOWN"]);
 
 // The limits of an HTTP transport, each with its default and the reason for it.
 

@@ -16,6 +16,7 @@ import {
   shownUrl,
   statusError,
   usableUrl,
+  delivered,
 } from "./http-caller.js";
 import { answers, asLocal, EventFeed, idText, isRepeatable, isResponse } from "./request-exchange.js";
 import type { SseEvent } from "./sse-reader.js";
@@ -250,7 +251,7 @@ class SsePosts {
     const { url, caller, limits, headers } = this.#options;
     const deadline = canceller instanceof Deadline ? canceller : undefined;
     try {
-      const reply = await caller.call({
+      const post = {
         method: "POST",
         url,
         headers: {
@@ -263,8 +264,15 @@ class SsePosts {
         body: message.text,
         repeatable: isRepeatable(message.method),
         started: canceller.started,
-      });
-      await this.#judge(message, reply.status, await reply.text(limits.messageBytes).catch(() => ""));
+      } as const;
+      await delivered(
+        message.kind,
+        async () => {
+          const reply = await caller.call(post);
+          await this.#judge(message, reply.status, await reply.text(limits.messageBytes).catch(() => ""));
+        },
+        () => canceller.cancelled,
+      );
     } catch (error) {
       const timeout = `${this.#shown} did not accept it within ${limits.postMs} ms`;
       if (deadline?.late === true) this.#failed(message, new LocalError("TIMEOUT", timeout));

@@ -1,6 +1,6 @@
 // A client's end of Streamable HTTP in every revision: each message its own POST, answers as JSON or events.
 import type { Agreement, HttpAuthorizer, Transport, MessageSink, Outgoing } from "../../jsonrpc/transport.js";
-import { ErrorCode, LocalError, RpcError, statusOf } from "../../jsonrpc/errors.js";
+import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import { withLimits } from "../../jsonrpc/limits.js";
 import {
@@ -15,6 +15,7 @@ import {
   type LinkWire,
   type PostOptions,
   bodyKind,
+  delivered,
   ownHeaders,
   shownUrl,
   statusError,
@@ -344,10 +345,6 @@ interface Waiting {
   readonly done: () => void;
 }
 
-/** Times an answer is posted, and the milliseconds before the second: a proxy may have sent it to a process that was just ending. */
-const ANSWER_TRIALS = 4;
-const ANSWER_PAUSE_MS = 100;
-
 class PostQueue {
   readonly #wire: LinkWire;
   readonly #waiting: Waiting[] = [];
@@ -398,31 +395,20 @@ class PostQueue {
     const { limits, shown } = this.#wire;
     const deadline = new Deadline(limits.postMs);
     this.#deadlines.add(deadline);
-    // An answer is taken once, however often it comes, and whoever has asked waits for it: it is worth another trial.
-    const trials = message.kind === "response" ? ANSWER_TRIALS : 1;
     try {
-      await this.#posted({ message, session }, deadline, trials);
+      const { text, headers, kind } = message;
+      const post = { text, headers, repeatable: false, session, started: deadline.started };
+      await delivered(
+        kind,
+        async () => this.#judge(await this.#wire.post(post), session),
+        () => deadline.cancelled,
+      );
     } catch (error) {
       const why = deadline.late ? `${shown} did not accept it within ${limits.postMs} ms` : asLocal(error).message;
       if (!this.#closed) this.#wire.trouble(`${message.method ?? message.kind} was not delivered: ${why}`);
     }
     deadline.stop();
     this.#deadlines.delete(deadline);
-  }
-
-  async #posted(waiting: Omit<Waiting, "done">, deadline: Deadline, trials: number): Promise<void> {
-    const { message, session } = waiting;
-    const { text, headers } = message;
-    const { started } = deadline;
-    for (let trial = 1; ; trial++) {
-      try {
-        const reply = await this.#wire.post({ text, headers, repeatable: false, session, started });
-        return await this.#judge(reply, session);
-      } catch (error) {
-        if (trial >= trials || this.#closed || deadline.late || !isPassing(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, ANSWER_PAUSE_MS * 2 ** (trial - 1)));
-      }
-    }
   }
 
   async #judge(reply: HttpReply, session: string | undefined): Promise<void> {
@@ -439,12 +425,6 @@ class PostQueue {
     if (isResponse(text)) await sink.receive(text, { status });
     throw statusError(status, shown, text);
   }
-}
-
-/** Whether it may be otherwise in a moment: a server that could not be reached, or a proxy that did not reach it. */
-function isPassing(error: unknown): boolean {
-  const status = statusOf(error);
-  return status === undefined ? asLocal(error).code !== "SESSION_EXPIRED" : status >= 502 && status <= 504;
 }
 
 // The GET stream of a session, on which a server says what belongs to no request: opened once, taken up after each end.

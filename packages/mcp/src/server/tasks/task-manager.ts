@@ -308,12 +308,10 @@ export class TaskManager {
     return Math.min(asked === undefined ? taskTtlMs : Math.max(asked, taskPollMs), taskMaxTtlMs, LONGEST_TIMER_MS);
   }
 
-  /** The record others have of a task where that has ended; else, and where nobody can be asked, the one given. */
+  /** The record others have of a leased task where that has ended; else, and where nobody can be asked, the one given. */
   async #believed(record: TaskRecord): Promise<TaskRecord> {
-    const { leased, store } = this.#office;
-    if (!leased) return record;
     try {
-      const kept = await store.get(record.task.taskId, record.principal);
+      const kept = await this.#office.store.get(record.task.taskId, record.principal);
       return kept !== undefined && isFinal(kept.task.status) ? kept : record;
     } catch {
       return record;
@@ -344,9 +342,9 @@ export class TaskManager {
 
   /** Keeps how a task ended; what cannot be kept becomes an error that says so. */
   async #keep(call: TaskCall, record: TaskRecord): Promise<TaskRecord> {
-    const { store } = this.#office;
+    const { leased, store } = this.#office;
     try {
-      await (this.#office.leased ? this.#put(record) : store.put(record));
+      await (leased ? this.#put(record) : store.put(record));
       return record;
     } catch (error) {
       const message = isFull(error) ? "The result of this task is too large to be kept" : this.#unexpected(call, error);
@@ -361,15 +359,14 @@ export class TaskManager {
     }
   }
 
-  /** Puts the end of a task; where what processes share is away, once that is back, as long as the task is kept at all. */
+  /** Puts the end of a leased task; while what processes share is away, once that is back, as long as the task is kept at all. */
   async #put(record: TaskRecord): Promise<void> {
-    const { store, leased } = this.#office;
     const until = Date.parse(record.task.createdAt) + (record.task.ttlMs ?? 0);
     for (;;) {
       try {
-        return await store.put(record);
+        return await this.#office.store.put(record);
       } catch (error) {
-        if (!leased || !(error instanceof RpcError) || this.#closing || Date.now() > until) throw error;
+        if (!(error instanceof RpcError) || this.#closing || Date.now() > until) throw error;
       }
       await again();
     }
