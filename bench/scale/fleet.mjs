@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { connect as dial, createServer } from "node:net";
 import { fileURLToPath } from "node:url";
-import { keysOf } from "../../packages/mcp/dist/cluster/member.js";
+import { keysOf } from "../../packages/mcp/dist/cluster/relay-link.js";
 import { RedisStores } from "../../packages/mcp/dist/redis/redis-stores.js";
 
 export const KEY = randomBytes(32).toString("base64");
