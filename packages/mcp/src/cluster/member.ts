@@ -45,7 +45,10 @@ export interface ShareOptions {
    * that is free. Default `tcp://127.0.0.1:0`: other processes of this machine.
    */
   readonly address?: string;
-  /** The name of this process in ids, for balancers that read it: 1 to 32 small letters and digits. Default: a random one. */
+  /**
+   * The name of this process in ids, for balancers that read it: 1 to 32 small letters and digits. Default: a random one. A process
+   * that is started in place of another needs another name: what is asked of the one that has ended would be asked of it.
+   */
   readonly node?: string;
   /**
    * A fingerprint of what has to be the same in all processes, such as a policy: others are refused. Several, such as one for each
@@ -82,6 +85,8 @@ const RETRY_MS = 100;
 const PATIENCE_MS: number = LEASE_MS + 1_000;
 /** Processes a request is tried at before time counts: each has taken the session from the one before. */
 const STEPS = 8;
+/** Requests that were handed on, answered ones among them, before they are looked through. */
+const MOST_UNSWEPT = 64;
 
 /** Shares what stores of one's own keep. Throws BAD_SHARE for options that make no sense. */
 export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTIONS): Share {
@@ -154,8 +159,9 @@ class Member implements ClusterMember {
   readonly #moved = new Map<string, string>();
   /** Sessions that have ended, the last of them: whoever can write to the store may put a record back, which must not revive one. */
   readonly #ended = new Set<string>();
-  /** What others were given since this process is going down. */
+  /** What others were given and may not have answered, looked through each time it has doubled. */
   readonly #handedOn = new Set<HttpExchange>();
+  #handedOnMost = MOST_UNSWEPT;
   readonly #limits: FairLimits;
   readonly #streams: StreamKeep;
 
@@ -269,8 +275,10 @@ class Member implements ClusterMember {
   }
 
   #noteHandedOn(exchange: HttpExchange): void {
-    for (const each of this.#handedOn) if (each.over) this.#handedOn.delete(each);
     this.#handedOn.add(exchange);
+    if (this.#handedOn.size < this.#handedOnMost) return;
+    for (const each of this.#handedOn) if (each.over) this.#handedOn.delete(each);
+    this.#handedOnMost = Math.max(MOST_UNSWEPT, 2 * this.#handedOn.size);
   }
 
   async handedOn(mostMs: number): Promise<void> {
@@ -282,7 +290,7 @@ class Member implements ClusterMember {
   bring(exchange: HttpExchange, named: Named, here: () => void): void {
     // What has no end, as the streams of sessions and listens, is not waited for.
     const lasts = exchange.method !== "POST" || exchange.header("mcp-method") === "subscriptions/listen";
-    if (exchange.pass?.handsOn === true && !lasts) this.#noteHandedOn(exchange);
+    if (!lasts) this.#noteHandedOn(exchange);
     this.#bring(exchange, named, here).catch((error: unknown) => {
       const away = error instanceof LocalError && error.code === "UNREACHABLE";
       if (!away) this.#local?.report("error", "A request could not be handed on", { error });
@@ -460,9 +468,10 @@ class Member implements ClusterMember {
       if (owner === undefined) return here();
       if (owner === this.node) {
         const now = kind === "session" ? await this.#ownerOf(id) : owner;
-        // What this process, which is ending, has let go of is taken over by another.
-        const other = now === owner && kind === "session" && this.#leaving && step === 0 ? this.#anyOther() : undefined;
+        // What this process, which is ending, has let go of is taken over by another, as soon as that has heard of it.
+        const other = now === owner && kind === "session" && this.#leaving ? this.#anyOther() : undefined;
         if (other === undefined && (now === owner || now === undefined)) return here();
+        if (other !== undefined && step > 1) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
         owner = other ?? now;
         continue;
       }

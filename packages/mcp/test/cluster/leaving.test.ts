@@ -193,6 +193,43 @@ it.each([0, 1])("has its session served by another once it has let go of it, ask
   await closed;
 });
 
+it("has a session that it took over from another served by a third, asked for wherever it was", async () => {
+  const { members } = await started(3);
+  const urls = members.map(({ url }) => new URL(url));
+  const { headers } = await session(members[0]?.url ?? "", "2025-11-25");
+  await members[0]?.close();
+  // What is the session's own alone is served by who takes it over.
+  const level = { jsonrpc: "2.0", id: 2, method: "logging/setLevel", params: { level: "info" } };
+  expect((await post(members[1]?.url ?? "", level, headers)).status).toBe(200);
+  const leaving = urls[1] as URL;
+  const [own, asking] = [await connected(leaving), await connected(leaving)];
+  const closed = members[1]?.close();
+  await expect.poll(() => refused(leaving)).toBe(true);
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "where", arguments: {} } };
+  expect(await asked(asking, call, headers)).toMatch(/^HTTP\/1.1 200 [^]*at 2/);
+  own.destroy();
+  await closed;
+});
+
+it("waits for the answer to what it handed on before it was told to end", async () => {
+  const { members, free } = await started(2);
+  const [leaving, owner] = members.map(({ url }) => url) as [string, string];
+  const { headers } = await session(owner, "2025-11-25");
+  const params = { name: "hang", arguments: {}, task: { ttl: 60_000 } };
+  const made = await post(owner, { jsonrpc: "2.0", id: 1, method: "tools/call", params }, headers);
+  const { taskId } = /"taskId":"(?<taskId>[^"]+)"/.exec(made.text)?.groups ?? {};
+  const answer = post(leaving, { jsonrpc: "2.0", id: 2, method: "tasks/result", params: { taskId } }, headers);
+  await post(leaving, { jsonrpc: "2.0", id: 3, method: "tasks/get", params: { taskId } }, headers);
+  const closed = members[0]?.close();
+  await expect.poll(() => refused(new URL(leaving))).toBe(true);
+  // Longer than what may still come is waited for.
+  const waited = new Promise((resolve) => setTimeout(resolve, 900, "waits"));
+  expect(await Promise.race([closed, answer, waited])).toBe("waits");
+  free();
+  expect((await answer).text).toContain("ended");
+  await closed;
+});
+
 it("tells whoever comes to come back where nobody else is there", async () => {
   const { members, free, client, hang } = await started(1);
   const hanging = await hang(await client(0, "2026-07-28"));
