@@ -53,8 +53,12 @@ describe.runIf(hasRedis)("a rate that is asked for often", () => {
   const ahead = (many: number): readonly string[] => ["0", "1", String(many), "20000"];
   const each = (many: number): readonly string[] => Array.from({ length: many }, () => ["1", "1"]).flat();
   let redis: StartedRedis;
+  const endings: (() => void | Promise<void>)[] = [];
   beforeAll(async () => {
-    redis = await startRedisFor(afterAll);
+    redis = await startRedisFor((ending) => void endings.push(ending));
+  });
+  afterAll(async () => {
+    for (const ending of endings) await ending();
   });
 
   it("lets no more pass than the burst while some are held, and what becomes free meanwhile", () => {
