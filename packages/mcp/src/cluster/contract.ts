@@ -80,6 +80,11 @@ const COUNTS: readonly ContractCase[] = [
       same((await two.limits.take({ k: rule })) > 0, true, "whether the fourth has to wait");
       same((await two.limits.take({ other: rule, k: rule })) > 0, true, "whether a call under a full key has to wait");
       for (let n = 0; n < 3; n++) same(await one.limits.take({ other: rule }), 0, "a key that was not counted under");
+      same(
+        (await Promise.all([one.limits.take({}), one.limits.take({ new: rule })])).join(),
+        "0,0",
+        "an event under no key",
+      );
     },
   },
   {

@@ -85,8 +85,6 @@ const RETRY_MS = 100;
 const PATIENCE_MS: number = LEASE_MS + 1_000;
 /** Processes a request is tried at before time counts: each has taken the session from the one before. */
 const STEPS = 8;
-/** Requests that were handed on, answered ones among them, before they are looked through. */
-const MOST_UNSWEPT = 64;
 
 /** Shares what stores of one's own keep. Throws BAD_SHARE for options that make no sense. */
 export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTIONS): Share {
@@ -159,9 +157,8 @@ class Member implements ClusterMember {
   readonly #moved = new Map<string, string>();
   /** Sessions that have ended, the last of them: whoever can write to the store may put a record back, which must not revive one. */
   readonly #ended = new Set<string>();
-  /** What others were given and may not have answered, looked through each time it has doubled. */
-  readonly #handedOn = new Set<HttpExchange>();
-  #handedOnMost = MOST_UNSWEPT;
+  /** Requests for which a process is looked for. */
+  #looking = 0;
   readonly #limits: FairLimits;
   readonly #streams: StreamKeep;
 
@@ -274,28 +271,21 @@ class Member implements ClusterMember {
     return others[Math.floor(Math.random() * others.length)];
   }
 
-  #noteHandedOn(exchange: HttpExchange): void {
-    this.#handedOn.add(exchange);
-    if (this.#handedOn.size < this.#handedOnMost) return;
-    for (const each of this.#handedOn) if (each.over) this.#handedOn.delete(each);
-    this.#handedOnMost = Math.max(MOST_UNSWEPT, 2 * this.#handedOn.size);
-  }
-
   async handedOn(mostMs: number): Promise<void> {
     const until = performance.now() + mostMs;
-    while ([...this.#handedOn].some((each) => !each.over) && performance.now() < until)
+    while ((this.#looking > 0 || this.#relay.isAwaited) && performance.now() < until)
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS / 2));
   }
 
   bring(exchange: HttpExchange, named: Named, here: () => void): void {
-    // What has no end, as the streams of sessions and listens, is not waited for.
-    const lasts = exchange.method !== "POST" || exchange.header("mcp-method") === "subscriptions/listen";
-    if (!lasts) this.#noteHandedOn(exchange);
-    this.#bring(exchange, named, here).catch((error: unknown) => {
-      const away = error instanceof LocalError && error.code === "UNREACHABLE";
-      if (!away) this.#local?.report("error", "A request could not be handed on", { error });
-      unavailable(exchange, named, AWAY);
-    });
+    this.#looking++;
+    this.#bring(exchange, named, here)
+      .catch((error: unknown) => {
+        const away = error instanceof LocalError && error.code === "UNREACHABLE";
+        if (!away) this.#local?.report("error", "A request could not be handed on", { error });
+        unavailable(exchange, named, AWAY);
+      })
+      .finally(() => this.#looking--);
   }
 
   keepSession(id: string, principal: string | undefined, facts: SessionFacts): void {

@@ -76,8 +76,15 @@ export interface ForwardedRequest {
 }
 
 interface Waiting {
+  /** Whether it lasts as long as its client likes, such as a stream of a session. */
+  readonly lasts?: boolean;
   reply(type: FrameType, text: string): void;
   broken(): void;
+}
+
+/** Whether a request lasts as long as its client likes: the stream of a session, or a listen. */
+export function lasts(exchange: HttpExchange): boolean {
+  return exchange.method !== "POST" || exchange.header("mcp-method") === "subscriptions/listen";
 }
 
 /** The connections of one process to the others, both ways. */
@@ -157,6 +164,11 @@ export class NodeRelay {
       exchange.onGone = waiting;
       link.send(Frame.Request, stream, `${JSON.stringify(headOf(exchange, session))}\n${body ?? ""}`);
     });
+  }
+
+  /** Whether another process has not yet answered something of ours that will end by itself. */
+  get isAwaited(): boolean {
+    return [...this.#links.values()].some((each) => [...each.values()].some((waiting) => waiting.lasts !== true));
   }
 
   /** Asks a process for something. Rejects with its RpcError, or with GONE or UNREACHABLE. */
@@ -371,6 +383,7 @@ export class NodeRelay {
 
 /** A request of ours on its way: what comes back is its reply. */
 class Forwarded implements Waiting {
+  readonly lasts: boolean;
   readonly #exchange: HttpExchange;
   readonly #link: Link;
   readonly #stream: number;
@@ -383,6 +396,7 @@ class Forwarded implements Waiting {
     about: { readonly link: Link; readonly stream: number; readonly done: () => void },
     resolve: (outcome: ForwardOutcome) => void,
   ) {
+    this.lasts = lasts(exchange);
     this.#exchange = exchange;
     this.#link = about.link;
     this.#stream = about.stream;

@@ -1,6 +1,6 @@
 // The one door to Redis: which client leads there, and how what is kept there is encrypted.
-import { badShare } from "../cluster/relay-link.js";
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from "node:crypto";
+import { badShare } from "../cluster/relay-link.js";
 import { LocalError } from "../jsonrpc/errors.js";
 
 /** A client of ioredis, as far as it is used: `new Redis(…)` or `new Cluster(…)`. */

@@ -1,5 +1,5 @@
 // What has to happen in Redis in one step, in Lua. Times are Redis's own: the clocks of the processes do not matter. And whether
-// a Redis is fit for that.
+// a Redis is fit for that, and what processes say of themselves in it.
 import { badShare } from "../cluster/relay-link.js";
 import type { Fleet } from "../cluster/stores.js";
 import { LocalError } from "../jsonrpc/errors.js";
@@ -197,12 +197,12 @@ return 0
  * Counts many events at once, one after the other, each under all its keys or under none. KEYS: all of them, each once. ARGV: how
  * many keys; three for each: "r", the microseconds of one event and the burst (GCRA: of each key one time is kept); or "w", the
  * microseconds of a window and the most in it (of each key a count for each sixtieth of the window, their sum `n`, and the oldest
- * of them, `o`); then for each event the number of its keys and their places; then for what is taken ahead of a rate 0, the place of its key, how
- * many events, and the microseconds in which they will be used. Returns the wait of each event in milliseconds, or 0, and for what is
- * taken ahead how many: all or none, and none of the second half of a burst, which is for whoever else asks.
+ * of them, `o`); then for each event the number of its keys and their places; then for what is taken ahead of a rate -1, the place of
+ * its key, how many, and the microseconds in which they will be used. Returns the wait of each event in milliseconds, or 0; and how
+ * many are taken ahead: all or none, and none of the second half of a burst, which is for whoever else asks.
  *
- * Events that are taken ahead and used later may not let more pass than the rate: what is free and what is held are never more than
- * the burst. They are taken from a time at which the burst, if it was whole, cannot become whole again before they are used or lost.
+ * No more than the rate may pass: what is free and what is held are together never more than the burst. So they are taken as from a
+ * time at which a burst that is whole now has not become whole again before they are used or lost.
  */
 const COUNT = `
 local t = redis.call("TIME")
@@ -255,7 +255,7 @@ local at = count * 3 + 2
 while at <= #ARGV do
   local of = tonumber(ARGV[at])
   local wait = 0
-  if of == 0 then
+  if of == -1 then
     local rule, many = rules[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
     local stop = math.max(rule.stop, now + tonumber(ARGV[at + 3])) + many * rule.each
     if stop - now > rule.burst * rule.each / 2 then

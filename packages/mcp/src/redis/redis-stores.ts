@@ -299,7 +299,7 @@ class RedisLimits implements LimitStore {
       const names = (hidden[0] ?? []).flatMap((_, at) => hidden.map((each) => `{${prefix}:l}:${each[at]}`));
       const take = names.length > keys.size ? TAKE_ALL : TAKE;
       const rules = [...keys.values()].flatMap(({ args }) => args);
-      const wishes = wished.flatMap(({ place, many }) => ["0", place, String(many), String(AHEAD_MS * 1_000)]);
+      const wishes = wished.flatMap(({ place, many }) => ["-1", place, String(many), String(AHEAD_MS * 1_000)]);
       const args = [String(keys.size), ...rules, ...events, ...wishes];
       const found = (await door.script(take, names, args)) as number[];
       for (const [at, { ahead }] of wished.entries()) ahead.left = found[waiting.length + at] as number;

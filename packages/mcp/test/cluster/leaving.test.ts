@@ -42,11 +42,20 @@ function refused(url: URL): Promise<boolean> {
   );
 }
 
+type Member = Cluster["members"][number];
+
+/** Longer than a process that ends serves what may still come on open connections. */
+function awhile(): Promise<unknown> {
+  return new Promise((resolve) => setTimeout(resolve, 900, "waits"));
+}
+
 interface Leaving extends Cluster {
   /** Which member ran each call. */
   readonly ran: number[];
   /** Lets what hangs end. */
   free(): void;
+  /** Lets what speaks end. */
+  hush(): void;
   /** Makes a call that hangs, and waits until it does. */
   hang(calling: Client): Promise<{ readonly answer: ReturnType<Client["call"]> }>;
   /** A client of one member alone. */
@@ -58,17 +67,20 @@ async function started(count: number, drainMs = 20_000): Promise<Leaving> {
   let free = (): void => undefined;
   let hanging = 0;
   const freed = new Promise<void>((resolve) => (free = resolve));
+  let hush = (): void => undefined;
+  const hushed = new Promise<void>((resolve) => (hush = resolve));
   const server = (member: number): Server => {
     const made = new Server({ name: "leaving", version: "1.0.0", report: false });
     made.tool("where", { run: () => (ran.push(member), `at ${member}`) });
     made.tool("hang", { task: "optional", run: () => ((hanging += 1), freed.then(() => "ended")) });
+    made.tool("speak", { run: (_, ctx) => ctx.progress(1).then(() => hushed.then(() => "ended")) });
     made.tool("ask", {
       run: async (_, ctx) => (await ctx.elicit({ message: "?", schema: { sure: { type: "boolean" } } })).action,
     });
     return made;
   };
   const cluster = await startCluster({ count, server, limits: { drainMs } });
-  onTestFinished(free);
+  onTestFinished(() => (free(), hush()));
   const client: Leaving["client"] = async (member, revision, options) => {
     const url = cluster.members[member]?.url ?? "";
     const made = await connect(url, { revision, verdicts: false, ...options });
@@ -82,7 +94,7 @@ async function started(count: number, drainMs = 20_000): Promise<Leaving> {
     await expect.poll(() => hanging).toBe(before + 1);
     return { answer };
   };
-  return { ...cluster, ran, free, client, hang };
+  return { ...cluster, ran, free, hush, client, hang };
 }
 
 it.each(REVISIONS)("serves its calls to their end, and new ones of %s by others, each once", async (revision) => {
@@ -164,6 +176,32 @@ it("waits for the answers to what it has handed on, and takes no connection once
   await expect(fetch(members[0]?.url ?? "")).rejects.toThrow();
 });
 
+it("waits for the rest of an answer that it has handed on and that has begun, but not for what has no end", async () => {
+  const { members, free, hush, client, hang } = await started(2);
+  const url = members[0]?.url ?? "";
+  const hanging = await hang(await client(0, "2026-07-28"));
+  const [speaks, listens] = [
+    await client(0, "2026-07-28"),
+    modern("subscriptions/listen", { notifications: { toolsListChanged: true } }),
+  ];
+  const closed = members[0]?.close();
+  let answer: ReturnType<Client["call"]> | undefined;
+  await new Promise<void>((begun) => (answer = speaks.call("speak", {}, { onProgress: () => begun() })));
+  const listening = await fetch(url, {
+    method: "POST",
+    headers: { ...JSON_TYPES, ...modernHeaders(listens) },
+    body: JSON.stringify(listens),
+  });
+  expect(listening.status).toBe(200);
+  free();
+  await hanging.answer;
+  expect(await Promise.race([closed, answer, awhile()])).toBe("waits");
+  hush();
+  expect((await answer)?.content).toEqual([{ type: "text", text: "ended" }]);
+  expect(await Promise.race([closed, awhile()])).not.toBe("waits");
+  await listening.body?.cancel().catch(() => undefined);
+});
+
 it("serves what comes on a connection that is open, as the last of it, once it takes no more", async () => {
   const { members } = await started(2);
   const url = new URL(members[0]?.url ?? "");
@@ -177,38 +215,36 @@ it("serves what comes on a connection that is open, as the last of it, once it t
   await closed;
 });
 
-it.each([0, 1])("has its session served by another once it has let go of it, asked for at %i", async (at) => {
-  const { members } = await started(2);
-  const { headers } = await session(members[0]?.url ?? "", "2025-11-25");
-  // What is the session's own alone opens the connection between the two.
-  const level = { jsonrpc: "2.0", id: 2, method: "logging/setLevel", params: { level: "info" } };
-  await post(members[1]?.url ?? "", level, headers);
-  const leaving = new URL(members[0]?.url ?? "");
-  const [own, asking] = [await connected(leaving), await connected(new URL(members[at]?.url ?? ""))];
-  const closed = members[0]?.close();
-  await expect.poll(() => refused(leaving)).toBe(true);
+/** What is the session's own alone: whoever has the session serves it, and the connection between the two is opened. */
+const LEVEL = { jsonrpc: "2.0", id: 2, method: "logging/setLevel", params: { level: "info" } };
+
+/** The reply to a call of a session over a connection to `from`, made just before `leaving` ends and used once that takes no more. */
+async function askedLate(leaving: Member, from: string, headers: Record<string, string>): Promise<string> {
+  const url = new URL(leaving.url);
+  // The first keeps the process from ending, as long as it is open and idle.
+  const [own, asking] = [await connected(url), await connected(new URL(from))];
+  const closed = leaving.close();
+  await expect.poll(() => refused(url)).toBe(true);
   const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "where", arguments: {} } };
-  expect(await asked(asking, call, headers)).toMatch(/^HTTP\/1.1 200 [^]*at 1/);
+  const reply = await asked(asking, call, headers);
   own.destroy();
   await closed;
+  return reply;
+}
+
+it.each([0, 1])("has its session served by another once it has let go of it, asked for at %i", async (at) => {
+  const [first, second] = (await started(2)).members as [Member, Member];
+  const { headers } = await session(first.url, "2025-11-25");
+  await post(second.url, LEVEL, headers);
+  expect(await askedLate(first, [first, second][at]?.url ?? "", headers)).toMatch(/^HTTP\/1.1 200 [^]*at 1/);
 });
 
-it("has a session that it took over from another served by a third, asked for wherever it was", async () => {
-  const { members } = await started(3);
-  const urls = members.map(({ url }) => new URL(url));
-  const { headers } = await session(members[0]?.url ?? "", "2025-11-25");
-  await members[0]?.close();
-  // What is the session's own alone is served by who takes it over.
-  const level = { jsonrpc: "2.0", id: 2, method: "logging/setLevel", params: { level: "info" } };
-  expect((await post(members[1]?.url ?? "", level, headers)).status).toBe(200);
-  const leaving = urls[1] as URL;
-  const [own, asking] = [await connected(leaving), await connected(leaving)];
-  const closed = members[1]?.close();
-  await expect.poll(() => refused(leaving)).toBe(true);
-  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "where", arguments: {} } };
-  expect(await asked(asking, call, headers)).toMatch(/^HTTP\/1.1 200 [^]*at 2/);
-  own.destroy();
-  await closed;
+it("has a session that it took over from another served by a third, asked for where it was last", async () => {
+  const [first, second] = (await started(3)).members as [Member, Member];
+  const { headers } = await session(first.url, "2025-11-25");
+  await first.close();
+  expect((await post(second.url, LEVEL, headers)).status).toBe(200);
+  expect(await askedLate(second, second.url, headers)).toMatch(/^HTTP\/1.1 200 [^]*at 2/);
 });
 
 it("waits for the answer to what it handed on before it was told to end", async () => {
@@ -222,9 +258,7 @@ it("waits for the answer to what it handed on before it was told to end", async 
   await post(leaving, { jsonrpc: "2.0", id: 3, method: "tasks/get", params: { taskId } }, headers);
   const closed = members[0]?.close();
   await expect.poll(() => refused(new URL(leaving))).toBe(true);
-  // Longer than what may still come is waited for.
-  const waited = new Promise((resolve) => setTimeout(resolve, 900, "waits"));
-  expect(await Promise.race([closed, answer, waited])).toBe("waits");
+  expect(await Promise.race([closed, answer, awhile()])).toBe("waits");
   free();
   expect((await answer).text).toContain("ended");
   await closed;

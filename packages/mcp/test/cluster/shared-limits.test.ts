@@ -50,7 +50,7 @@ describe.runIf(hasRedis)("a rate that is asked for often", () => {
       .cli("eval", TAKE, "1", `rate ${randomUUID()}`, ...rule, ...of)
       .split("\n")
       .map(Number);
-  const ahead = (many: number): readonly string[] => ["0", "1", String(many), "20000"];
+  const ahead = (many: number): readonly string[] => ["-1", "1", String(many), "20000"];
   const each = (many: number): readonly string[] => Array.from({ length: many }, () => ["1", "1"]).flat();
   let redis: StartedRedis;
   const endings: (() => void | Promise<void>)[] = [];
