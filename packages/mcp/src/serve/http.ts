@@ -95,13 +95,9 @@ export async function serveHttp(server: LeanServer, options: ServeHttpOptions = 
   const { port = 0, host = "127.0.0.1", socketPath, tls } = options;
   const listener = listenerOf(withLimits(DEFAULT_HTTP_LIMITS, options.limits), tls);
   const scheme = tls === undefined ? "http" : "https";
-  // Whoever is not let in by the others, or cannot ask them, takes no connection that would be cut.
-  const member = (await options.share?.join()) as ClusterMember | undefined;
-  const refused = async (error: NodeJS.ErrnoException): Promise<never> => {
-    await member?.leave();
+  const listening = await listener.listen({ port, host, socketPath, tls }).catch((error: NodeJS.ErrnoException) => {
     throw advised(error);
-  };
-  const listening = await listener.listen({ port, host, socketPath, tls }).catch(refused);
+  });
   const authority = host.includes(":") ? `[${host}]:${listening}` : `${host}:${listening}`;
   const usual = tls === undefined ? 80 : 443;
   const own = socketPath === undefined && isLoopback(host) ? loopbackHosts(listening, usual) : undefined;
@@ -111,7 +107,9 @@ export async function serveHttp(server: LeanServer, options: ServeHttpOptions = 
   const here = socketPath === undefined ? [...loopbackHosts(listening, usual), authority] : ["localhost"];
   const hosts = publicHosts.length === 0 ? own : [...here, ...publicHosts];
   let endpoint: HttpEndpoint;
+  let member: ClusterMember | undefined;
   try {
+    member = (await options.share?.join()) as ClusterMember | undefined;
     endpoint = httpEndpoint(server, options, { hosts, origins, parts: PARTS_AT_HAND, guests: makeGuests }, member);
     await member?.open(endpoint.local);
   } catch (error) {

@@ -1,19 +1,16 @@
 // A Redis that is not fit, and options that make no sense: one sentence that says what to change.
 import { readdirSync, readFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { storesContract } from "../../src/cluster/contract.js";
-import { badShare, fleetOf } from "../../src/cluster/relay-link.js";
+import { fleetOf } from "../../src/cluster/relay-link.js";
 import { type IoRedisLike, openDoor, Vault } from "../../src/redis/door.js";
 import { carryOver } from "../../src/redis/redis-streams.js";
 import { redisCluster, redisStores, type RedisClusterOptions } from "../../src/redis/redis-stores.js";
-import { serveHttp } from "../../src/serve/http.js";
-import { Server } from "../../src/server/server.js";
 import { KEY, refusalOf } from "./cluster-fixture.js";
-import { freePort, hasRedis, prefix, startRedis, startSentinel } from "./redis-fixture.js";
+import { hasRedis, prefix, startRedis, startSentinel } from "./redis-fixture.js";
 
 const LONG = { timeout: 60_000 };
 
@@ -39,30 +36,6 @@ function client(facts: Readonly<Record<string, string>>, ahead = 0): IoRedisLike
     on: () => undefined,
   };
 }
-
-it("takes no connection before the others have let it in, and leaves them where it cannot listen", async () => {
-  const taken = createServer().listen(0, "127.0.0.1");
-  onTestFinished(() => void taken.close());
-  await once(taken, "listening");
-  const { port } = taken.address() as AddressInfo;
-  const server = new Server({ name: "early", version: "1.0.0", report: false });
-  let left = 0;
-  const share = { join: async () => ({ leave: async () => void (left += 1) }) };
-  await expect(serveHttp(server, { port, share, signals: false })).rejects.toMatchObject({ code: "EADDRINUSE" });
-  expect(left).toBe(1);
-  const free = await freePort();
-  const reached: boolean[] = [];
-  const unfit = async (): Promise<never> => {
-    await fetch(`http://127.0.0.1:${free}/mcp`).then(
-      () => reached.push(true),
-      () => reached.push(false),
-    );
-    throw badShare("not fit");
-  };
-  const serving = serveHttp(server, { port: free, share: { join: unfit }, signals: false });
-  await expect(serving).rejects.toMatchObject({ code: "BAD_SHARE" });
-  expect(reached).toEqual([false]);
-});
 
 describe("options of redisCluster", () => {
   it.each([

@@ -121,7 +121,7 @@ async function killed(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   // A Redis Cluster wants its port plus 10,000 too.
   for (;;) {
     const server = createServer();
