@@ -88,6 +88,30 @@ const COUNTS: readonly ContractCase[] = [
     },
   },
   {
+    name: "a burst passes whole, however it comes: at once or one by one, at one process or at several",
+    async run(open) {
+      const all = [await open("one"), await open("two"), await open("three")] as const;
+      const rule = { perSecond: 0.001, burst: 20 };
+      for (const [key, sizes] of [
+        [1, 1, 18],
+        [3, 3, 14],
+        [6, 7, 7],
+        [20, 0, 0],
+      ].entries()) {
+        const waits: number[] = [];
+        for (const [at, size] of sizes.entries()) {
+          const take = (): Promise<number> => all[at]!.limits.take({ [`burst ${key}`]: rule });
+          waits.push(...(await Promise.all(Array.from({ length: size }, take))));
+        }
+        same(
+          waits.filter((wait) => wait === 0).length,
+          20,
+          `events that passed of a burst that came as ${sizes.join(", ")}`,
+        );
+      }
+    },
+  },
+  {
     name: "events that are counted at the same moment count one by one, whatever else is counted then",
     async run(open) {
       const [one, two] = [await open("one"), await open("two")];

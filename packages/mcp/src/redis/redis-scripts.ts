@@ -1,7 +1,6 @@
 // What has to happen in Redis in one step, in Lua. Times are Redis's own: the clocks of the processes do not matter. And whether
-// a Redis is fit for that, and what processes say of themselves in it.
+// a Redis is fit for that.
 import { badShare } from "../cluster/relay-link.js";
-import type { Fleet } from "../cluster/stores.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { type Door, whyNot } from "./door.js";
 
@@ -197,12 +196,7 @@ return 0
  * Counts many events at once, one after the other, each under all its keys or under none. KEYS: all of them, each once. ARGV: how
  * many keys; three for each: "r", the microseconds of one event and the burst (GCRA: of each key one time is kept); or "w", the
  * microseconds of a window and the most in it (of each key a count for each sixtieth of the window, their sum `n`, and the oldest
- * of them, `o`); then for each event the number of its keys and their places; then for what is taken ahead of a rate -1, the place of
- * its key, how many, and the microseconds in which they will be used. Returns the wait of each event in milliseconds, or 0; and how
- * many are taken ahead: all or none, and none of the second half of a burst, which is for whoever else asks.
- *
- * No more than the rate may pass: what is free and what is held are together never more than the burst. So they are taken as from a
- * time at which a burst that is whole now has not become whole again before they are used or lost.
+ * of them, `o`); then for each event the number of its keys and their places. Returns the wait of each in milliseconds, or 0.
  */
 const COUNT = `
 local t = redis.call("TIME")
@@ -255,29 +249,16 @@ local at = count * 3 + 2
 while at <= #ARGV do
   local of = tonumber(ARGV[at])
   local wait = 0
-  if of == -1 then
-    local rule, many = rules[tonumber(ARGV[at + 1])], tonumber(ARGV[at + 2])
-    local stop = math.max(rule.stop, now + tonumber(ARGV[at + 3])) + many * rule.each
-    if stop - now > rule.burst * rule.each / 2 then
-      many = 0
-    else
-      rule.stop = stop
-      rule.taken = rule.taken + many
+  for k = at + 1, at + of do wait = math.max(wait, waitOf(tonumber(ARGV[k]))) end
+  waits[#waits + 1] = math.ceil(wait / 1000)
+  if wait <= 0 then
+    for k = at + 1, at + of do
+      local rule = rules[tonumber(ARGV[k])]
+      rule.taken = rule.taken + 1
+      if rule.each then rule.stop = rule.stop + rule.each else rule.n = rule.n + 1 end
     end
-    waits[#waits + 1] = many
-    at = at + 4
-  else
-    for k = at + 1, at + of do wait = math.max(wait, waitOf(tonumber(ARGV[k]))) end
-    waits[#waits + 1] = math.ceil(wait / 1000)
-    if wait <= 0 then
-      for k = at + 1, at + of do
-        local rule = rules[tonumber(ARGV[k])]
-        rule.taken = rule.taken + 1
-        if rule.each then rule.stop = rule.stop + rule.each else rule.n = rule.n + 1 end
-      end
-    end
-    at = at + of + 1
   end
+  at = at + of + 1
 end
 for i = 1, count do
   local rule, key = rules[i], KEYS[i]
@@ -559,42 +540,4 @@ async function trial(door: Door, command: string, args: readonly string[], prefi
 
 function reason(error: unknown): string {
   return (error as Error).message.split("\n", 1)[0] ?? "";
-}
-
-// What processes say of themselves, as Redis holds it.
-
-/** How a process says what it has in common with others. */
-export const FLEET_VERSION = 1;
-/** Names of parts, which a refusal says: nothing that ends a line or moves a cursor. */
-const PART = /^\P{C}{1,100}$/u;
-
-/** What Redis holds of a process. Undefined for anything else. */
-export function fleetIn(text: string): Fleet | undefined {
-  let found: unknown;
-  try {
-    found = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (typeof found !== "object" || found === null) return undefined;
-  const { v, keys, policy, parts } = found as Readonly<Record<string, unknown>>;
-  const isFleet =
-    v === FLEET_VERSION &&
-    areTexts(keys) &&
-    (policy === undefined || isFingerprint(policy)) &&
-    (parts === undefined || areParts(parts));
-  return isFleet ? (found as Fleet) : undefined;
-}
-
-function areTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((each) => typeof each === "string");
-}
-
-function isFingerprint(value: unknown): boolean {
-  return typeof value === "string" || areTexts(value);
-}
-
-function areParts(value: unknown): boolean {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return Object.entries(value).every(([name, part]) => PART.test(name) && isFingerprint(part));
 }

@@ -33,19 +33,17 @@ import {
   checkRedis,
   CLAIM_SESSION,
   DELETE_SESSION,
-  FLEET_VERSION,
-  fleetIn,
   FLEETS,
   FORGET_KEYS,
   LEAVE,
   PUT_SESSION,
   PUT_TASK,
   RECORD_VERSION,
+  type RedisReport,
   RELEASE,
   TAKE,
   TAKE_ALL,
   TOUCH_SESSION,
-  type RedisReport,
   USE_KEY,
 } from "./redis-scripts.js";
 import { SHARE_MEMBERS, type ShareOptions, shareOver } from "../cluster/member.js";
@@ -204,10 +202,6 @@ class RedisTasks implements TaskStore {
 /** Events in one script: beyond them another one begins, so that none keeps Redis from others for long. */
 const BATCH = 200;
 
-/** Milliseconds for which events may be taken ahead, long beside a command; and rates of which that is remembered. */
-const AHEAD_MS = 20;
-const AHEAD_KEYS = 1_000;
-
 type Rules = Parameters<LimitStore["take"]>[0];
 
 /** Events that are counted together: many requests arrive at once where it matters what counting costs. */
@@ -217,22 +211,10 @@ interface TakeBatch {
   readonly waiting: { resolve(waitMs: number): void; reject(error: unknown): void }[];
 }
 
-/** What a process took of one rate ahead: as many as it was asked for in the moment before. */
-interface Ahead {
-  readonly rule: string;
-  left: number;
-  /** By `performance.now`: when what is left ends, and since when is counted how often the rate was asked for. */
-  until: number;
-  from: number;
-  asked: number;
-}
-
 class RedisLimits implements LimitStore {
   readonly #place: () => Place;
   /** Those that were not sent yet; the last one takes more. */
   readonly #batches: TakeBatch[] = [];
-  /** Of the keys that were asked for last. To forget one costs a command, and nothing else. */
-  readonly #ahead = new Map<string, Ahead>();
   #sending = false;
 
   constructor(place: () => Place) {
@@ -240,35 +222,17 @@ class RedisLimits implements LimitStore {
   }
 
   take(rules: Rules): Promise<number> {
-    const all = Object.entries(rules).map(([key, rule]) => [key, argsOf(rule)] as const);
-    if (all.length === 1 && this.#hasAhead(...(all[0] as [string, readonly string[]]))) return Promise.resolve(0);
     return new Promise((resolve, reject) => {
+      const all = Object.entries(rules).map(([key, rule]) => [key, argsOf(rule)] as const);
       // A key has one rule in a script; who asks with another one, after the rule has changed, is counted by the next.
       const open = this.#batches.at(-1);
-      const isOf = (key: string, rule: string): boolean => (open?.keys.get(key)?.rule ?? rule) === rule;
       const fits =
-        open !== undefined && open.waiting.length < BATCH && all.every(([key, args]) => isOf(key, args.join()));
+        open !== undefined && open.waiting.length < BATCH && all.every(([key, args]) => fit(open, key, args));
       const batch = fits ? open : this.#begin();
       const places = all.map(([key, args]) => placeIn(batch, key, args));
       batch.events.push(String(places.length), ...places);
       batch.waiting.push({ resolve, reject });
     });
-  }
-
-  /** Whether one of those taken ahead is left, which is taken then. */
-  #hasAhead(key: string, args: readonly string[]): boolean {
-    const [rule, known] = [args.join(), this.#ahead.get(key)];
-    if (args[0] !== "r") return false;
-    if (known?.rule !== rule) {
-      this.#ahead.delete(key);
-      this.#ahead.set(key, { rule, left: 0, until: 0, from: performance.now(), asked: 1 });
-      if (this.#ahead.size > AHEAD_KEYS) this.#ahead.delete(this.#ahead.keys().next().value as string);
-      return false;
-    }
-    known.asked++;
-    if (known.left === 0 || performance.now() >= known.until) return false;
-    known.left--;
-    return true;
   }
 
   #begin(): TakeBatch {
@@ -291,7 +255,6 @@ class RedisLimits implements LimitStore {
   }
 
   async #send({ keys, events, waiting }: TakeBatch): Promise<void> {
-    const wished = this.#wishes(keys);
     try {
       const { door, prefix, vault } = this.#place();
       const hidden = [...keys.keys()].map((key) => vault.hidden(key));
@@ -299,31 +262,13 @@ class RedisLimits implements LimitStore {
       const names = (hidden[0] ?? []).flatMap((_, at) => hidden.map((each) => `{${prefix}:l}:${each[at]}`));
       const take = names.length > keys.size ? TAKE_ALL : TAKE;
       const rules = [...keys.values()].flatMap(({ args }) => args);
-      const wishes = wished.flatMap(({ place, many }) => ["-1", place, String(many), String(AHEAD_MS * 1_000)]);
-      const args = [String(keys.size), ...rules, ...events, ...wishes];
-      const found = (await door.script(take, names, args)) as number[];
-      for (const [at, { ahead }] of wished.entries()) ahead.left = found[waiting.length + at] as number;
-      for (const [at, { resolve }] of waiting.entries()) resolve(found[at] as number);
+      const waits = (await door.script(take, names, [String(keys.size), ...rules, ...events])) as number[];
+      for (const [at, { resolve }] of waiting.entries()) resolve(waits[at] as number);
     } catch (error) {
       // Those behind it would wait as long for the same answer.
       const behind = this.#batches.splice(0).flatMap((each) => each.waiting);
       for (const { reject } of [...waiting, ...behind]) reject(error);
     }
-  }
-
-  /** What is to be taken ahead with a batch: of a key that is asked for more than once in a moment, as often as that. */
-  #wishes(
-    keys: TakeBatch["keys"],
-  ): readonly { readonly ahead: Ahead; readonly place: string; readonly many: number }[] {
-    const now = performance.now();
-    return [...keys].flatMap(([key, { place, rule }]) => {
-      const ahead = this.#ahead.get(key);
-      if (ahead?.rule !== rule) return [];
-      const many = now - ahead.from < 2 * AHEAD_MS ? Math.min(ahead.asked, BATCH) : 0;
-      Object.assign(ahead, { left: 0, until: now + AHEAD_MS });
-      if (now - ahead.from >= AHEAD_MS) Object.assign(ahead, { from: now, asked: 0 });
-      return many > 1 ? [{ ahead, place: String(place), many }] : [];
-    });
   }
 }
 
@@ -331,6 +276,11 @@ function argsOf(rule: Rules[string]): readonly string[] {
   return "most" in rule
     ? ["w", String(rule.windowMs * 1_000), String(rule.most)]
     : ["r", String(1_000_000 / rule.perSecond), String(rule.burst)];
+}
+
+function fit(batch: TakeBatch, key: string, args: readonly string[]): boolean {
+  const known = batch.keys.get(key);
+  return known === undefined || known.rule === args.join();
 }
 
 function placeIn({ keys }: TakeBatch, key: string, args: readonly string[]): string {
@@ -341,15 +291,50 @@ function placeIn({ keys }: TakeBatch, key: string, args: readonly string[]): str
   return String(place);
 }
 
+/** How a process says what it has in common with others. */
+const FLEET_VERSION = 1;
 /** As `shareOver` takes names. */
 const NODE = /^[a-z0-9]{1,32}$/;
 /** An address as `ShareOptions` takes it; what is none is not shown. */
 const ADDRESS = /^(?:tcp|unix):\/\/[\x21-\x7e]{1,256}$/;
+/** Names of parts, which a refusal says: nothing that ends a line or moves a cursor. */
+const PART = /^\P{C}{1,100}$/u;
 /** How long a process that gives up a key waits for those that carry over what it has sealed, and how often it looks. */
 const CARRY_LOOKS = 60;
 const CARRY_LOOK_MS = 250;
 /** Longer than most take to carry; two at once do no harm. */
 const CARRY_LOCK_MS = 10_000;
+
+/** What Redis holds of a process. Undefined for anything else. */
+function fleetIn(text: string): Fleet | undefined {
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof found !== "object" || found === null) return undefined;
+  const { v, keys, policy, parts } = found as Readonly<Record<string, unknown>>;
+  const isFleet =
+    v === FLEET_VERSION &&
+    areTexts(keys) &&
+    (policy === undefined || isFingerprint(policy)) &&
+    (parts === undefined || areParts(parts));
+  return isFleet ? (found as Fleet) : undefined;
+}
+
+function areTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
+
+function isFingerprint(value: unknown): boolean {
+  return typeof value === "string" || areTexts(value);
+}
+
+function areParts(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.entries(value).every(([name, part]) => PART.test(name) && isFingerprint(part));
+}
 
 /** How `redisStores` keeps things. */
 export interface RedisStoresOptions {

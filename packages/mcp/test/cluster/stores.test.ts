@@ -5,7 +5,8 @@ import { Redis } from "ioredis";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { storesContract } from "../../src/cluster/contract.js";
 import { LETTERS, memoryStores, type SharedStores } from "../../src/cluster/stores.js";
-import { fleetOf, keysOf } from "../../src/cluster/relay-link.js";
+import { fleetOf } from "../../src/cluster/relay-link.js";
+import { keysOf } from "../../src/cluster/relay-link.js";
 import { openDoor, type RedisTarget, Vault } from "../../src/redis/door.js";
 import { carryOver } from "../../src/redis/redis-streams.js";
 import { RedisStores } from "../../src/redis/redis-stores.js";
@@ -54,6 +55,28 @@ describe.runIf(hasRedis)("the contract of shared stores, in Redis", () => {
   it("holds behind Sentinel", async () => {
     const { url } = await startSentinel();
     for (const { run } of storesContract()) await run(openerOver(() => url));
+  });
+
+  it("counts in one step what arrives while it is asked, each event for itself", async () => {
+    const redis = await startRedis();
+    const one = await openerOver(() => redis.url)("one");
+    const rule = { perSecond: 0.01, burst: 20 };
+    const scripts = (): number =>
+      [...redis.cli("info", "commandstats").matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce(
+        (sum, [, calls]) => sum + Number(calls),
+        0,
+      );
+    const before = scripts();
+    redis.cli("client", "pause", "500", "ALL");
+    const waits: Promise<number>[] = [];
+    for (let n = 0; n < 50; n++) {
+      waits.push(one.limits.take({ caller: rule }));
+      // Each in a turn of the event loop of its own.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect((await Promise.all(waits)).filter((wait) => wait === 0)).toHaveLength(20);
+    // The first one, and all that came after it.
+    expect(scripts() - before).toBeLessThanOrEqual(4);
   });
 
   it("keeps nothing that can be read without the key, and nothing for ever", async () => {
