@@ -3,7 +3,6 @@ import { brand, ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import { type Carrier, type Identity, identityOf, lackingFor } from "../jsonrpc/transport.js";
 import {
   type Awaitable,
-  type ErrorObject,
   type InService,
   failureText,
   isJsonObject,
@@ -34,23 +33,11 @@ const CUSTOM_METHOD: MethodRecord = {
 
 const NO_PARAMS: JsonObject = Object.freeze({});
 
-/** Why a call was cancelled; `answered` is set when whoever sent it expects an answer, by default that it was cancelled. */
+/** Why a call was cancelled; `answered` is set when the canceller expects an error answer (`$/cancelRequest`). */
 export interface Cancellation {
   readonly reason: string;
   readonly answered: boolean;
-  readonly error?: ErrorObject;
 }
-
-/** Over HTTP nobody sees that a session or the server ends: whoever waits for an answer has to get one. */
-export const STOPPED: Cancellation = {
-  reason: "The connection is closing",
-  answered: true,
-  error: {
-    code: ErrorCode.InternalError,
-    message: "The server or the session ended before this was answered: whether it had an effect is not known",
-    data: { outcome: "unknown" },
-  },
-};
 
 /** Progress that was reported for a call; `progress.ts` has the implementation. */
 export interface OngoingProgress {
@@ -403,7 +390,7 @@ export class Dispatcher {
     return handler;
   }
 
-  /** Ends a call before its handler has: silently, or with the error of the cancellation, -32800 if it has none, where it asks for that. */
+  /** Ends a call its sender no longer wants: silently, or with -32800 where the cancellation asks for an answer. */
   cancel(call: Call, cancellation: Cancellation): void {
     if (call.ended) return;
     call.cancel(cancellation);
@@ -414,7 +401,7 @@ export class Dispatcher {
       call.carrier.abandon?.(true);
       return;
     }
-    const { error = { code: McpErrorCode.RequestCancelled, message: "Request cancelled" } } = cancellation;
+    const error = { code: McpErrorCode.RequestCancelled, message: "Request cancelled" };
     void call.carrier.write(failureText(call.id, error), "response", error.code);
   }
 

@@ -1,7 +1,7 @@
 // One conversation of the server role, from its transport's start to its end: a connection's messages, judged one by
 // one and served.
 
-import { Call, type Caller, type Dispatcher, type Done, type Cancellation, NO_LOGS } from "../endpoint/call.js";
+import { Call, type Caller, type Dispatcher, type Done, NO_LOGS } from "../endpoint/call.js";
 import type { Codec } from "../era/codec.js";
 import { type Selection, type SessionState, claimsStateless, openSession, select } from "../era/select.js";
 import type { Carrier, Transport } from "../jsonrpc/transport.js";
@@ -20,9 +20,6 @@ import { levelIndex } from "../protocol/features/lifecycle.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import type { ServerCore } from "./core.js";
 import { LogGate, type LogMessage, Session } from "./session.js";
-
-/** Whoever sees that the connection ends needs no answer. */
-const CLOSING: Cancellation = { reason: "The connection is closing", answered: false };
 
 /** Before anything is known of the peer: batches may come, and an unreadable id is answered as null. */
 const UNKNOWN_PEER: WireRules = { batches: true, unreadableId: "null" };
@@ -169,13 +166,14 @@ export class ServerConversation implements ConnectionHandler {
     }
   }
 
-  /** Stops serving: what runs may finish within `graceMs`, the rest ends as `end` says. Resolves when nothing runs any more. */
-  async close(graceMs: number, end: Cancellation = CLOSING): Promise<void> {
+  /** Stops serving: what runs may finish within `graceMs`, the rest is cancelled. Resolves when nothing runs any more. */
+  async close(graceMs: number): Promise<void> {
     this.#closing = true;
     this.#core.subscribers.endAll(this.connection);
     const { incoming } = this.connection;
     await this.connection.drain(graceMs);
-    for (const call of incoming.all()) this.#dispatcher.cancel(call, end);
+    const reason = "The connection is closing";
+    for (const call of incoming.all()) this.#dispatcher.cancel(call, { reason, answered: false });
     this.connection.end();
     if (this.#core.conversations.delete(this) && this.#session !== undefined) this.#end(this.#session);
   }
