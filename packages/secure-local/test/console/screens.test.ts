@@ -1,8 +1,8 @@
 // What a person does with Policy, Definitions, Audit, Clients and an opened call in a browser, beyond the first look at them.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Locator, Page } from "playwright-core";
-import { expect, it } from "vitest";
+import type { Locator, Page, Route } from "playwright-core";
+import { expect, it, onTestFinished } from "vitest";
 import { approvePlugins, run } from "../cli/command.js";
 import { contextOf, inBrowser, LONG, opened, show, started } from "./in-browser.js";
 import type { Watched } from "./running.js";
@@ -244,6 +244,39 @@ inBrowser("the screens of the console", (browser) => {
         .getByRole("button", { name: /read_file .*two\.md/ })
         .click();
       await page.locator(".panel", { hasText: "two.md" }).waitFor();
+      expect(conduct.faults).toEqual([]);
+    },
+  );
+
+  it(
+    "Audit leads to the check that was asked for, not to the one before it that comes again",
+    { timeout: LONG },
+    async () => {
+      const watched = await started({ signedIn: false, policy: POLICY });
+      const first = await watched.serve();
+      onTestFinished(() => void first.child.kill("SIGKILL"));
+      const { page, conduct } = await opened(await contextOf(browser()), watched);
+      const focused = (): Promise<unknown> => page.evaluate("document.activeElement?.id");
+      const verify = page.getByRole("button", { name: "Verify every record" });
+      await show(page, "audit");
+      await verify.click();
+      await expect.poll(focused).toBe("audit-chain");
+      // The next check lasts until the test lets it go on.
+      const held: Route[] = [];
+      await page.route("**/api/verify", (route) => void held.push(route));
+      await verify.click();
+      await expect.poll(() => held.length).toBe(1);
+      // What the page is told of a log that no check has read comes together with the check before.
+      await watched.serve();
+      const unread = page.locator("section[aria-labelledby=audit-chain] li", { hasText: "not verified yet" });
+      const told = await unread.innerText();
+      await call(watched, "calculate", { expression: "1+1" });
+      // Once more: by now the page has done what it does after the first time.
+      await expect.poll(() => unread.innerText()).not.toBe(told);
+      expect(await focused()).not.toBe("audit-chain");
+      await held[0]?.continue();
+      await expect.poll(focused).toBe("audit-chain");
+      expect(await unread.count()).toBe(0);
       expect(conduct.faults).toEqual([]);
     },
   );
