@@ -8,7 +8,7 @@ import { link, now, settled, waiting } from "./live.js";
 import { Action, Brief, Command, Shown, State, visible } from "./parts.js";
 import { get, post } from "./request.js";
 import { go } from "./router.js";
-import { wordDiff } from "./word-diff.js";
+import { type Piece, wordDiff } from "./word-diff.js";
 
 /** Milliseconds that an answered question keeps its place: nothing is to slide under a finger that is about to press. */
 const KEPT_MS = 8_000;
@@ -277,26 +277,10 @@ function Countdown({ until }: { readonly until: number }): JSX.Element {
 /** Characters and lines of a question that are in view at once. */
 const IN_VIEW = { characters: 1_500, lines: 18 };
 
-/**
- * The text with the words marked that another waiting call of the same tool does not have: two that are alike are told
- * apart. Of a long text these words stand below it once more, where the answers are.
- */
+/** Words that differ are marked. Of a long text they stand below it once more, where the answers are. */
 function QuestionText({ text }: { readonly text: string }): JSX.Element {
-  // The other one is answered first, most often: what differs stays marked.
-  const compared = useRef<string>(undefined);
   const own = partsIn(text);
-  const other = waiting.value
-    .map((each) => partsIn(each.text))
-    .find((each) => each.head === own.head && each.body !== own.body);
-  compared.current = other?.body ?? compared.current;
-  const body = compared.current;
-  const pieces = useMemo(
-    () =>
-      body === undefined || Math.max(text.length, body.length) > MAX_COMPARED
-        ? undefined
-        : wordDiff(body, own.body).now,
-    [body, own.body],
-  );
+  const pieces = useDiffering(text, own);
   const lines = text.split("\n").length;
   const isLong = text.length > IN_VIEW.characters || lines > IN_VIEW.lines;
   const more = isLong && (
@@ -333,8 +317,36 @@ function QuestionText({ text }: { readonly text: string }): JSX.Element {
   );
 }
 
-/** The line that names the tool, its arguments and who asked, and the question's own number, which always differs. */
-function partsIn(text: string): { readonly head: string; readonly body: string; readonly rest: string } {
+/**
+ * The body of a question, with the words told apart that another waiting call of the same tool does not have: two that are
+ * alike are not taken for each other. Undefined where no other waited, or the two are too long to be compared.
+ */
+function useDiffering(text: string, own: Parts): readonly Piece[] | undefined {
+  // The other one is answered first, most often: what differs stays marked.
+  const compared = useRef<string>(undefined);
+  const other = waiting.value
+    .map((each) => partsIn(each.text))
+    .find((each) => each.head === own.head && each.body !== own.body);
+  compared.current = other?.body ?? compared.current;
+  const body = compared.current;
+  return useMemo(
+    () =>
+      body === undefined || Math.max(text.length, body.length) > MAX_COMPARED
+        ? undefined
+        : wordDiff(body, own.body).now,
+    [body, own.body],
+  );
+}
+
+interface Parts {
+  /** The line that names the tool, its arguments and who asked. */
+  readonly head: string;
+  readonly body: string;
+  /** The question's own number, which always differs. */
+  readonly rest: string;
+}
+
+function partsIn(text: string): Parts {
   const start = text.indexOf("\n");
   const end = Math.max(start, text.lastIndexOf("\nQuestion "));
   return { head: text.slice(0, start), body: text.slice(start, end), rest: text.slice(end) };
