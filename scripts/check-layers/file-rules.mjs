@@ -3,8 +3,8 @@ import { basename } from "node:path";
 import { within } from "./house.mjs";
 
 const KEBAB = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z0-9]+)*$/;
-/** The source of a package, whether it has layers or, as the console's page, none. */
-const SOURCE = /^packages\/[^/]+\/src\//;
+/** The source of a package, whether it has layers or, as the page of the console and the launcher, none. */
+const SOURCE = /^packages\/[^/]+\/(?:src|launcher)\//;
 const SENTENCE = /^[`"'A-Z0-9][^]*[.:](?:\s|$)/;
 
 /** Yields the faults of a source file of a package. */

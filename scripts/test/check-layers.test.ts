@@ -269,6 +269,18 @@ const faults: [what: string, path: string, text: string, says: RegExp][] = [
     /long\.ts:2: function long has 51 lines/,
   ],
   [
+    "a long function inside another of a screen",
+    "packages/console/src/screens/long.tsx",
+    source("export const rows = [1].map(", "  (each) => {", ...times(48, "    each++;"), "    return each;", "  });"),
+    /long\.tsx:3: function \(anonymous\) has 51 lines/,
+  ],
+  [
+    "a long function of the launcher",
+    "packages/secure-local/launcher/long.cjs",
+    source("function long() {", ...times(49, "  long();"), "}"),
+    /long\.cjs:2: function long has 51 lines/,
+  ],
+  [
     "a screen that does not parse",
     "packages/console/src/odd.tsx",
     source("export const Odd = () => <p>;"),
