@@ -7,6 +7,7 @@ import { CHURN_MINUTES, churn } from "./scale/churn.mjs";
 import {
   agent,
   at,
+  bareCommand,
   children,
   cpuOf,
   ECHO,
@@ -24,6 +25,7 @@ import {
   tripOf,
   tripStore,
   row,
+  scriptsRun,
   send,
   startMembers,
   startRedis,
@@ -76,18 +78,38 @@ async function stateless({ redis, calls, faults }) {
     ["limited", 0.9],
   ]) {
     const sums = { alone: 0, shared: 0 };
+    const shared = { scripts: 0, ms: 0 };
     for (let turn = 0; turn < TURNS; turn++) {
       for (const where of ["alone", "shared"]) {
         const what = `C1 ${where}, ${limited === "" ? "no limits" : "limits"}`;
-        const { cpu, times } = await statelessTurn({ redis, calls, faults, what, limited, where });
+        const before = scriptsRun(redis);
+        const { cpu, times, ms, made } = await statelessTurn({ redis, calls, faults, what, limited, where });
         sums[where] += cpu;
+        if (where === "shared") shared.ms += ms;
+        // As many as the measured calls had of them.
+        if (where === "shared") shared.scripts += ((scriptsRun(redis) - before) * calls) / made;
         lines.push(row(what, calls, cpu, times, ""));
       }
     }
-    const share = (sums.alone / sums.shared).toFixed(2);
-    lines.push(`C1 ${limited === "" ? "no limits" : "limits"}: ${share} of alone a CPU second (at least ${least})`);
+    const share = sums.alone / sums.shared;
+    const name = `C1 ${limited === "" ? "no limits" : "limits"}`;
+    lines.push(`${name}: ${share.toFixed(2)} of alone a CPU second (at least ${least})`);
+    if (limited !== "") lines.push(await besideBareCommands(redis, { name, share, alone: sums.alone, shared }));
   }
   return lines;
+}
+
+/** A bare program that sends less often than that is not slower for it. */
+const SLOWEST_PACE_MS = 5;
+
+/** What Node and the machine take for as many commands of a bare program, whoever sends them, and what is left beside that. */
+async function besideBareCommands(redis, { name, share, alone, shared: { scripts, ms } }) {
+  const cost = await bareCommand(redis, Math.min((ms * 2) / scripts, SLOWEST_PACE_MS));
+  const most = alone / (alone + scripts * cost);
+  return (
+    `${name}: ${Math.round(scripts)} commands of ${(cost * 1e6).toFixed(0)} µs in a bare Node process leave ${most.toFixed(2)}; ` +
+    `found ${(share / most).toFixed(2)} of that`
+  );
 }
 
 async function statelessTurn({ redis, calls, faults, what, limited, where, count = 2, lanes = LANES }) {
@@ -99,12 +121,12 @@ async function statelessTurn({ redis, calls, faults, what, limited, where, count
   });
   const headers = { "mcp-protocol-version": STATELESS, "mcp-method": "tools/call", "mcp-name": "echo" };
   const send = (id) => post(pick(members).port, body(id), headers);
-  const { cpu, times } = await measured(members, calls, send, lanes);
+  const { cpu, times, ms } = await measured(members, calls, send, lanes);
   const effects = await effectsOf(members);
   if (effects !== calls + warmOf(members))
     faults.push(`${what}: ${effects} effects of ${calls + warmOf(members)} calls`);
   await stop(members);
-  return { cpu, times };
+  return { cpu, times, ms, made: effects };
 }
 
 /** Calls of each process before they are measured: the same for all, since one that is not warm yet costs several times as much. */

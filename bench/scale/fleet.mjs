@@ -36,8 +36,9 @@ export async function measured(members, calls, send, lanes = LANES) {
     if (error !== undefined) throw new Error(JSON.stringify(error));
     times.push(performance.now() - begun);
   };
+  const begun = performance.now();
   await inLanes(calls, one, lanes);
-  return { cpu: (await cpuOf(members)) - before, times };
+  return { cpu: (await cpuOf(members)) - before, times, ms: performance.now() - begun };
 }
 
 export async function inLanes(count, work, lanes = LANES) {
@@ -145,7 +146,36 @@ export async function startRedis() {
     await pause(20);
   }
   const cli = (...args) => execFileSync("redis-cli", ["-p", String(port), ...args], { encoding: "utf8" }).trim();
-  return { url: `redis://127.0.0.1:${port}`, cli, child };
+  return { url: `redis://127.0.0.1:${port}`, port, cli, child };
+}
+
+/** Scripts that Redis was asked to run so far. */
+export function scriptsRun({ cli }) {
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(cli("INFO", "commandstats"))?.[1] ?? 0);
+}
+
+const BARE_COMMANDS = 2_000;
+
+/**
+ * Seconds of processor time that the shortest command costs a bare Node process that sends one each `everyMs`, above one that
+ * wakes as often and sends nothing: what no client of Redis can be below on this machine.
+ */
+export async function bareCommand({ port }, everyMs) {
+  const socket = dial(port, "127.0.0.1").setNoDelay(true);
+  await once(socket, "connect");
+  const cost = async (ask) => {
+    const begun = process.cpuUsage();
+    for (let n = 0; n < BARE_COMMANDS; n++) {
+      await pause(everyMs);
+      if (ask) await Promise.all([once(socket, "data"), socket.write("PING\r\n")]);
+    }
+    const { user, system } = process.cpuUsage(begun);
+    return (user + system) / 1e6 / BARE_COMMANDS;
+  };
+  const asking = await cost(true);
+  const waking = await cost(false);
+  socket.destroy();
+  return asking - waking;
 }
 
 export async function redisClock(stores) {
