@@ -37,7 +37,7 @@ const PROGRAMS = {
   // All of a server but JSON Schema in place, resource templates and tasks. Questions, sessions and HTTP+SSE come with the first
   // client that needs them.
   "lean fetch server": {
-    most: 55,
+    most: 55.2,
     absent: ["ConnectError", "unresolved-reference", "working"],
     code: `import { LeanServer } from "@secure-local/mcp/server";
       import { toFetch } from "@secure-local/mcp/fetch";

@@ -3,6 +3,7 @@ import { brand, ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import { type Carrier, type Identity, identityOf, lackingFor } from "../jsonrpc/transport.js";
 import {
   type Awaitable,
+  type ErrorObject,
   type InService,
   failureText,
   isJsonObject,
@@ -33,11 +34,26 @@ const CUSTOM_METHOD: MethodRecord = {
 
 const NO_PARAMS: JsonObject = Object.freeze({});
 
-/** Why a call was cancelled; `answered` is set when the canceller expects an error answer (`$/cancelRequest`). */
+/** Why a call was cancelled; `answered` is set when whoever sent it expects an answer, by default that it was cancelled. */
 export interface Cancellation {
   readonly reason: string;
   readonly answered: boolean;
+  readonly error?: ErrorObject;
 }
+
+/** Whoever sees that the connection ends needs no answer. */
+export const CLOSING: Cancellation = { reason: "The connection is closing", answered: false };
+
+/** Over HTTP nobody sees that a session or the server ends: whoever waits for an answer has to get one. */
+export const STOPPED: Cancellation = {
+  ...CLOSING,
+  answered: true,
+  error: {
+    code: ErrorCode.InternalError,
+    message: "The server or the session ended: whether this had an effect is not known",
+    data: { outcome: "unknown" },
+  },
+};
 
 /** Progress that was reported for a call; `progress.ts` has the implementation. */
 export interface OngoingProgress {
@@ -390,7 +406,7 @@ export class Dispatcher {
     return handler;
   }
 
-  /** Ends a call its sender no longer wants: silently, or with -32800 where the cancellation asks for an answer. */
+  /** Ends a call before its handler has: silently, or with the error of the cancellation, -32800 if it has none, where it asks for that. */
   cancel(call: Call, cancellation: Cancellation): void {
     if (call.ended) return;
     call.cancel(cancellation);
@@ -401,7 +417,7 @@ export class Dispatcher {
       call.carrier.abandon?.(true);
       return;
     }
-    const error = { code: McpErrorCode.RequestCancelled, message: "Request cancelled" };
+    const { error = { code: McpErrorCode.RequestCancelled, message: "Request cancelled" } } = cancellation;
     void call.carrier.write(failureText(call.id, error), "response", error.code);
   }
 

@@ -107,12 +107,24 @@ interface Told {
   };
 }
 
+/**
+ * A server that ended before it had answered, and said so, is told of like one whose connection ended: in no words of its own. A
+ * gateway that says the same of a server behind it, which it names, has not ended.
+ */
+function asEnded(error: unknown): unknown {
+  if (!(error instanceof RpcError) || error instanceof UpstreamError || error.code !== ErrorCode.InternalError)
+    return error;
+  const saysSo = isJsonObject(error.data) && error.data["outcome"] === "unknown" && !("server" in error.data);
+  return saysSo ? new LocalError("CLOSED", error.message) : error;
+}
+
 /** The error as the caller is told of it. */
 export async function toldOf(
   { name, call, isCall, came, asked, words }: Told,
-  error: unknown,
+  thrown: unknown,
   stop: Stop,
 ): Promise<unknown> {
+  const error = asEnded(thrown);
   if (error instanceof AskError) return error;
   if (error instanceof RpcError) {
     if (error instanceof UpstreamError) return error;

@@ -1,7 +1,15 @@
 // One conversation of the server role, from its transport's start to its end: a connection's messages, judged one by
 // one and served.
 
-import { Call, type Caller, type Dispatcher, type Done, NO_LOGS } from "../endpoint/call.js";
+import {
+  Call,
+  type Caller,
+  type Cancellation,
+  CLOSING,
+  type Dispatcher,
+  type Done,
+  NO_LOGS,
+} from "../endpoint/call.js";
 import type { Codec } from "../era/codec.js";
 import { type Selection, type SessionState, claimsStateless, openSession, select } from "../era/select.js";
 import type { Carrier, Transport } from "../jsonrpc/transport.js";
@@ -166,14 +174,13 @@ export class ServerConversation implements ConnectionHandler {
     }
   }
 
-  /** Stops serving: what runs may finish within `graceMs`, the rest is cancelled. Resolves when nothing runs any more. */
-  async close(graceMs: number): Promise<void> {
+  /** Stops serving: what runs may finish within `graceMs`, the rest ends as `end` says. Resolves when nothing runs any more. */
+  async close(graceMs: number, end: Cancellation = CLOSING): Promise<void> {
     this.#closing = true;
     this.#core.subscribers.endAll(this.connection);
     const { incoming } = this.connection;
     await this.connection.drain(graceMs);
-    const reason = "The connection is closing";
-    for (const call of incoming.all()) this.#dispatcher.cancel(call, { reason, answered: false });
+    for (const call of incoming.all()) this.#dispatcher.cancel(call, end);
     this.connection.end();
     if (this.#core.conversations.delete(this) && this.#session !== undefined) this.#end(this.#session);
   }

@@ -276,8 +276,8 @@ export class ServerCore implements AskServices {
   readonly #renumbered = ({ code }: RpcError, call: Call, sent: number): void => {
     if (this.#renumberedCodes.has(code)) return;
     this.#renumberedCodes.add(code);
-    const why = "the specification keeps -32000 to -32099 for itself: take a code outside of -32768 to -32000";
-    this.report("warning", `The error ${code} of ${call.method} was sent as ${sent} with it in data.upstream: ${why}`);
+    const what = `The error ${code} of ${call.method} was sent as ${sent}`;
+    this.report("warning", `${what}: the specification keeps its number, take one outside of -32768 to -32000`);
   };
 
   /** A resource that cannot be watched can still be subscribed to: it may be announced by `resourceUpdated`. */

@@ -3,8 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Client } from "../../src/client/client.js";
 import type { ClientOptions } from "../../src/client/options.js";
 import type { Mounted } from "../../src/gateway/gateway.js";
-import type { RpcError } from "../../src/jsonrpc/errors.js";
-import { LocalError } from "../../src/jsonrpc/errors.js";
+import { LocalError, RpcError } from "../../src/jsonrpc/errors.js";
 import { serveHttp } from "../../src/serve/http.js";
 import { connect } from "../../src/serve/connect-node.js";
 import { Server } from "../../src/server/server.js";
@@ -145,6 +144,20 @@ describe("a request that was sent to a server", () => {
     expect(text).toMatch(kind === "read" || kind === "prompt" ? READ_UNKNOWN : CALL_UNKNOWN);
     if (kind === "read" || kind === "prompt") expect(outcome).toBe("unknown");
   });
+});
+
+it("what a gateway says of a server behind it goes on in its words", async () => {
+  const behind = "far: it did not answer in time. Whether it was served is not known";
+  const server = new Server({ name: "near", version: "1", report: false });
+  server.resource("note://a", {
+    read() {
+      throw new RpcError(-32_603, behind, { server: "far", reason: "TIMEOUT", outcome: "unknown" });
+    },
+  });
+  const gateway = stage.gateway({ report: false });
+  await gateway.mount("near", (options) => connect(server, options));
+  const client = await stage.client(gateway, { revision: "2025-11-25" });
+  expect(await told(client, "read")).toEqual({ text: behind, outcome: "unknown" });
 });
 
 /** What keeps a request from being sent at all. */

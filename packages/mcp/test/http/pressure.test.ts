@@ -1,7 +1,8 @@
 // Slow readers and a server that goes down: bounded memory, stalled streams cut, what runs is delivered.
 import { request as httpRequest } from "node:http";
-import { connect, type Socket } from "node:net";
-import { describe, expect, it } from "vitest";
+import { connect as dial, type Socket } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { connect } from "../../src/serve/connect.js";
 import { Server } from "../../src/server/server.js";
 import { repeated } from "../support/soak.js";
 import {
@@ -98,7 +99,7 @@ it("a reader that takes nothing of a long answer in JSON loses its connection", 
   const body = JSON.stringify(message);
   const head = Object.entries({ ...JSON_TYPES, ...modernHeaders(message), "content-length": String(body.length) });
   const { hostname, port, host } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port) });
+  const socket = dial({ host: hostname, port: Number(port) });
   socket.on("error", () => undefined);
   socket.pause();
   socket.write(
@@ -121,7 +122,7 @@ describe("connections that fill all places", () => {
     const { hostname, port, host } = new URL(url);
     const sockets: Socket[] = [];
     for (let index = 0; index < count; index += 1) {
-      const socket = connect({ host: hostname, port: Number(port) });
+      const socket = dial({ host: hostname, port: Number(port) });
       socket.on("error", () => undefined).resume();
       await new Promise((resolve) => socket.once("connect", resolve));
       socket.write(`GET /none HTTP/1.1\r\nHost: ${host}\r\n${whole ? "\r\n" : ""}`);
@@ -164,7 +165,7 @@ it("holds no more requests than have their places, whatever many connections sen
   const sockets: Socket[] = [];
   let ended = 0;
   for (let count = 0; count < 60; count += 1) {
-    const socket = connect({ host: hostname, port: Number(port) });
+    const socket = dial({ host: hostname, port: Number(port) });
     socket.on("error", () => undefined).on("close", () => (ended += 1));
     socket.pause();
     socket.write(many);
@@ -242,9 +243,49 @@ describe("close", () => {
     await started.opened;
     await serving.close();
     await stream.ended;
-    expect(messages(stream.text)).toHaveLength(1);
+    expect(messages(stream.text).slice(1)).toEqual([UNKNOWN]);
+  });
+
+  it.each([
+    ["2025-03-26", "application/json, text/event-stream"],
+    ["2025-11-25", "application/json, text/event-stream"],
+    ["2025-11-25", "application/json"],
+    ["2024-11-05", ""],
+    ["2026-07-28", ""],
+  ])("answers in %s what did not end in time, to who accepts %j", async (revision, accept) => {
+    const server = new Server({ name: "t", version: "1" });
+    const started = gate();
+    server.tool("never", { run: () => (started.open(), new Promise(() => undefined)) });
+    const serving = await start(server, { sse: true, limits: { drainMs: 50 } });
+    if (accept !== "") {
+      const opened = await session(serving.url, revision);
+      const answer = opened.post(
+        { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "never" } },
+        { accept },
+      );
+      await started.opened;
+      await serving.close();
+      const { headers, text } = await answer;
+      const isStream = String(headers["content-type"]).startsWith("text/event-stream");
+      expect(isStream ? messages(text) : [JSON.parse(text)]).toEqual([UNKNOWN]);
+      return;
+    }
+    const url = revision === "2024-11-05" ? serving.url.replace(/mcp$/, "sse") : serving.url;
+    const client = await connect(url, { revision, verdicts: false });
+    onTestFinished(() => client.close());
+    const answer = client.call("never").catch((error: unknown) => error);
+    await started.opened;
+    await serving.close();
+    expect(await answer).toMatchObject({ name: "RpcError", code: -32_603, data: { outcome: "unknown" } });
   });
 });
+
+/** The answer to a call that a server had to give up. */
+const UNKNOWN = {
+  jsonrpc: "2.0",
+  id: 1,
+  error: { code: -32_603, message: expect.stringContaining("is not known") as string, data: { outcome: "unknown" } },
+};
 
 it("a busy server says so and works on", async () => {
   const server = new Server({ name: "t", version: "1" });

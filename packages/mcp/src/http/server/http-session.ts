@@ -1,4 +1,5 @@
 // Sessions (basic/transports, Session Management): each with its streams and what belongs to no request, and their table.
+import { STOPPED } from "../../endpoint/call.js";
 import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
 import type { ServerConversation } from "../../server/conversation.js";
 import type { KeepAlive, StreamKeeper } from "./event-stream.js";
@@ -198,7 +199,7 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
   async close(graceMs: number): Promise<void> {
     if (this.closing) return;
     this.closing = true;
-    await this.conversation.close(graceMs);
+    await this.conversation.close(graceMs, STOPPED);
     // The last answers are kept for other processes before they are sent.
     for (const { waiting } of [...(this.#streams?.values() ?? [])]) await waiting;
     this.closed = true;

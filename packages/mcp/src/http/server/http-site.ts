@@ -32,7 +32,7 @@ export type Authenticate = (request: HttpRequestHead) => Awaitable<Entrance>;
 /** Says whether a parsed body may be served; undefined: it may. */
 export type Permits = (exchange: HttpExchange, value: unknown) => HttpRefusal | undefined;
 
-const STRANGER = "Nobody is known by what this request carries: log in, and send what the server gave you";
+const STRANGER = "This request names nobody: log in, and send what the server gave you";
 /** Of a caller of whom the name alone is known. */
 const NO_SCOPES: readonly string[] = [];
 const NO_ENTRANCE =

@@ -18,7 +18,7 @@ const RETRY_AFTER: HeaderList = ["retry-after", "5"];
 
 const REVOKED: NoPass = {
   status: 401,
-  text: "What this request was let in by was taken back or exchanged while it came: log in, and send it again",
+  text: "The login of this request was taken back or exchanged while it came: log in, and send it again",
   headers: CHALLENGE,
 };
 const CLOSING: NoPass = { status: 503, text: "The server is shutting down", headers: RETRY_AFTER };

@@ -1,6 +1,6 @@
 // Requests outside of sessions: those of the stateless era (2026-07-28) are served here, and cancelled with their connection.
 // Older ones, where there are no sessions, are counted and bounded with them.
-import { Call, type Caller, type Line, LISTEN_METHOD, NO_LOGS } from "../../endpoint/call.js";
+import { Call, type Caller, type Line, LISTEN_METHOD, NO_LOGS, STOPPED } from "../../endpoint/call.js";
 import { claimOf, claimsStateless, codecFor, missingEnvelope, namesStateless, readEnvelope } from "../../era/select.js";
 import {
   methodHeaderFault,
@@ -102,7 +102,7 @@ export class SessionlessRequests {
       else if (call.method === LISTEN_METHOD) this.#cancel(call);
     }
     await withinGrace(this.#calls.whenIdle(), graceMs);
-    for (const call of this.#calls.all()) this.#cancel(call);
+    for (const call of this.#calls.all()) this.#core.dispatcher.cancel(call, STOPPED);
   }
 
   /** Whether a listen is a stream by now: before that, as while it is being asked about, there is nothing that could end with its answer. */

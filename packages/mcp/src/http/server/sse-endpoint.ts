@@ -1,4 +1,5 @@
 // HTTP+SSE of 2024-11-05: one GET is the session, its answers are events, messages are posted to a second path.
+import { STOPPED } from "../../endpoint/call.js";
 import { IntakeGate } from "../../jsonrpc/connection.js";
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
@@ -285,7 +286,7 @@ export class SseEndpoint implements BodyReceiver {
     clearTimeout(session.timer);
     this.#options.pinger?.remove(session.conversation);
     for (const { exchange } of session.intake.end()) unknownSession(exchange);
-    await session.conversation.close(graceMs);
+    await session.conversation.close(graceMs, STOPPED);
     session.stream.end();
   }
 }
