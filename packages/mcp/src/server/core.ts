@@ -277,7 +277,7 @@ export class ServerCore implements AskServices {
     if (this.#renumberedCodes.has(code)) return;
     this.#renumberedCodes.add(code);
     const what = `The error ${code} of ${call.method} was sent as ${sent}`;
-    this.report("warning", `${what}: the specification keeps its number, take one outside of -32768 to -32000`);
+    this.report("warning", `${what}: the specification keeps its number, take a code outside of -32768 to -32000`);
   };
 
   /** A resource that cannot be watched can still be subscribed to: it may be announced by `resourceUpdated`. */
