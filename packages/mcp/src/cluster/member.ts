@@ -124,11 +124,17 @@ function newName(): string {
 /** What comes next for a request: nothing, it is served here, or it is tried at another process. */
 type Step = "done" | "here" | { readonly at: string };
 
-/** A process cannot connect to another, and asks it to read its letters; or is ending, and holds nothing any more. */
-type Notice = { readonly kind: "knock"; readonly at: string; readonly by: string } | { readonly kind: "left" };
+/** A process cannot connect to another, and asks it to read its letters; or it is ending; or it holds nothing any more. */
+type Notice =
+  | { readonly kind: "knock"; readonly at: string; readonly by: string }
+  | { readonly kind: "ending" }
+  | { readonly kind: "left" };
 
+/** A session of this process, as it was kept last. */
 interface Mine {
-  fence: number;
+  readonly fence: number;
+  /** Whether the others can read it: until then nobody else could go on with it. */
+  kept: boolean;
 }
 
 class Member implements ClusterMember {
@@ -140,7 +146,8 @@ class Member implements ClusterMember {
   #local: LocalEnd | undefined;
   #address = "";
   #nodes: ReadonlyMap<string, string> = new Map();
-  /** Processes that have said that they are ending. */
+  /** Processes that have said that they are ending, and those of them that hold nothing any more. */
+  readonly #ending = new Set<string>();
   readonly #left = new Set<string>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #beating: Promise<void> | undefined;
@@ -151,6 +158,7 @@ class Member implements ClusterMember {
   #touched = performance.now();
   /** Something could not be told: the others have to look at everything. */
   #untold = false;
+  #retires = false;
   #leaving = false;
   #stopListening: () => void = () => undefined;
   readonly #sessions = new Map<string, Mine>();
@@ -183,7 +191,9 @@ class Member implements ClusterMember {
       keys,
       listen,
       find: (other) => this.#find(other),
-      holds: (session, from) => (this.#left.has(from) ? this.#taken(session, from) : this.#holds(session)),
+      holds: (session, from, ending) =>
+        ending || this.#left.has(from) ? this.#taken(session, from) : this.#holds(session),
+      ending: () => this.#retires,
       serve: (exchange) => this.#local?.serve(exchange),
       answer: (text) => this.#answer(text),
       // In one line: whoever connects is no fault of this program, and a process that was stopped for a while does so too.
@@ -233,9 +243,17 @@ class Member implements ClusterMember {
     this.#timer.unref();
   }
 
-  async others(): Promise<boolean> {
+  async retire(): Promise<boolean> {
     await this.#beat().catch(() => undefined);
+    this.#retires = true;
+    await this.#notify({ kind: "ending" }).catch(() => undefined);
     return this.#nodes.size > (this.#nodes.has(this.node) ? 1 : 0);
+  }
+
+  mayLetGo(id: string): boolean {
+    // Where nobody can say whose it is now, nobody could take it over.
+    const away = this.#since === Number.POSITIVE_INFINITY;
+    return this.#retires && !away && this.#sessions.get(id)?.kept === true && this.#anyOther() !== undefined;
   }
 
   async drain(): Promise<void> {
@@ -267,7 +285,7 @@ class Member implements ClusterMember {
   }
 
   #anyOther(): string | undefined {
-    const others = [...this.#nodes.keys()].filter((each) => each !== this.node);
+    const others = [...this.#nodes.keys()].filter((each) => each !== this.node && !this.#ending.has(each));
     return others[Math.floor(Math.random() * others.length)];
   }
 
@@ -292,11 +310,12 @@ class Member implements ClusterMember {
     const text = JSON.stringify({ principal, facts });
     if (text.length > SESSION_TEXT) return;
     const known = this.#sessions.get(id);
-    const mine = known ?? { fence: 0 };
+    const mine: Mine = { fence: known?.fence ?? 0, kept: false };
     this.#sessions.set(id, mine);
     const session: SharedSession = { owner: this.node, fence: mine.fence, text };
     this.#stores.sessions.put(id, session, SESSION_MS).then(
       (kept) => {
+        mine.kept = kept;
         if (!kept) this.#release(id);
         else if (known !== undefined) this.tell({ kind: "session", session: id, ended: false });
       },
@@ -368,6 +387,7 @@ class Member implements ClusterMember {
     const news = JSON.parse(text) as News | Notice;
     if (news.kind === "session" && news.ended) this.#end(news.session);
     if (news.kind === "left") return this.#forget(from);
+    if (news.kind === "ending") return remember(this.#ending, from);
     if (news.kind !== "knock") this.#local?.hear(news);
     // Who cannot be answered asks again.
     else if (news.at === this.node) this.#relay.knocked(news.by).catch(() => undefined);
@@ -376,8 +396,7 @@ class Member implements ClusterMember {
   /** Another process is ending: it goes on with nothing, and whoever is asked for its sessions takes them over. */
   #forget(node: string): void {
     this.#nodes = new Map([...this.#nodes].filter(([each]) => each !== node));
-    this.#left.add(node);
-    if (this.#left.size > MOST_REMEMBERED) this.#left.delete(this.#left.values().next().value as string);
+    remember(this.#left, node);
   }
 
   /** Says that this process is there, and learns who else is. Calls at the same time share one. */
@@ -458,8 +477,8 @@ class Member implements ClusterMember {
       if (owner === undefined) return here();
       if (owner === this.node) {
         const now = kind === "session" ? await this.#ownerOf(id) : owner;
-        // What this process, which is ending, has let go of is taken over by another, as soon as that has heard of it.
-        const other = now === owner && kind === "session" && this.#leaving ? this.#anyOther() : undefined;
+        // What this process, which is ending, has let go of is another's to take over.
+        const other = now === owner && kind === "session" && this.#retires ? this.#anyOther() : undefined;
         if (other === undefined && (now === owner || now === undefined)) return here();
         if (other !== undefined && step > 1) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
         owner = other ?? now;
@@ -496,11 +515,10 @@ class Member implements ClusterMember {
         return "done";
       case "absent": {
         const now = await this.#ownerOf(named.id);
-        if (now !== undefined && now !== owner) return { at: now };
-        return now !== undefined && isSession && (await this.#hasLeft(owner))
-          ? this.#takeOver(named.id, owner)
-          : "here";
+        return now !== undefined && (now !== owner || this.#left.has(now)) ? { at: now } : "here";
       }
+      case "left":
+        return this.#takeOver(named.id, owner);
       case "gone":
         if (!this.#sure) return this.#wait(owner);
         return isSession ? this.#takeOver(named.id, owner) : "here";
@@ -512,13 +530,6 @@ class Member implements ClusterMember {
         lost(exchange, named);
         return "done";
     }
-  }
-
-  /** Whether a process is ending, and goes on with none of its sessions. It may be about to say so. */
-  async #hasLeft(node: string): Promise<boolean> {
-    await this.#beat();
-    if (this.#nodes.has(node)) await this.#wait(node);
-    return !this.#nodes.has(node);
   }
 
   async #wait(owner: string): Promise<Step> {
@@ -544,8 +555,7 @@ class Member implements ClusterMember {
   }
 
   #end(id: string): void {
-    this.#ended.add(id);
-    if (this.#ended.size > MOST_REMEMBERED) this.#ended.delete(this.#ended.keys().next().value as string);
+    remember(this.#ended, id);
   }
 
   async #ownerOf(id: string): Promise<string | undefined> {
@@ -568,7 +578,7 @@ class Member implements ClusterMember {
       }
       const { principal, facts } = JSON.parse(claimed.text) as { principal?: string; facts: SessionFacts };
       this.#moved.delete(id);
-      this.#sessions.set(id, { fence: claimed.fence });
+      this.#sessions.set(id, { fence: claimed.fence, kept: true });
       this.#local?.adopt(id, principal, { ...facts, moved: claimed.fence });
       return "here";
     }
@@ -581,4 +591,10 @@ class Member implements ClusterMember {
     else this.#moved.set(id, owner);
     if (this.#moved.size > MOST_REMEMBERED) this.#moved.delete(this.#moved.keys().next().value as string);
   }
+}
+
+/** Remembers so many names, the last of them. */
+function remember(names: Set<string>, name: string): void {
+  names.add(name);
+  if (names.size > MOST_REMEMBERED) names.delete(names.values().next().value as string);
 }

@@ -321,6 +321,8 @@ export interface RelayedHead {
   readonly address?: string | undefined;
   /** The session it is for; the process that has it not says so. */
   readonly session?: string | undefined;
+  /** The process that sends it is ending and has let go of the session: whoever gets this takes it over. */
+  readonly ending?: boolean | undefined;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 

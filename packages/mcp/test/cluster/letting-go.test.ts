@@ -1,0 +1,180 @@
+// A process that is told to end lets go of each of its sessions between two calls: whoever is asked then takes the session over.
+import { expect, it, onTestFinished } from "vitest";
+import { memoryStores, type SharedStores } from "../../src/cluster/stores.js";
+import { shareOver } from "../../src/cluster/member.js";
+import { Server } from "../../src/server/server.js";
+import {
+  call,
+  gate,
+  JSON_TYPES,
+  type Json,
+  modern,
+  OpenStream,
+  post,
+  postModern,
+  type Reply,
+  session,
+} from "../http/http-fixture.js";
+import { KEY, startCluster, type Cluster } from "./cluster-fixture.js";
+
+/** A client that takes no streams: its calls need the process that has the session. */
+const NO_STREAMS = { accept: "application/json" };
+const LEVEL = { jsonrpc: "2.0", id: 7, method: "logging/setLevel", params: { level: "error" } };
+/** A call that runs until the drain was told to end it would last so long. */
+const DRAIN_MS = 20_000;
+
+interface LettingGo {
+  readonly members: Cluster["members"];
+  readonly urls: readonly string[];
+  /** Which member ran each call of `where` and `chain`. */
+  readonly ran: number[];
+  /** Which member has begun a call of `hang`. */
+  readonly hanging: number[];
+  /** Lets what hangs end. */
+  free(): void;
+  /** Ends the last call of `chain`. */
+  endChain(): void;
+}
+
+async function started(count = 2, stores: SharedStores = memoryStores()): Promise<LettingGo> {
+  const [ran, hanging]: [number[], number[]] = [[], []];
+  const freed = gate();
+  let before: (() => void) | undefined;
+  const server = (member: number): Server => {
+    const made = new Server({ name: "letting-go", version: "1.0.0", report: false });
+    made.tool("probe", { run: () => `probe ${member}` });
+    made.tool("where", { run: () => (ran.push(member), `at ${member}`) });
+    made.tool("hang", { task: "optional", run: () => (hanging.push(member), freed.opened.then(() => "ended")) });
+    // Each ends as soon as the next one begins, wherever that is: one of them runs at every moment.
+    const chain = (): Promise<string> => {
+      ran.push(member);
+      before?.();
+      const mine = gate();
+      before = () => mine.open();
+      return mine.opened.then(() => `at ${member}`);
+    };
+    made.tool("chain", { run: chain });
+    made.tool("ask", {
+      task: "optional",
+      run: async (_, ctx) => {
+        hanging.push(member);
+        return (await ctx.elicit({ message: "?", schema: { sure: { type: "boolean" } } })).action;
+      },
+    });
+    return made;
+  };
+  const shareOf = (member: number): ReturnType<typeof shareOver> => shareOver(stores, { key: KEY, node: `m${member}` });
+  const { members } = await startCluster({ count, server, shareOf, limits: { drainMs: DRAIN_MS } });
+  const endChain = (): void => before?.();
+  onTestFinished(() => (endChain(), freed.open()));
+  return { members, urls: members.map(({ url }) => url), ran, hanging, free: () => freed.open(), endChain };
+}
+
+/** Begins a call that hangs, in a session of its own, so that the process it runs at does not end. */
+async function occupied({ urls, hanging }: LettingGo): Promise<{ readonly answer: Promise<Reply> }> {
+  const own = await session(urls[0] ?? "");
+  const answer = own.post(call("hang"));
+  await expect.poll(() => hanging).toHaveLength(1);
+  return { answer };
+}
+
+/** Tells a member to end. Resolves once it has begun to, with its end. */
+async function leaving({ members, urls }: LettingGo, member = 0): Promise<{ readonly closed: Promise<void> }> {
+  const closed = members[member]?.close() ?? Promise.resolve();
+  const probe = modern("tools/call", { name: "probe", arguments: {} });
+  await expect.poll(async () => (await postModern(urls[member] ?? "", probe)).text).not.toContain(`probe ${member}`);
+  return { closed };
+}
+
+/** A stream that is open is cut at the end of a drain; of one that ended in time there is nothing left. */
+async function ended({ closed }: { readonly closed: Promise<void> }): Promise<void> {
+  const began = performance.now();
+  await closed;
+  expect(performance.now() - began).toBeLessThan(DRAIN_MS / 2);
+}
+
+it.each([
+  ["it is asked for there", 0],
+  ["it is asked for elsewhere", 1],
+])("goes on in another process while other calls run, where %s", async (_, at) => {
+  const all = await started();
+  const other = await occupied(all);
+  const { headers } = await session(all.urls[0] ?? "");
+  const end = await leaving(all);
+  const asked = (message: Json): Promise<Reply> => post(all.urls[at] ?? "", message, { ...headers, ...NO_STREAMS });
+  expect((await asked(LEVEL)).status).toBe(200);
+  expect((await asked(call("where"))).text).toContain("at 1");
+  expect(all.ran).toEqual([1]);
+  all.free();
+  expect((await other.answer).text).toContain("ended");
+  await ended(end);
+  expect((await post(all.urls[1] ?? "", call("where"), { ...headers, ...NO_STREAMS })).text).toContain("at 1");
+});
+
+it("has what still comes for a session with calls under way served by others, each once", async () => {
+  const all = await started();
+  const other = await occupied(all);
+  const own = await session(all.urls[0] ?? "");
+  const answers = [own.post(call("chain", {}, 1))];
+  await expect.poll(() => all.ran).toHaveLength(1);
+  const end = await leaving(all);
+  for (let id = 2; id < 6; id++) {
+    answers.push(own.post(call("chain", {}, id)));
+    await expect.poll(() => all.ran).toHaveLength(id);
+  }
+  expect(all.ran).toEqual([0, 1, 1, 1, 1]);
+  // The last of them ends once another begins: calls of the session run at every moment.
+  all.free();
+  expect((await other.answer).text).toContain("ended");
+  const last = post(all.urls[1] ?? "", call("chain", {}, 6), own.headers);
+  await ended(end);
+  const texts = (await Promise.all(answers)).map(({ text }) => /at \d/.exec(text)?.[0]);
+  expect(texts).toEqual(["at 0", "at 1", "at 1", "at 1", "at 1"]);
+  all.endChain();
+  expect((await last).text).toContain("at 1");
+});
+
+it("has a call wait that needs the process of its session, until another has that", async () => {
+  const all = await started();
+  const other = await occupied(all);
+  const own = await session(all.urls[0] ?? "");
+  const running = own.post(call("chain", {}, 1));
+  await expect.poll(() => all.ran).toHaveLength(1);
+  const end = await leaving(all);
+  const waiting = all.urls.map((url) => post(url, call("where", {}, 2), { ...own.headers, ...NO_STREAMS }));
+  // What came behind them is served: they wait, and nothing else does.
+  for (const url of all.urls) expect((await post(url, LEVEL, own.headers)).status).toBe(200);
+  expect(all.ran).toEqual([0]);
+  all.endChain();
+  expect((await running).text).toContain("at 0");
+  for (const reply of await Promise.all(waiting)) expect(reply.text).toContain("at 1");
+  expect(all.ran).toEqual([0, 1, 1]);
+  all.free();
+  expect((await other.answer).text).toContain("ended");
+  await ended(end);
+});
+
+it("keeps a session while a task of it runs, whose questions its client answers here, and has new tasks wait", async () => {
+  const all = await started();
+  const own = await session(all.urls[0] ?? "", "2025-11-25", { capabilities: { elicitation: {} } });
+  const begin = (id: number): Promise<Reply> => {
+    const message = call("ask", {}, id) as { params: Json };
+    return own.post({ ...message, params: { ...message.params, task: { ttl: 60_000 } } });
+  };
+  const { taskId } = /"taskId":"(?<taskId>[^"]+)"/.exec((await begin(1)).text)?.groups ?? {};
+  const end = await leaving(all);
+  const next = begin(2);
+  const stream = new OpenStream(all.urls[1] ?? "", {
+    method: "POST",
+    headers: { ...JSON_TYPES, ...own.headers },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 3, method: "tasks/result", params: { taskId } }),
+  });
+  const said = async (accepts: (message: Json) => boolean): Promise<Json> =>
+    (await stream.until(({ messages }) => messages.some(accepts))).messages.find(accepts) ?? {};
+  const asked = await said(({ method }) => method === "elicitation/create");
+  await own.post({ jsonrpc: "2.0", id: asked["id"], result: { action: "decline" } });
+  expect(JSON.stringify(await said(({ id }) => id === 3))).toContain("decline");
+  expect((await next).text).toMatch(/"taskId":"m1\./);
+  expect(all.hanging).toEqual([0, 1]);
+  await ended(end);
+});
