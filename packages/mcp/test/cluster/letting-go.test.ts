@@ -2,6 +2,8 @@
 import { expect, it, onTestFinished } from "vitest";
 import { memoryStores, type SharedStores } from "../../src/cluster/stores.js";
 import { shareOver } from "../../src/cluster/member.js";
+import { LocalError } from "../../src/jsonrpc/errors.js";
+import type { OnSession } from "../../src/server/session.js";
 import { Server } from "../../src/server/server.js";
 import {
   call,
@@ -20,7 +22,7 @@ import { KEY, startCluster, type Cluster } from "./cluster-fixture.js";
 /** A client that takes no streams: its calls need the process that has the session. */
 const NO_STREAMS = { accept: "application/json" };
 const LEVEL = { jsonrpc: "2.0", id: 7, method: "logging/setLevel", params: { level: "error" } };
-/** A call that runs until the drain was told to end it would last so long. */
+/** A drain that has to end calls lasts so long. */
 const DRAIN_MS = 20_000;
 
 interface LettingGo {
@@ -36,12 +38,21 @@ interface LettingGo {
   endChain(): void;
 }
 
-async function started(count = 2, stores: SharedStores = memoryStores()): Promise<LettingGo> {
+interface Starting {
+  readonly count?: number;
+  readonly stores?: SharedStores;
+  readonly drainMs?: number;
+  /** What each member does with a new session. */
+  readonly onSession?: (member: number) => OnSession;
+}
+
+async function started(starting: Starting = {}): Promise<LettingGo> {
+  const { count = 2, stores = memoryStores(), drainMs = DRAIN_MS, onSession = () => () => undefined } = starting;
   const [ran, hanging]: [number[], number[]] = [[], []];
   const freed = gate();
   let before: (() => void) | undefined;
   const server = (member: number): Server => {
-    const made = new Server({ name: "letting-go", version: "1.0.0", report: false });
+    const made = new Server({ name: "letting-go", version: "1.0.0", report: false, onSession: onSession(member) });
     made.tool("probe", { run: () => `probe ${member}` });
     made.tool("where", { run: () => (ran.push(member), `at ${member}`) });
     made.tool("hang", { task: "optional", run: () => (hanging.push(member), freed.opened.then(() => "ended")) });
@@ -64,17 +75,27 @@ async function started(count = 2, stores: SharedStores = memoryStores()): Promis
     return made;
   };
   const shareOf = (member: number): ReturnType<typeof shareOver> => shareOver(stores, { key: KEY, node: `m${member}` });
-  const { members } = await startCluster({ count, server, shareOf, limits: { drainMs: DRAIN_MS } });
+  const { members } = await startCluster({ count, server, shareOf, limits: { drainMs } });
   const endChain = (): void => before?.();
   onTestFinished(() => (endChain(), freed.open()));
   return { members, urls: members.map(({ url }) => url), ran, hanging, free: () => freed.open(), endChain };
 }
 
+/** The same with some members of its own. */
+function withOwn<T extends object>(part: T, own: Partial<T>): T {
+  return new Proxy(part, {
+    get(target, name) {
+      const value: unknown = Reflect.get(name in own ? own : target, name);
+      return typeof value === "function" ? (value as () => void).bind(target) : value;
+    },
+  });
+}
+
 /** Begins a call that hangs, in a session of its own, so that the process it runs at does not end. */
-async function occupied({ urls, hanging }: LettingGo): Promise<{ readonly answer: Promise<Reply> }> {
-  const own = await session(urls[0] ?? "");
+async function occupied({ urls, hanging }: LettingGo, member = 0): Promise<{ readonly answer: Promise<Reply> }> {
+  const own = await session(urls[member] ?? "");
   const answer = own.post(call("hang"));
-  await expect.poll(() => hanging).toHaveLength(1);
+  await expect.poll(() => hanging).toContain(member);
   return { answer };
 }
 
@@ -177,4 +198,94 @@ it("keeps a session while a task of it runs, whose questions its client answers 
   expect((await next).text).toMatch(/"taskId":"m1\./);
   expect(all.hanging).toEqual([0, 1]);
   await ended(end);
+});
+
+it("keeps a session that others cannot read yet", async () => {
+  const stores = memoryStores();
+  const written = gate();
+  let slow = false;
+  const put: SharedStores["sessions"]["put"] = async (...record) => {
+    if (slow) await written.opened;
+    return stores.sessions.put(...record);
+  };
+  const all = await started({ stores: withOwn(stores, { sessions: withOwn(stores.sessions, { put }) }) });
+  const other = await occupied(all);
+  const own = await session(all.urls[0] ?? "");
+  slow = true;
+  await own.post(LEVEL);
+  const end = await leaving(all);
+  expect((await own.post(call("where"), NO_STREAMS)).text).toContain("at 0");
+  written.open();
+  await expect.poll(async () => (await own.post(call("where"), NO_STREAMS)).text).toContain("at 1");
+  all.free();
+  await other.answer;
+  await ended(end);
+});
+
+it("keeps a session to which something was asked outside of its calls", async () => {
+  const heard: string[] = [];
+  const schema = { sure: { type: "boolean" } } as const;
+  const onSession =
+    (member: number): OnSession =>
+    async (live) =>
+      void heard.push(`${(await live.elicit({ message: "?", schema })).action} at ${member}`);
+  const all = await started({ onSession });
+  const own = await session(all.urls[0] ?? "", "2025-11-25", { capabilities: { elicitation: {} } });
+  const stream = new OpenStream(all.urls[0] ?? "", { headers: { accept: "text/event-stream", ...own.headers } });
+  onTestFinished(() => stream.close());
+  const isQuestion = ({ method }: Json): boolean => method === "elicitation/create";
+  await stream.until(({ messages }) => messages.some(isQuestion));
+  const other = await occupied(all);
+  const end = await leaving(all);
+  await own.post(LEVEL);
+  await own.post({ jsonrpc: "2.0", id: stream.messages.find(isQuestion)?.["id"], result: { action: "decline" } });
+  await expect.poll(() => heard).toEqual(["decline at 0"]);
+  expect((await own.post(call("where"))).text).toContain("at 1");
+  all.free();
+  await other.answer;
+  await ended(end);
+});
+
+it("keeps its sessions where what is shared is away", async () => {
+  const stores = memoryStores();
+  let away = false;
+  const beat: SharedStores["beat"] = (...self) =>
+    away ? Promise.reject(new LocalError("UNREACHABLE", "away")) : stores.beat(...self);
+  const all = await started({ stores: withOwn(stores, { beat }) });
+  const other = await occupied(all);
+  const own = await session(all.urls[0] ?? "");
+  // It has to know that the other one is there.
+  await post(all.urls[0] ?? "", LEVEL, (await session(all.urls[1] ?? "")).headers);
+  away = true;
+  const end = await leaving(all);
+  expect((await own.post(call("where"), NO_STREAMS)).text).toContain("at 0");
+  all.free();
+  await other.answer;
+  await ended(end);
+});
+
+it("gives what is new to none that is ending too", async () => {
+  const all = await started({ count: 3 });
+  const others = [await occupied(all, 0), await occupied(all, 1)];
+  const ends = [await leaving(all, 0), await leaving(all, 1)];
+  for (let n = 0; n < 10; n++) {
+    const own = await session(all.urls[n % 2] ?? "");
+    expect(own.id).toMatch(/^m2\./);
+    expect((await own.post(call("where"))).text).toContain("at 2");
+  }
+  all.free();
+  for (const { answer } of others) await answer;
+  for (const end of ends) await ended(end);
+});
+
+it("refuses a call that has waited until the end, which so did not run", async () => {
+  const all = await started({ drainMs: 500 });
+  const own = await session(all.urls[0] ?? "");
+  const running = own.post(call("hang", {}, 1));
+  running.catch(() => undefined);
+  await expect.poll(() => all.hanging).toHaveLength(1);
+  const { closed } = await leaving(all);
+  expect((await own.post(call("where", {}, 2), NO_STREAMS)).text).toContain("The server is shutting down");
+  await closed;
+  expect(all.ran).toEqual([]);
 });
