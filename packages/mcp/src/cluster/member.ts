@@ -1,6 +1,6 @@
 // One process among many: it keeps its lease, knows who has which session, and sends each request where it has to be served.
 import { checkOptions, type OptionTable } from "../protocol/capabilities.js";
-import { hkdfSync, randomBytes } from "node:crypto";
+import { hkdfSync } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { aesSeal, type Seal } from "../server/seal.js";
@@ -28,9 +28,9 @@ import {
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
-import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable, type WayChange } from "./relay.js";
-import { allStores, AWAY, Detours, LeasedTasks, StreamKeep } from "./detours.js";
-import { badShare, fleetOf, keysOf } from "./relay-link.js";
+import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable } from "./relay.js";
+import { allStores, AWAY, Detours, LeasedTasks, Presence, StreamKeep, type WayChange, wayWords } from "./detours.js";
+import { badShare, fleetOf, keysOf, newName } from "./relay-link.js";
 
 /** How a process shares with others. */
 export interface ShareOptions {
@@ -115,12 +115,6 @@ export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTION
 
 const NO_OPTIONS = {} as ShareOptions;
 
-function newName(): string {
-  return BigInt(`0x${randomBytes(6).toString("hex")}`)
-    .toString(36)
-    .padStart(10, "0");
-}
-
 /** What comes next for a request: nothing, it is served here, or it is tried at another process. */
 type Step = "done" | "here" | { readonly at: string };
 
@@ -169,6 +163,7 @@ class Member implements ClusterMember {
   #looking = 0;
   readonly #limits: FairLimits;
   readonly #streams: StreamKeep;
+  readonly #presence: Presence;
 
   constructor(
     stores: SharedStores,
@@ -179,6 +174,7 @@ class Member implements ClusterMember {
     this.#stores = stores;
     this.#limits = new FairLimits(stores.limits, () => this.#nodes.size);
     this.#streams = new StreamKeep(stores.streams);
+    this.#presence = new Presence(stores.name, (text) => this.#local?.report("warning", text));
     this.tasks = new LeasedTasks(
       stores.tasks,
       (owner) => this.#isGone(owner),
@@ -219,11 +215,7 @@ class Member implements ClusterMember {
   }
 
   #wayChanged({ node, way, address, byLetters }: WayChange): void {
-    const said = {
-      letters: `The process ${node} cannot be reached at ${address}: what goes there goes through ${this.#stores.name}, which is slower; check the address there`,
-      socket: `The process ${node} is reached again without ${this.#stores.name}`,
-      none: `The process ${node}, which could not be reached at ${address}, has ended`,
-    }[way];
+    const said = wayWords({ node, way, address }, this.#stores.name);
     this.#local?.report(way === "none" ? "debug" : "warning", said, { peer: node, byLetters });
   }
 
@@ -425,7 +417,10 @@ class Member implements ClusterMember {
       if (lapsed && this.#beaten > 0) await this.#touchAll();
       else if (before - this.#touched > TOUCH_MS) await this.#touchAll();
       this.#beaten = before;
+      this.#presence.back();
     } catch (error) {
+      // Of one that was never there whoever begins is told by the error itself.
+      if (this.#beaten > 0) this.#presence.gone(error as Error);
       this.#since = Number.POSITIVE_INFINITY;
       this.#streams.away = true;
       throw error;

@@ -527,3 +527,10 @@ function fingerprintOf(key: Buffer): string {
     .digest("base64url")
     .slice(0, 16);
 }
+
+/** A name for a process. */
+export function newName(): string {
+  return BigInt(`0x${randomBytes(6).toString("hex")}`)
+    .toString(36)
+    .padStart(10, "0");
+}

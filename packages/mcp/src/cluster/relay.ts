@@ -9,7 +9,7 @@ import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { failureText, type RequestId } from "../jsonrpc/message.js";
 import type { HttpExchange, HttpStream, Named } from "../http/server/exchange.js";
 import { unknownOutcome } from "../http/server/resumable-stream.js";
-import type { Detours } from "./detours.js";
+import type { Detours, WayChange } from "./detours.js";
 import {
   Frame,
   type FrameType,
@@ -53,15 +53,6 @@ export interface NodeRelayOptions {
   readonly detours?: (accept: (way: Duplex) => void) => Detours;
   /** Told once when a process is reached by letters, once when it is by a socket again, and when it has ended meanwhile. */
   readonly onWay?: (change: WayChange) => void;
-}
-
-/** How another process is reached from now on. */
-export interface WayChange {
-  readonly node: string;
-  readonly way: "letters" | "socket" | "none";
-  readonly address: string;
-  /** Processes that are reached by letters now. */
-  readonly byLetters: number;
 }
 
 /** Milliseconds between two tries to connect to a process that letters lead to. */

@@ -18,6 +18,7 @@ import {
   session,
 } from "../http/http-fixture.js";
 import { KEY, startCluster, type Cluster } from "./cluster-fixture.js";
+import { withOwn } from "./faulty-stores.js";
 
 /** A client that takes no streams: its calls need the process that has the session. */
 const NO_STREAMS = { accept: "application/json" };
@@ -79,16 +80,6 @@ async function started(starting: Starting = {}): Promise<LettingGo> {
   const endChain = (): void => before?.();
   onTestFinished(() => (endChain(), freed.open()));
   return { members, urls: members.map(({ url }) => url), ran, hanging, free: () => freed.open(), endChain };
-}
-
-/** The same with some members of its own. */
-function withOwn<T extends object>(part: T, own: Partial<T>): T {
-  return new Proxy(part, {
-    get(target, name) {
-      const value: unknown = Reflect.get(name in own ? own : target, name);
-      return typeof value === "function" ? (value as () => void).bind(target) : value;
-    },
-  });
 }
 
 /** Begins a call that hangs, in a session of its own, so that the process it runs at does not end. */
