@@ -414,7 +414,8 @@ class Member implements ClusterMember {
       if (first || lapsed) this.#since = before;
       // One that has just begun knows from the others that nobody was kept from the store.
       if (fresh) this.#since = before - steadyMs;
-      if (lapsed && this.#beaten > 0) await this.#touchAll();
+      // Our own clock counts too: the reply that said so may have been lost, or what followed from it have failed.
+      if ((lapsed || this.lapsed) && this.#beaten > 0) await this.#touchAll();
       else if (before - this.#touched > TOUCH_MS) await this.#touchAll();
       this.#beaten = before;
       this.#presence.back();
