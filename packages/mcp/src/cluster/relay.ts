@@ -43,7 +43,7 @@ export interface NodeRelayOptions {
   /** Whether this process has the session that a request of another one names, which may be `ending` and have let go of it. */
   readonly holds: (session: string, from: string, ending: boolean) => boolean | Promise<boolean>;
   /** Whether this process is ending: it lets go of its sessions. */
-  readonly ending: () => boolean;
+  readonly ending?: () => boolean;
   readonly serve: (exchange: HttpExchange) => void;
   /** Does what another process asks for. Rejects with an RpcError. */
   readonly answer: (text: string) => Promise<string>;
@@ -146,14 +146,13 @@ export class NodeRelay {
     const link = await this.#linkTo(node);
     if (typeof link === "string") return link;
     if (exchange.over) return "taken";
+    const begun = this.#links.get(link);
+    // It has ended in the moment since: nobody would be told what became of this.
+    if (begun === undefined) return "unreachable";
     return new Promise((resolve) => {
       const stream = this.#newStream();
-      const waiting = new Forwarded(
-        exchange,
-        { link, stream, done: () => this.#links.get(link)?.delete(stream) },
-        resolve,
-      );
-      this.#links.get(link)?.set(stream, waiting);
+      const waiting = new Forwarded(exchange, { link, stream, done: () => begun.delete(stream) }, resolve);
+      begun.set(stream, waiting);
       exchange.onGone = waiting;
       link.send(Frame.Request, stream, `${JSON.stringify(this.#headOf(exchange, session))}\n${body ?? ""}`);
     });
@@ -167,14 +166,16 @@ export class NodeRelay {
   /** Asks a process for something. Rejects with its RpcError, or with GONE or UNREACHABLE. */
   async ask(node: string, text: string): Promise<string> {
     const link = await this.#linkTo(node);
-    if (typeof link === "string") {
-      const what = link === "gone" ? "has ended" : "cannot be reached";
-      throw new LocalError(link.toUpperCase(), `The process ${node} ${what}`);
+    const begun = typeof link === "string" ? undefined : this.#links.get(link);
+    if (typeof link === "string" || begun === undefined) {
+      const isGone = link === "gone";
+      const what = isGone ? "has ended" : "cannot be reached";
+      throw new LocalError(isGone ? "GONE" : "UNREACHABLE", `The process ${node} ${what}`);
     }
     return new Promise((resolve, reject) => {
       const stream = this.#newStream();
-      const end = (): void => void this.#links.get(link)?.delete(stream);
-      this.#links.get(link)?.set(stream, {
+      const end = (): void => void begun.delete(stream);
+      begun.set(stream, {
         reply(type, answer) {
           end();
           if (type === Frame.Answer) return resolve(answer);
@@ -200,7 +201,7 @@ export class NodeRelay {
 
   #headOf(exchange: HttpExchange, session: string | undefined): RelayedHead {
     const { method, path, query, principal, identity, address, allHeaders: headers = {} } = exchange;
-    const ending = session === undefined ? undefined : this.#options.ending();
+    const ending = session === undefined ? undefined : this.#options.ending?.();
     return { method, path, query, principal, identity, address, session, ending, headers };
   }
 
@@ -348,7 +349,7 @@ export class NodeRelay {
     const held = head.session === undefined || this.#options.holds(head.session, link.peer, head.ending === true);
     const begin = (here: boolean): void => {
       if (here) this.#begun(link, served, stream, { head, body: text.slice(end + 1) });
-      else link.send(Frame.Absent, stream, this.#options.ending() ? LEFT : "");
+      else link.send(Frame.Absent, stream, this.#options.ending?.() === true ? LEFT : "");
     };
     if (typeof held === "boolean") begin(held);
     else void held.then(begin, () => begin(false));
