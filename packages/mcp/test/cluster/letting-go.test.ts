@@ -7,6 +7,7 @@ import type { OnSession } from "../../src/server/session.js";
 import { Server } from "../../src/server/server.js";
 import {
   call,
+  events,
   gate,
   JSON_TYPES,
   type Json,
@@ -29,6 +30,7 @@ const DRAIN_MS = 20_000;
 interface LettingGo {
   readonly members: Cluster["members"];
   readonly urls: readonly string[];
+  readonly servers: Cluster["servers"];
   /** Which member ran each call of `where` and `chain`. */
   readonly ran: number[];
   /** Which member has begun a call of `hang`. */
@@ -76,10 +78,10 @@ async function started(starting: Starting = {}): Promise<LettingGo> {
     return made;
   };
   const shareOf = (member: number): ReturnType<typeof shareOver> => shareOver(stores, { key: KEY, node: `m${member}` });
-  const { members } = await startCluster({ count, server, shareOf, limits: { drainMs } });
+  const { members, servers } = await startCluster({ count, server, shareOf, limits: { drainMs } });
   const endChain = (): void => before?.();
   onTestFinished(() => (endChain(), freed.open()));
-  return { members, urls: members.map(({ url }) => url), ran, hanging, free: () => freed.open(), endChain };
+  return { members, servers, urls: members.map(({ url }) => url), ran, hanging, free: () => freed.open(), endChain };
 }
 
 /** Begins a call that hangs, in a session of its own, so that the process it runs at does not end. */
@@ -188,6 +190,42 @@ it("keeps a session while a task of it runs, whose questions its client answers 
   expect(JSON.stringify(await said(({ id }) => id === 3))).toContain("decline");
   expect((await next).text).toMatch(/"taskId":"m1\./);
   expect(all.hanging).toEqual([0, 1]);
+  await ended(end);
+});
+
+it("has the stream of a session opened again in another process, wherever its client comes back", async () => {
+  const all = await started();
+  const other = await occupied(all);
+  const own = await session(all.urls[0] ?? "");
+  const opened = (more: Readonly<Record<string, string>> = {}): OpenStream => {
+    const stream = new OpenStream(all.urls[0] ?? "", {
+      headers: { accept: "text/event-stream", ...own.headers, ...more },
+    });
+    onTestFinished(() => stream.close());
+    return stream;
+  };
+  let count = 0;
+  /** The list of tools is another one: every session is told. */
+  const changed = async (member: number, stream: OpenStream): Promise<unknown> => {
+    const before = stream.messages.length;
+    all.servers[member]?.tool(`new-${member}-${count++}`, { run: () => "new" });
+    return stream.until(({ messages }) => messages.length > before);
+  };
+  const first = opened();
+  await first.opened;
+  await changed(0, first);
+  const end = await leaving(all);
+  // It is still heard: nothing has come for the session.
+  await changed(1, first);
+  expect((await own.post(LEVEL)).status).toBe(200);
+  await first.ended;
+  const again = opened({ "last-event-id": events(first.text).at(-1)?.id ?? "" });
+  await again.opened;
+  expect(again.status).toBe(200);
+  await changed(1, again);
+  expect(again.messages).toMatchObject([{ method: "notifications/tools/list_changed" }]);
+  all.free();
+  await other.answer;
   await ended(end);
 });
 
