@@ -284,6 +284,61 @@ function rejecting<T extends object>(part: T): T {
   });
 }
 
+// What the operator is told of the store, and of the other processes.
+
+/** Signs of life in a row after which a store that was full has room: it takes some while it is full, too. */
+const ROOM_BEATS = 10;
+
+/** Knows by the signs of life whether the store is there, and tells of it once when it goes and once when it is back. */
+export class Presence {
+  readonly #name: string;
+  readonly #report: (text: string) => void;
+  /** Since when it is away, by `performance.now()`. */
+  #since: number | undefined;
+  /** Signs of life that it has to take before it counts as back. */
+  #due = 0;
+
+  constructor(name: string, report: (text: string) => void) {
+    this.#name = name;
+    this.#report = report;
+  }
+
+  gone({ message, cause }: Error): void {
+    const isFull = cause instanceof Error && cause.message.startsWith("OOM ");
+    this.#due = isFull || this.#due > 0 ? ROOM_BEATS : 0;
+    if (this.#since !== undefined) return;
+    this.#since = performance.now();
+    const why = message.includes(this.#name) ? message : `${this.#name} cannot be used: ${message}`;
+    this.#report(`${why}; what this process has goes on without it`);
+  }
+
+  back(): void {
+    if (this.#since === undefined || --this.#due > 0) return;
+    this.#due = 0;
+    const seconds = Math.round((performance.now() - this.#since) / 1_000);
+    this.#since = undefined;
+    this.#report(`${this.#name} is reached again, after ${seconds} s`);
+  }
+}
+
+/** How another process is reached from now on. */
+export interface WayChange {
+  readonly node: string;
+  readonly way: "letters" | "socket" | "none";
+  readonly address: string;
+  /** Processes that are reached by letters now. */
+  readonly byLetters: number;
+}
+
+/** The same in a sentence. `name`: that of the store. */
+export function wayWords({ node, way, address }: Omit<WayChange, "byLetters">, name: string): string {
+  return {
+    letters: `The process ${node} cannot be reached at ${address}: what goes there goes through ${name}, which is slower; check the address there`,
+    socket: `The process ${node} is reached again without ${name}`,
+    none: `The process ${node}, which could not be reached at ${address}, has ended`,
+  }[way];
+}
+
 // What one process keeps of its streams for the others.
 
 /**

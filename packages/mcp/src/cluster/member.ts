@@ -1,6 +1,6 @@
 // One process among many: it keeps its lease, knows who has which session, and sends each request where it has to be served.
 import { checkOptions, type OptionTable } from "../protocol/capabilities.js";
-import { hkdfSync, randomBytes } from "node:crypto";
+import { hkdfSync } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { aesSeal, type Seal } from "../server/seal.js";
@@ -28,9 +28,9 @@ import {
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
-import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable, type WayChange } from "./relay.js";
-import { allStores, AWAY, Detours, LeasedTasks, StreamKeep } from "./detours.js";
-import { badShare, fleetOf, keysOf } from "./relay-link.js";
+import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable } from "./relay.js";
+import { allStores, AWAY, Detours, LeasedTasks, Presence, StreamKeep, type WayChange, wayWords } from "./detours.js";
+import { badShare, fleetOf, keysOf, newName } from "./relay-link.js";
 
 /** How a process shares with others. */
 export interface ShareOptions {
@@ -115,20 +115,20 @@ export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTION
 
 const NO_OPTIONS = {} as ShareOptions;
 
-function newName(): string {
-  return BigInt(`0x${randomBytes(6).toString("hex")}`)
-    .toString(36)
-    .padStart(10, "0");
-}
-
 /** What comes next for a request: nothing, it is served here, or it is tried at another process. */
 type Step = "done" | "here" | { readonly at: string };
 
-/** A process cannot connect to another, and asks it to read its letters; or is ending, and holds nothing any more. */
-type Notice = { readonly kind: "knock"; readonly at: string; readonly by: string } | { readonly kind: "left" };
+/** A process cannot connect to another, and asks it to read its letters; or it is ending; or it holds nothing any more. */
+type Notice =
+  | { readonly kind: "knock"; readonly at: string; readonly by: string }
+  | { readonly kind: "ending" }
+  | { readonly kind: "left" };
 
+/** A session of this process, as it was kept last. */
 interface Mine {
-  fence: number;
+  readonly fence: number;
+  /** Whether the others can read it: until then nobody else could go on with it. */
+  kept: boolean;
 }
 
 class Member implements ClusterMember {
@@ -140,7 +140,8 @@ class Member implements ClusterMember {
   #local: LocalEnd | undefined;
   #address = "";
   #nodes: ReadonlyMap<string, string> = new Map();
-  /** Processes that have said that they are ending. */
+  /** Processes that have said that they are ending, and those of them that hold nothing any more. */
+  readonly #ending = new Set<string>();
   readonly #left = new Set<string>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #beating: Promise<void> | undefined;
@@ -151,6 +152,7 @@ class Member implements ClusterMember {
   #touched = performance.now();
   /** Something could not be told: the others have to look at everything. */
   #untold = false;
+  #retires = false;
   #leaving = false;
   #stopListening: () => void = () => undefined;
   readonly #sessions = new Map<string, Mine>();
@@ -161,6 +163,7 @@ class Member implements ClusterMember {
   #looking = 0;
   readonly #limits: FairLimits;
   readonly #streams: StreamKeep;
+  readonly #presence: Presence;
 
   constructor(
     stores: SharedStores,
@@ -171,6 +174,7 @@ class Member implements ClusterMember {
     this.#stores = stores;
     this.#limits = new FairLimits(stores.limits, () => this.#nodes.size);
     this.#streams = new StreamKeep(stores.streams);
+    this.#presence = new Presence(stores.name, (text) => this.#local?.report("warning", text));
     this.tasks = new LeasedTasks(
       stores.tasks,
       (owner) => this.#isGone(owner),
@@ -183,7 +187,9 @@ class Member implements ClusterMember {
       keys,
       listen,
       find: (other) => this.#find(other),
-      holds: (session, from) => (this.#left.has(from) ? this.#taken(session, from) : this.#holds(session)),
+      holds: (session, from, ending) =>
+        ending || this.#left.has(from) ? this.#taken(session, from) : this.#holds(session),
+      ending: () => this.#retires,
       serve: (exchange) => this.#local?.serve(exchange),
       answer: (text) => this.#answer(text),
       // In one line: whoever connects is no fault of this program, and a process that was stopped for a while does so too.
@@ -209,11 +215,7 @@ class Member implements ClusterMember {
   }
 
   #wayChanged({ node, way, address, byLetters }: WayChange): void {
-    const said = {
-      letters: `The process ${node} cannot be reached at ${address}: what goes there goes through ${this.#stores.name}, which is slower; check the address there`,
-      socket: `The process ${node} is reached again without ${this.#stores.name}`,
-      none: `The process ${node}, which could not be reached at ${address}, has ended`,
-    }[way];
+    const said = wayWords({ node, way, address }, this.#stores.name);
     this.#local?.report(way === "none" ? "debug" : "warning", said, { peer: node, byLetters });
   }
 
@@ -233,9 +235,17 @@ class Member implements ClusterMember {
     this.#timer.unref();
   }
 
-  async others(): Promise<boolean> {
+  async retire(): Promise<boolean> {
     await this.#beat().catch(() => undefined);
+    this.#retires = true;
+    await this.#notify({ kind: "ending" }).catch(() => undefined);
     return this.#nodes.size > (this.#nodes.has(this.node) ? 1 : 0);
+  }
+
+  mayLetGo(id: string): boolean {
+    // Where nobody can say whose it is now, nobody could take it over.
+    const away = this.#since === Number.POSITIVE_INFINITY;
+    return this.#retires && !away && this.#sessions.get(id)?.kept === true && this.#anyOther() !== undefined;
   }
 
   async drain(): Promise<void> {
@@ -267,7 +277,7 @@ class Member implements ClusterMember {
   }
 
   #anyOther(): string | undefined {
-    const others = [...this.#nodes.keys()].filter((each) => each !== this.node);
+    const others = [...this.#nodes.keys()].filter((each) => each !== this.node && !this.#ending.has(each));
     return others[Math.floor(Math.random() * others.length)];
   }
 
@@ -292,11 +302,12 @@ class Member implements ClusterMember {
     const text = JSON.stringify({ principal, facts });
     if (text.length > SESSION_TEXT) return;
     const known = this.#sessions.get(id);
-    const mine = known ?? { fence: 0 };
+    const mine: Mine = { fence: known?.fence ?? 0, kept: false };
     this.#sessions.set(id, mine);
     const session: SharedSession = { owner: this.node, fence: mine.fence, text };
     this.#stores.sessions.put(id, session, SESSION_MS).then(
       (kept) => {
+        mine.kept = kept;
         if (!kept) this.#release(id);
         else if (known !== undefined) this.tell({ kind: "session", session: id, ended: false });
       },
@@ -368,6 +379,7 @@ class Member implements ClusterMember {
     const news = JSON.parse(text) as News | Notice;
     if (news.kind === "session" && news.ended) this.#end(news.session);
     if (news.kind === "left") return this.#forget(from);
+    if (news.kind === "ending") return remember(this.#ending, from);
     if (news.kind !== "knock") this.#local?.hear(news);
     // Who cannot be answered asks again.
     else if (news.at === this.node) this.#relay.knocked(news.by).catch(() => undefined);
@@ -376,8 +388,7 @@ class Member implements ClusterMember {
   /** Another process is ending: it goes on with nothing, and whoever is asked for its sessions takes them over. */
   #forget(node: string): void {
     this.#nodes = new Map([...this.#nodes].filter(([each]) => each !== node));
-    this.#left.add(node);
-    if (this.#left.size > MOST_REMEMBERED) this.#left.delete(this.#left.values().next().value as string);
+    remember(this.#left, node);
   }
 
   /** Says that this process is there, and learns who else is. Calls at the same time share one. */
@@ -403,10 +414,14 @@ class Member implements ClusterMember {
       if (first || lapsed) this.#since = before;
       // One that has just begun knows from the others that nobody was kept from the store.
       if (fresh) this.#since = before - steadyMs;
-      if (lapsed && this.#beaten > 0) await this.#touchAll();
+      // Our own clock counts too: the reply that said so may have been lost, or what followed from it have failed.
+      if ((lapsed || this.lapsed) && this.#beaten > 0) await this.#touchAll();
       else if (before - this.#touched > TOUCH_MS) await this.#touchAll();
       this.#beaten = before;
+      this.#presence.back();
     } catch (error) {
+      // Of one that was never there whoever begins is told by the error itself.
+      if (this.#beaten > 0) this.#presence.gone(error as Error);
       this.#since = Number.POSITIVE_INFINITY;
       this.#streams.away = true;
       throw error;
@@ -458,8 +473,8 @@ class Member implements ClusterMember {
       if (owner === undefined) return here();
       if (owner === this.node) {
         const now = kind === "session" ? await this.#ownerOf(id) : owner;
-        // What this process, which is ending, has let go of is taken over by another, as soon as that has heard of it.
-        const other = now === owner && kind === "session" && this.#leaving ? this.#anyOther() : undefined;
+        // What this process, which is ending, has let go of is another's to take over.
+        const other = now === owner && kind === "session" && this.#retires ? this.#anyOther() : undefined;
         if (other === undefined && (now === owner || now === undefined)) return here();
         if (other !== undefined && step > 1) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
         owner = other ?? now;
@@ -496,11 +511,10 @@ class Member implements ClusterMember {
         return "done";
       case "absent": {
         const now = await this.#ownerOf(named.id);
-        if (now !== undefined && now !== owner) return { at: now };
-        return now !== undefined && isSession && (await this.#hasLeft(owner))
-          ? this.#takeOver(named.id, owner)
-          : "here";
+        return now !== undefined && (now !== owner || this.#left.has(now)) ? { at: now } : "here";
       }
+      case "left":
+        return this.#takeOver(named.id, owner);
       case "gone":
         if (!this.#sure) return this.#wait(owner);
         return isSession ? this.#takeOver(named.id, owner) : "here";
@@ -512,13 +526,6 @@ class Member implements ClusterMember {
         lost(exchange, named);
         return "done";
     }
-  }
-
-  /** Whether a process is ending, and goes on with none of its sessions. It may be about to say so. */
-  async #hasLeft(node: string): Promise<boolean> {
-    await this.#beat();
-    if (this.#nodes.has(node)) await this.#wait(node);
-    return !this.#nodes.has(node);
   }
 
   async #wait(owner: string): Promise<Step> {
@@ -544,8 +551,7 @@ class Member implements ClusterMember {
   }
 
   #end(id: string): void {
-    this.#ended.add(id);
-    if (this.#ended.size > MOST_REMEMBERED) this.#ended.delete(this.#ended.keys().next().value as string);
+    remember(this.#ended, id);
   }
 
   async #ownerOf(id: string): Promise<string | undefined> {
@@ -568,7 +574,7 @@ class Member implements ClusterMember {
       }
       const { principal, facts } = JSON.parse(claimed.text) as { principal?: string; facts: SessionFacts };
       this.#moved.delete(id);
-      this.#sessions.set(id, { fence: claimed.fence });
+      this.#sessions.set(id, { fence: claimed.fence, kept: true });
       this.#local?.adopt(id, principal, { ...facts, moved: claimed.fence });
       return "here";
     }
@@ -581,4 +587,10 @@ class Member implements ClusterMember {
     else this.#moved.set(id, owner);
     if (this.#moved.size > MOST_REMEMBERED) this.#moved.delete(this.#moved.keys().next().value as string);
   }
+}
+
+/** Remembers so many names, the last of them. */
+function remember(names: Set<string>, name: string): void {
+  names.add(name);
+  if (names.size > MOST_REMEMBERED) names.delete(names.values().next().value as string);
 }

@@ -321,6 +321,8 @@ export interface RelayedHead {
   readonly address?: string | undefined;
   /** The session it is for; the process that has it not says so. */
   readonly session?: string | undefined;
+  /** The process that sends it is ending and has let go of the session: whoever gets this takes it over. */
+  readonly ending?: boolean | undefined;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
@@ -524,4 +526,11 @@ function fingerprintOf(key: Buffer): string {
     .update(Buffer.from(hkdfSync("sha256", key, "", "fleet", 32)))
     .digest("base64url")
     .slice(0, 16);
+}
+
+/** A name for a process. */
+export function newName(): string {
+  return BigInt(`0x${randomBytes(6).toString("hex")}`)
+    .toString(36)
+    .padStart(10, "0");
 }

@@ -9,7 +9,7 @@ import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { failureText, type RequestId } from "../jsonrpc/message.js";
 import type { HttpExchange, HttpStream, Named } from "../http/server/exchange.js";
 import { unknownOutcome } from "../http/server/resumable-stream.js";
-import type { Detours } from "./detours.js";
+import type { Detours, WayChange } from "./detours.js";
 import {
   Frame,
   type FrameType,
@@ -28,10 +28,10 @@ const MOST_LINKS = 2_000;
 
 /**
  * What became of a request: it was `taken` and is answered by the other process; that one does not have what it names
- * (`absent`); nobody is there (`gone`); it is there and cannot be reached; or the connection broke after it was sent and before
- * anything came back (`broken`).
+ * (`absent`), or has let go of it as it is ending (`left`); nobody is there (`gone`); it is there and cannot be reached; or the
+ * connection broke after it was sent and before anything came back (`broken`).
  */
-export type ForwardOutcome = "taken" | "absent" | "gone" | "unreachable" | "broken";
+export type ForwardOutcome = "taken" | "absent" | "left" | "gone" | "unreachable" | "broken";
 
 export interface NodeRelayOptions {
   readonly node: string;
@@ -40,8 +40,10 @@ export interface NodeRelayOptions {
   readonly listen: URL;
   /** The address of a process; undefined when it is not there. */
   readonly find: (node: string) => Promise<string | undefined>;
-  /** Whether this process has the session that a request of another one names. */
-  readonly holds: (session: string, from: string) => boolean | Promise<boolean>;
+  /** Whether this process has the session that a request of another one names, which may be `ending` and have let go of it. */
+  readonly holds: (session: string, from: string, ending: boolean) => boolean | Promise<boolean>;
+  /** Whether this process is ending: it lets go of its sessions. */
+  readonly ending?: () => boolean;
   readonly serve: (exchange: HttpExchange) => void;
   /** Does what another process asks for. Rejects with an RpcError. */
   readonly answer: (text: string) => Promise<string>;
@@ -51,15 +53,6 @@ export interface NodeRelayOptions {
   readonly detours?: (accept: (way: Duplex) => void) => Detours;
   /** Told once when a process is reached by letters, once when it is by a socket again, and when it has ended meanwhile. */
   readonly onWay?: (change: WayChange) => void;
-}
-
-/** How another process is reached from now on. */
-export interface WayChange {
-  readonly node: string;
-  readonly way: "letters" | "socket" | "none";
-  readonly address: string;
-  /** Processes that are reached by letters now. */
-  readonly byLetters: number;
 }
 
 /** Milliseconds between two tries to connect to a process that letters lead to. */
@@ -153,16 +146,15 @@ export class NodeRelay {
     const link = await this.#linkTo(node);
     if (typeof link === "string") return link;
     if (exchange.over) return "taken";
+    const begun = this.#links.get(link);
+    // It has ended in the moment since: nobody would be told what became of this.
+    if (begun === undefined) return "unreachable";
     return new Promise((resolve) => {
       const stream = this.#newStream();
-      const waiting = new Forwarded(
-        exchange,
-        { link, stream, done: () => this.#links.get(link)?.delete(stream) },
-        resolve,
-      );
-      this.#links.get(link)?.set(stream, waiting);
+      const waiting = new Forwarded(exchange, { link, stream, done: () => begun.delete(stream) }, resolve);
+      begun.set(stream, waiting);
       exchange.onGone = waiting;
-      link.send(Frame.Request, stream, `${JSON.stringify(headOf(exchange, session))}\n${body ?? ""}`);
+      link.send(Frame.Request, stream, `${JSON.stringify(this.#headOf(exchange, session))}\n${body ?? ""}`);
     });
   }
 
@@ -174,14 +166,16 @@ export class NodeRelay {
   /** Asks a process for something. Rejects with its RpcError, or with GONE or UNREACHABLE. */
   async ask(node: string, text: string): Promise<string> {
     const link = await this.#linkTo(node);
-    if (typeof link === "string") {
-      const what = link === "gone" ? "has ended" : "cannot be reached";
-      throw new LocalError(link.toUpperCase(), `The process ${node} ${what}`);
+    const begun = typeof link === "string" ? undefined : this.#links.get(link);
+    if (typeof link === "string" || begun === undefined) {
+      const isGone = link === "gone";
+      const what = isGone ? "has ended" : "cannot be reached";
+      throw new LocalError(isGone ? "GONE" : "UNREACHABLE", `The process ${node} ${what}`);
     }
     return new Promise((resolve, reject) => {
       const stream = this.#newStream();
-      const end = (): void => void this.#links.get(link)?.delete(stream);
-      this.#links.get(link)?.set(stream, {
+      const end = (): void => void begun.delete(stream);
+      begun.set(stream, {
         reply(type, answer) {
           end();
           if (type === Frame.Answer) return resolve(answer);
@@ -203,6 +197,12 @@ export class NodeRelay {
     for (const socket of this.#incoming) socket.destroy();
     await closed;
     if (path !== undefined) rmSync(path, { force: true });
+  }
+
+  #headOf(exchange: HttpExchange, session: string | undefined): RelayedHead {
+    const { method, path, query, principal, identity, address, allHeaders: headers = {} } = exchange;
+    const ending = session === undefined ? undefined : this.#options.ending?.();
+    return { method, path, query, principal, identity, address, session, ending, headers };
   }
 
   #newStream(): number {
@@ -346,10 +346,10 @@ export class NodeRelay {
   #request(link: Link, served: Map<number, RelayedExchange>, stream: number, text: string): void {
     const end = text.indexOf("\n");
     const head = JSON.parse(text.slice(0, end)) as RelayedHead;
-    const held = head.session === undefined || this.#options.holds(head.session, link.peer);
+    const held = head.session === undefined || this.#options.holds(head.session, link.peer, head.ending === true);
     const begin = (here: boolean): void => {
       if (here) this.#begun(link, served, stream, { head, body: text.slice(end + 1) });
-      else link.send(Frame.Absent, stream);
+      else link.send(Frame.Absent, stream, this.#options.ending?.() === true ? LEFT : "");
     };
     if (typeof held === "boolean") begin(held);
     else void held.then(begin, () => begin(false));
@@ -381,6 +381,9 @@ export class NodeRelay {
   }
 }
 
+/** What a process that is ending says of a session that it does not have (any more). */
+const LEFT = "left";
+
 /** A request of ours on its way: what comes back is its reply. */
 class Forwarded implements Waiting {
   readonly lasts: boolean;
@@ -407,7 +410,7 @@ class Forwarded implements Waiting {
   reply(type: FrameType, text: string): void {
     switch (type) {
       case Frame.Absent:
-        return this.#end("absent");
+        return this.#end(text === LEFT ? "left" : "absent");
       case Frame.Reply:
         this.#end("taken");
         return this.#whole(text);
@@ -457,11 +460,6 @@ class Forwarded implements Waiting {
     this.#open.onDrain = () => this.#link.send(Frame.Resume, this.#stream);
     this.#resolve("taken");
   }
-}
-
-function headOf(exchange: HttpExchange, session: string | undefined): RelayedHead {
-  const { method, path, query, principal, identity, address, allHeaders = {} } = exchange;
-  return { method, path, query, principal, identity, address, session, headers: allHeaders };
 }
 
 // Addresses of processes.

@@ -226,7 +226,7 @@ function serving(url: string, { core, endpoint, listener, member }: Parts, signa
     // Still listening while it drains: new work is told to come back, or handed on to other processes, and answers to open
     // questions get through. What runs among others is reached by them, and so it is done before this one leaves them.
     const began = performance.now();
-    const among = member !== undefined && (await member.others());
+    const among = member !== undefined && (await member.retire());
     if (among) listener.drain();
     const spentMs = among ? await handOver(endpoint, core) : 0;
     await member?.drain();

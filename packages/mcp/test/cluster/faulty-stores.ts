@@ -55,6 +55,16 @@ export function faultyStores(stores: SharedStores): FaultyStores {
   return faulty;
 }
 
+/** Stores, or a part of them, with some members of its own. */
+export function withOwn<T extends object>(part: T, own: Partial<T>): T {
+  return new Proxy(part, {
+    get(target, name) {
+      const value: unknown = Reflect.get(name in own ? own : target, name);
+      return typeof value === "function" ? (value as () => void).bind(target) : value;
+    },
+  });
+}
+
 /** Rejections that nobody has heard since, each of which would end a program. */
 export function unheard(): readonly unknown[] {
   const found: unknown[] = [];

@@ -159,6 +159,26 @@ describe("the relay", () => {
     expect(await both.forward("owner", { exchange: request(), body: BODY, session: undefined })).toBe("taken");
   });
 
+  it.each(Array.from({ length: 12 }, (_, turns) => turns))(
+    "knows what became of what was sent, and asked, as its connection ended %i turns later",
+    async (turns) => {
+      const owner = await start("owner");
+      const { relay } = await start("front", { addresses: { owner: owner.address } });
+      expect(await relay.ask("owner", "first")).toBe("first");
+      const outcomes = Promise.allSettled([
+        relay.forward("owner", { exchange: request(), body: BODY, session: undefined }),
+        relay.ask("owner", "second"),
+      ]);
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+      const closed = relay.close();
+      const [sent, asked] = await outcomes;
+      const refused = asked as { readonly reason?: { readonly code?: string } };
+      expect([undefined, "GONE", "UNREACHABLE"]).toContain(refused.reason && String(refused.reason.code));
+      expect(["taken", "broken", "unreachable"]).toContain((sent as { value: unknown }).value);
+      await closed;
+    },
+  );
+
   it("tells a request that was cut off from one that was not sent", async () => {
     const { relay } = await start("front", { addresses: { closed: "tcp://127.0.0.1:1" } });
     expect(await relay.forward("nobody", { exchange: request(), body: "", session: undefined })).toBe("gone");

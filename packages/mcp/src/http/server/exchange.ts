@@ -166,6 +166,8 @@ export interface HttpCluster {
    * a session whose process has ended is made again here before. Never throws.
    */
   bring(exchange: HttpExchange, named: Named, here: () => void): void;
+  /** Whether another process may go on with a session of ours, since this one is going down. */
+  mayLetGo(id: string): boolean;
   /**
    * While this process goes down: has a request served by the process that has what it names, else by any other that is there. Calls
    * `here` for what is named here, and where nobody else is: then it `stays`. Never throws.
@@ -201,7 +203,7 @@ export interface LocalEnd {
   serve(exchange: HttpExchange): void;
   /** Goes on with a session whose process has ended. `moved`: how often it has changed its process by now. */
   adopt(id: string, principal: string | undefined, facts: SessionFacts & { readonly moved: number }): void;
-  /** Whether a session is open here. */
+  /** Whether a session is open here. One that another process may go on with is let go of where nothing is under way in it. */
   holds(id: string): boolean;
   /** Another process goes on with a session of ours. */
   release(id: string): void;
@@ -215,8 +217,8 @@ export interface LocalEnd {
 export interface ClusterMember extends HttpCluster, ServerCluster {
   /** From now on the others can reach this process. */
   open(local: LocalEnd): Promise<void>;
-  /** Whether other processes are there now. Never rejects. */
-  others(): Promise<boolean>;
+  /** Says that this process is going down: the others give it nothing new. Resolves with whether any is there. Never rejects. */
+  retire(): Promise<boolean>;
   /** Takes this process off the directory; what it has goes on. */
   drain(): Promise<void>;
   /** Resolves once what was handed on is answered, or after `mostMs`. */

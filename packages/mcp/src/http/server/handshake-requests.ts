@@ -62,6 +62,8 @@ function settingsOf(sessions: EndpointSessions): SessionSettings {
 const POST_ONLY = ["allow", "POST"];
 const RETRY_AFTER = ["retry-after", "60"];
 const SOON = ["retry-after", "1"];
+/** Milliseconds between two looks at whether calls that were held back may go on. */
+const LOOK_MS = 20;
 const MANY_STREAMS = "This session has as many streams open as it may have";
 
 export class HandshakeRequests implements ConnectionHandler {
@@ -75,6 +77,10 @@ export class HandshakeRequests implements ConnectionHandler {
   /** Reads what belongs to no session. No call asks over it, so that nobody's answer reaches another's question. */
   readonly #posted: Connection<Call>;
   readonly #callers = new Map<Revision, Caller>();
+  /** Calls that wait for their session to be another process's, by the id of that. */
+  #heldBack: (readonly [string, () => void])[] = [];
+  #looking: ReturnType<typeof setInterval> | undefined;
+  #closing = false;
   #rules: WireRules = { batches: true, unreadableId: "null" };
 
   constructor(options: HandshakeOptions) {
@@ -99,16 +105,57 @@ export class HandshakeRequests implements ConnectionHandler {
     { moved, ...facts }: SessionFacts & { readonly moved: number },
   ): void {
     const settings = this.#settings;
-    if (settings === undefined || this.#table === undefined || this.#table.has(id) || !this.#table.reserve()) return;
+    if (settings === undefined || this.#table === undefined || this.holds(id) || !this.#table.reserve()) return;
     const session = new HttpSession(id, principal, settings, { moved, cluster: this.#options.cluster });
     this.#converse(session).restore(facts);
     this.#table.add(session);
     this.#keep(session, facts.params);
   }
 
-  /** Whether a session is open here. */
+  /** Whether a session is open here. One that another process may go on with is let go of where nothing is under way in it. */
   holds(id: string): boolean {
-    return this.#table?.has(id) === true;
+    const { core, cluster } = this.#options;
+    const session = this.#table?.get(id);
+    if (session === undefined || cluster?.mayLetGo(id) !== true) return session !== undefined;
+    const { active, connection } = session.conversation;
+    // What a task asks reaches its client by the process that has both.
+    if (active > 0 || connection.pending > 0 || core.tasks?.runsOver(connection) === true) return true;
+    this.#table?.letGo(session);
+    return false;
+  }
+
+  /** Whether any process may serve a call of a session that is here, so that it need not be this one, which is going down. */
+  mayServeElsewhere(exchange: HttpExchange, value: unknown): boolean {
+    const id = exchange.header("mcp-session-id");
+    const { cluster } = this.#options;
+    return id !== undefined && cluster?.mayLetGo(id) === true && this.guests?.serves(exchange, value) === true;
+  }
+
+  /**
+   * Has a new call that needs the process of its session wait where this one is going down, until nothing else is under way in the
+   * session: then another process has it. Who calls without a pause would keep this one from its end. False: it need not wait.
+   */
+  holdsBack(exchange: HttpExchange, value: unknown, goOn: () => void): boolean {
+    const id = exchange.header("mcp-session-id");
+    const calls = isJsonObject(value) && value["method"] === "tools/call";
+    if (!calls || id === undefined || this.#closing || this.#options.cluster?.mayLetGo(id) !== true) return false;
+    if (this.guests?.serves(exchange, value) === true || !this.holds(id)) return false;
+    this.#heldBack.push([id, goOn]);
+    this.#looking ??= setInterval(() => this.#goOn(), LOOK_MS);
+    return true;
+  }
+
+  #goOn(): void {
+    const all = this.#heldBack;
+    this.#heldBack = [];
+    for (const each of all) {
+      const [id, goOn] = each;
+      if (!this.#closing && this.holds(id) && this.#options.cluster?.mayLetGo(id) === true) this.#heldBack.push(each);
+      else goOn();
+    }
+    if (this.#heldBack.length > 0) return;
+    clearInterval(this.#looking);
+    this.#looking = undefined;
   }
 
   /** Another process goes on with a session. */
@@ -136,16 +183,20 @@ export class HandshakeRequests implements ConnectionHandler {
 
   /** Ends all sessions: what runs in them may finish within `graceMs`. */
   async close(graceMs: number): Promise<void> {
-    await Promise.all([this.#table?.endAll(graceMs), this.guests?.close(graceMs)]);
+    this.#closing = true;
+    const ended = Promise.all([this.#table?.endAll(graceMs), this.guests?.close(graceMs)]);
+    // What their sessions still have under way leaves them no time: they are refused, which says that they did not run.
+    this.#goOn();
+    await ended;
   }
 
   /** The session a request names that may be another process's; undefined for a request that is for this one. */
-  readonly elsewhere = (exchange: HttpExchange): string | undefined => {
+  readonly elsewhere = (exchange: HttpExchange, relayed = false): string | undefined => {
     const { cluster } = this.#options;
-    if (cluster === undefined || exchange.relayed === true) return undefined;
+    if (cluster === undefined || (exchange.relayed === true && !relayed)) return undefined;
     const id = exchange.header("mcp-session-id");
     if (id === undefined || this.#table === undefined) return undefined;
-    if (this.#table.has(id) && !cluster.lapsed) return undefined;
+    if (this.holds(id) && !cluster.lapsed) return undefined;
     return isStateless(undefined, exchange.header("mcp-protocol-version")) ? undefined : id;
   };
 

@@ -278,9 +278,15 @@ export class SessionTable {
     (this.#timer as { unref?(): void }).unref?.();
   }
 
-  /** Whether a session is open here, whoever's it is. */
-  has(id: string): boolean {
-    return this.#sessions.has(id);
+  /** The session of an id, whoever's it is. */
+  get(id: string): HttpSession | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** Ends a session here in which nothing is under way, for another process to go on with: what was sent last still is. */
+  letGo(session: HttpSession): void {
+    this.#forget(session);
+    void session.close(0);
   }
 
   /** Another process goes on with a session: what runs in it here is given up, and nobody is told that it ended. */

@@ -65,8 +65,25 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     if (turnedAway(exchange)) return;
     const { core, cluster, handshake } = this.#options;
     const value = parseJson(text, core.limits);
-    if (cluster === undefined || exchange.relayed === true) return this.#take(exchange, value);
-    serveLater(handshake, exchange, (sessions) => this.#find({ exchange, value, text }, cluster, sessions));
+    if (cluster === undefined) return this.#take(exchange, value);
+    const read = { exchange, value, text };
+    serveLater(handshake, exchange, (sessions) => {
+      if (exchange.relayed === true) this.#handedOn(read, cluster, sessions);
+      else this.#find(read, cluster, sessions);
+    });
+  }
+
+  /** Serves a message that another process has handed on. What is not to be served here is once more. */
+  #handedOn(read: Read, cluster: HttpCluster, sessions: HandshakeRequests): void {
+    const { exchange, value, text: body } = read;
+    const here = (): void => this.#take(exchange, value);
+    if (answeredNode(value) !== undefined) return here();
+    if (sessions.holdsBack(exchange, value, () => this.#handedOn(read, cluster, sessions))) return;
+    const id = sessions.elsewhere(exchange, true);
+    if (id === undefined) return here();
+    const there = (): void => cluster.bring(exchange, { kind: "session", id, body }, here);
+    if (sessions.guests?.serves(exchange, value) === true) sessions.guests.open(exchange, id, { here, there });
+    else there();
   }
 
   bodyFault(exchange: HttpExchange, fault: BodyFault): void {
@@ -76,8 +93,9 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   /** Has a message served by the process that has its session, or what else it names. */
-  #find(read: Read, cluster: HttpCluster, { guests, elsewhere }: HandshakeRequests): void {
+  #find(read: Read, cluster: HttpCluster, sessions: HandshakeRequests): void {
     const { exchange, value, text } = read;
+    const { guests } = sessions;
     const session = exchange.header("mcp-session-id");
     if (session !== undefined) {
       guests?.said(exchange, session, value);
@@ -86,20 +104,21 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
       if (node === cluster.node) return here();
       if (node !== undefined) return cluster.bring(exchange, { kind: "call", id: `${node}.`, body: text }, here);
     }
-    const id = elsewhere(exchange);
-    if (id === undefined) return this.#findNamed(read, cluster);
+    if (sessions.holdsBack(exchange, value, () => this.#find(read, cluster, sessions))) return;
+    const id = sessions.elsewhere(exchange);
+    if (id === undefined) return this.#findNamed(read, cluster, sessions);
     const there = (): void =>
-      cluster.bring(exchange, { kind: "session", id, body: text }, () => this.#findNamed(read, cluster));
+      cluster.bring(exchange, { kind: "session", id, body: text }, () => this.#findNamed(read, cluster, sessions));
     if (guests?.serves(exchange, value) !== true || exchange.pass?.handsOn === true) return there();
     guests.open(exchange, id, { here: () => this.#take(exchange, value), there });
   }
 
-  #findNamed({ exchange, value, text }: Read, cluster: HttpCluster): void {
+  #findNamed({ exchange, value, text }: Read, cluster: HttpCluster, sessions: HandshakeRequests): void {
     const mayBeAway = exchange.relayed !== true && isStateless(value, exchange.header("mcp-protocol-version"));
     const named = mayBeAway ? namedIn(value) : undefined;
     const here = (): void => this.#take(exchange, value);
-    if (exchange.pass?.handsOn === true && exchange.header("mcp-session-id") === undefined)
-      cluster.handOn(exchange, { named, body: text }, here);
+    const isAnyones = exchange.header("mcp-session-id") === undefined || sessions.mayServeElsewhere(exchange, value);
+    if (exchange.pass?.handsOn === true && isAnyones) cluster.handOn(exchange, { named, body: text }, here);
     else if (named === undefined) here();
     else cluster.bring(exchange, { ...named, body: text }, here);
   }

@@ -180,6 +180,11 @@ export class ServerTasks {
     return this.#manager.busy;
   }
 
+  /** Whether a task runs here that was begun over a connection: its client may be asked over that one alone. */
+  runsOver(connection: Call["connection"]): boolean {
+    return this.#manager.runsOver(connection);
+  }
+
   /** Ends every task that runs: each is kept as failed, so that whoever asks later learns why. */
   close(): Promise<void> {
     return this.#manager.close();

@@ -261,6 +261,10 @@ export class TaskManager {
     return this.#opening.size + this.#running.size > 0;
   }
 
+  runsOver(connection: Call["connection"]): boolean {
+    return [...this.#running.values()].some(({ call }) => call.connection === connection);
+  }
+
   /** Ends all that runs, because the server stops. */
   async close(): Promise<void> {
     const reason = "The server stopped before the task ended";

@@ -1,0 +1,73 @@
+// How long a request is tried to be handed on, and how long a process that ends waits for what it has handed on.
+import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import { shareOver } from "../../src/cluster/member.js";
+import { LEASE_MS, memoryStores } from "../../src/cluster/stores.js";
+import type { ClusterMember, LocalEnd } from "../../src/http/server/exchange.js";
+import { fakeRequest, KEY } from "./cluster-fixture.js";
+
+/** Milliseconds between two looks at the clock. */
+const STEP_MS = 50;
+/** Milliseconds after which a process that is there and cannot be reached is given up. */
+const PATIENCE_MS = LEASE_MS + 1_000;
+/** What one try takes at most, where a process reads no letters. */
+const TRY_MS = 500;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] });
+  // Nothing has happened yet at the time 0.
+  vi.advanceTimersByTime(1);
+  return () => void vi.useRealTimers();
+});
+
+interface Trying {
+  readonly member: ClusterMember;
+  /** What the request was answered with. */
+  readonly replies: readonly unknown[];
+  /** Lets time pass until something holds. Resolves with the milliseconds that took. */
+  until(holds: () => boolean): Promise<number>;
+}
+
+/** A process that tries to hand a request to another one, which says that it is there and can be reached by nobody. */
+async function trying(): Promise<Trying> {
+  const stores = memoryStores();
+  // No socket has a port of this number.
+  const isThere = (): Promise<unknown> => stores.beat("other", "tcp://127.0.0.1:70000");
+  await isThere();
+  const local = { holds: () => false, hear: () => undefined, report: () => undefined } as Partial<LocalEnd>;
+  const member = (await shareOver(stores, { key: KEY, node: "front" }).join()) as ClusterMember;
+  await member.open(local as LocalEnd);
+  onTestFinished(() => member.leave());
+  const exchange = fakeRequest();
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: {} });
+  member.bring(exchange, { kind: "session", id: "other.session", body }, () => exchange.reply(404, []));
+  const until = async (holds: () => boolean): Promise<number> => {
+    const began = performance.now();
+    while (!holds()) {
+      if (performance.now() - began > 10 * PATIENCE_MS) throw new Error("That took too long");
+      await isThere();
+      await vi.advanceTimersByTimeAsync(STEP_MS);
+    }
+    return performance.now() - began;
+  };
+  return { member, replies: exchange.replies, until };
+}
+
+it("gives up a process that is there and cannot be reached after its lease and a second, and says so", async () => {
+  const { replies, until } = await trying();
+  const took = await until(() => replies.length > 0);
+  expect(replies).toEqual([[503, expect.stringContaining("cannot be reached now: try again")]]);
+  expect(took).toBeGreaterThanOrEqual(PATIENCE_MS);
+  expect(took).toBeLessThan(PATIENCE_MS + TRY_MS);
+});
+
+it.each([
+  ["as long as it is told to", 1_000, 1_000],
+  ["no longer than until it is answered", 20_000, PATIENCE_MS],
+])("waits for what it has handed on %s", async (_, most, least) => {
+  const { member, until } = await trying();
+  let over = false;
+  void member.handedOn(most).then(() => (over = true));
+  const took = await until(() => over);
+  expect(took).toBeGreaterThanOrEqual(least);
+  expect(took).toBeLessThan(least + TRY_MS);
+});

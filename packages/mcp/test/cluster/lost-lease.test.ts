@@ -1,0 +1,67 @@
+// A process whose lease ended, and which does not hear that it had: its sessions are another's all the same, and it lets go of them.
+import { expect, it, onTestFinished, vi } from "vitest";
+import { shareOver } from "../../src/cluster/member.js";
+import { LEASE_MS, memoryStores, type SharedStores } from "../../src/cluster/stores.js";
+import { LocalError } from "../../src/jsonrpc/errors.js";
+import { Server } from "../../src/server/server.js";
+import { call, JSON_TYPES, OpenStream, post, session } from "../http/http-fixture.js";
+import { KEY, startCluster } from "./cluster-fixture.js";
+import { withOwn } from "./faulty-stores.js";
+
+const LEVEL = { jsonrpc: "2.0", id: 7, method: "logging/setLevel", params: { level: "error" } };
+const NO_STREAMS = { accept: "application/json" };
+
+/** What goes wrong when a process that was cut off from the store says again that it is there. */
+const WRONGS = ["the reply is lost", "its sessions cannot be asked for"] as const;
+
+it.each(WRONGS)("does not go on with sessions that another process took over, where %s", async (wrong) => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  // Nothing has happened yet at the time 0.
+  vi.advanceTimersByTime(1);
+  const stores = memoryStores();
+  const state: { now: "there" | "away" | "wrong" } = { now: "there" };
+  const failed = (): Promise<never> => Promise.reject(new LocalError("UNREACHABLE", "away"));
+  /** Once, and then it is there. */
+  const once = (): Promise<never> => ((state.now = "there"), failed());
+  const beat: SharedStores["beat"] = async (...self) => {
+    if (state.now === "away") return failed();
+    const said = await stores.beat(...self);
+    return state.now === "wrong" && wrong === WRONGS[0] ? once() : said;
+  };
+  const touch: SharedStores["sessions"]["touch"] = (...given) =>
+    state.now === "wrong" ? once() : stores.sessions.touch(...given);
+  const faulty = withOwn(stores, { beat, sessions: withOwn(stores.sessions, { touch }) });
+  const server = (member: number): Server => {
+    const made = new Server({ name: "lapsed", version: "1.0.0", report: false });
+    made.tool("where", { run: () => `at ${member}` });
+    made.tool("ask", {
+      run: async (_, ctx) => (await ctx.elicit({ message: "?", schema: { sure: { type: "boolean" } } })).action,
+    });
+    return made;
+  };
+  const shareOf = (member: number): ReturnType<typeof shareOver> =>
+    shareOver(member === 0 ? faulty : stores, { key: KEY, node: `m${member}` });
+  const { members } = await startCluster({ count: 2, server, shareOf });
+  const [first, second] = members.map(({ url }) => url) as [string, string];
+  const own = await session(first, "2025-06-18", { capabilities: { elicitation: {} } });
+
+  state.now = "away";
+  for (let passed = 0; passed <= LEASE_MS; passed += 1_000) await vi.advanceTimersByTimeAsync(1_000);
+  expect((await post(second, LEVEL, own.headers)).status).toBe(200);
+  state.now = "wrong";
+  for (let n = 0; n < 3; n++) await vi.advanceTimersByTimeAsync(1_000);
+
+  expect((await post(first, call("where"), { ...own.headers, ...NO_STREAMS })).text).toContain("at 1");
+  // What it asks there is answered wherever the answer comes.
+  const stream = new OpenStream(first, {
+    method: "POST",
+    headers: { ...JSON_TYPES, ...own.headers },
+    body: JSON.stringify(call("ask", {}, 2)),
+  });
+  onTestFinished(() => stream.close());
+  await stream.until(({ messages }) => messages.length > 0);
+  await post(second, { jsonrpc: "2.0", id: stream.messages[0]?.["id"], result: { action: "decline" } }, own.headers);
+  await stream.ended;
+  expect(stream.text).toContain("decline");
+});
