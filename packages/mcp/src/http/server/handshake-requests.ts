@@ -124,11 +124,14 @@ export class HandshakeRequests implements ConnectionHandler {
     return false;
   }
 
-  /** Whether any process may serve a call of a session that is here, so that it need not be this one, which is going down. */
-  mayServeElsewhere(exchange: HttpExchange, value: unknown): boolean {
+  /** Whether this process is going down, and any other may serve a request: outside of sessions, or a call of one that is here. */
+  handsOn(exchange: HttpExchange, value: unknown): boolean {
+    if (exchange.pass?.handsOn !== true) return false;
     const id = exchange.header("mcp-session-id");
-    const { cluster } = this.#options;
-    return id !== undefined && cluster?.mayLetGo(id) === true && this.guests?.serves(exchange, value) === true;
+    return (
+      id === undefined ||
+      (this.#options.cluster?.mayLetGo(id) === true && this.guests?.serves(exchange, value) === true)
+    );
   }
 
   /**
@@ -143,6 +146,21 @@ export class HandshakeRequests implements ConnectionHandler {
     this.#heldBack.push([id, goOn]);
     this.#looking ??= setInterval(() => this.#goOn(), LOOK_MS);
     return true;
+  }
+
+  /** Serves a message that another process has handed on. What is not to be served here is once more. */
+  handedOn(
+    read: { readonly exchange: HttpExchange; readonly value: unknown; readonly text: string },
+    here: () => void,
+  ): void {
+    const { exchange, value, text: body } = read;
+    if (answeredNode(value) !== undefined) return here();
+    if (this.holdsBack(exchange, value, () => this.handedOn(read, here))) return;
+    const id = this.elsewhere(exchange, true);
+    if (id === undefined) return here();
+    const there = (): void => this.#options.cluster?.bring(exchange, { kind: "session", id, body }, here);
+    if (this.guests?.serves(exchange, value) === true) this.guests.open(exchange, id, { here, there });
+    else there();
   }
 
   #goOn(): void {

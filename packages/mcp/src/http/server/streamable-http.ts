@@ -68,22 +68,9 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     if (cluster === undefined) return this.#take(exchange, value);
     const read = { exchange, value, text };
     serveLater(handshake, exchange, (sessions) => {
-      if (exchange.relayed === true) this.#handedOn(read, cluster, sessions);
+      if (exchange.relayed === true) sessions.handedOn(read, () => this.#take(exchange, value));
       else this.#find(read, cluster, sessions);
     });
-  }
-
-  /** Serves a message that another process has handed on. What is not to be served here is once more. */
-  #handedOn(read: Read, cluster: HttpCluster, sessions: HandshakeRequests): void {
-    const { exchange, value, text: body } = read;
-    const here = (): void => this.#take(exchange, value);
-    if (answeredNode(value) !== undefined) return here();
-    if (sessions.holdsBack(exchange, value, () => this.#handedOn(read, cluster, sessions))) return;
-    const id = sessions.elsewhere(exchange, true);
-    if (id === undefined) return here();
-    const there = (): void => cluster.bring(exchange, { kind: "session", id, body }, here);
-    if (sessions.guests?.serves(exchange, value) === true) sessions.guests.open(exchange, id, { here, there });
-    else there();
   }
 
   bodyFault(exchange: HttpExchange, fault: BodyFault): void {
@@ -117,8 +104,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     const mayBeAway = exchange.relayed !== true && isStateless(value, exchange.header("mcp-protocol-version"));
     const named = mayBeAway ? namedIn(value) : undefined;
     const here = (): void => this.#take(exchange, value);
-    const isAnyones = exchange.header("mcp-session-id") === undefined || sessions.mayServeElsewhere(exchange, value);
-    if (exchange.pass?.handsOn === true && isAnyones) cluster.handOn(exchange, { named, body: text }, here);
+    if (sessions.handsOn(exchange, value)) cluster.handOn(exchange, { named, body: text }, here);
     else if (named === undefined) here();
     else cluster.bring(exchange, { ...named, body: text }, here);
   }
