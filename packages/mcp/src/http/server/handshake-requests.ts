@@ -59,6 +59,15 @@ function settingsOf(sessions: EndpointSessions): SessionSettings {
   return { ...sessions, store };
 }
 
+/** A message that may be of a session of another process. */
+interface Handed {
+  readonly exchange: HttpExchange;
+  readonly value: unknown;
+  readonly text: string;
+  /** Serves it in this process. */
+  readonly here: () => void;
+}
+
 const POST_ONLY = ["allow", "POST"];
 const RETRY_AFTER = ["retry-after", "60"];
 const SOON = ["retry-after", "1"];
@@ -149,18 +158,20 @@ export class HandshakeRequests implements ConnectionHandler {
   }
 
   /** Serves a message that another process has handed on. What is not to be served here is once more. */
-  handedOn(
-    read: { readonly exchange: HttpExchange; readonly value: unknown; readonly text: string },
-    here: () => void,
-  ): void {
-    const { exchange, value, text: body } = read;
+  handedOn(read: Handed): void {
+    const { exchange, value, text: body, here } = read;
     if (answeredNode(value) !== undefined) return here();
-    if (this.holdsBack(exchange, value, () => this.handedOn(read, here))) return;
+    if (this.holdsBack(exchange, value, () => this.handedOn(read))) return;
     const id = this.elsewhere(exchange, true);
     if (id === undefined) return here();
     const there = (): void => this.#options.cluster?.bring(exchange, { kind: "session", id, body }, here);
-    if (this.guests?.serves(exchange, value) === true) this.guests.open(exchange, id, { here, there });
-    else there();
+    this.serveGuest(read, id, there);
+  }
+
+  /** Serves a message of another process's session here where any process may, unless this one is going down; else calls `there`. */
+  serveGuest({ exchange, value, here }: Handed, id: string, there: () => void): void {
+    if (exchange.pass?.handsOn === true || this.guests?.serves(exchange, value) !== true) there();
+    else this.guests.open(exchange, id, { here, there });
   }
 
   #goOn(): void {
