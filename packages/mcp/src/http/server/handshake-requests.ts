@@ -59,6 +59,15 @@ function settingsOf(sessions: EndpointSessions): SessionSettings {
   return { ...sessions, store };
 }
 
+/** A message that may be of a session of another process. */
+interface Handed {
+  readonly exchange: HttpExchange;
+  readonly value: unknown;
+  readonly text: string;
+  /** Serves it in this process. */
+  readonly here: () => void;
+}
+
 const POST_ONLY = ["allow", "POST"];
 const RETRY_AFTER = ["retry-after", "60"];
 const SOON = ["retry-after", "1"];
@@ -124,11 +133,14 @@ export class HandshakeRequests implements ConnectionHandler {
     return false;
   }
 
-  /** Whether any process may serve a call of a session that is here, so that it need not be this one, which is going down. */
-  mayServeElsewhere(exchange: HttpExchange, value: unknown): boolean {
+  /** Whether this process is going down, and any other may serve a request: outside of sessions, or a call of one that is here. */
+  handsOn(exchange: HttpExchange, value: unknown): boolean {
+    if (exchange.pass?.handsOn !== true) return false;
     const id = exchange.header("mcp-session-id");
-    const { cluster } = this.#options;
-    return id !== undefined && cluster?.mayLetGo(id) === true && this.guests?.serves(exchange, value) === true;
+    return (
+      id === undefined ||
+      (this.#options.cluster?.mayLetGo(id) === true && this.guests?.serves(exchange, value) === true)
+    );
   }
 
   /**
@@ -143,6 +155,23 @@ export class HandshakeRequests implements ConnectionHandler {
     this.#heldBack.push([id, goOn]);
     this.#looking ??= setInterval(() => this.#goOn(), LOOK_MS);
     return true;
+  }
+
+  /** Serves a message that another process has handed on. What is not to be served here is once more. */
+  handedOn(read: Handed): void {
+    const { exchange, value, text: body, here } = read;
+    if (answeredNode(value) !== undefined) return here();
+    if (this.holdsBack(exchange, value, () => this.handedOn(read))) return;
+    const id = this.elsewhere(exchange, true);
+    if (id === undefined) return here();
+    const there = (): void => this.#options.cluster?.bring(exchange, { kind: "session", id, body }, here);
+    this.serveGuest(read, id, there);
+  }
+
+  /** Serves a message of another process's session here where any process may, unless this one is going down; else calls `there`. */
+  serveGuest({ exchange, value, here }: Handed, id: string, there: () => void): void {
+    if (exchange.pass?.handsOn === true || this.guests?.serves(exchange, value) !== true) there();
+    else this.guests.open(exchange, id, { here, there });
   }
 
   #goOn(): void {

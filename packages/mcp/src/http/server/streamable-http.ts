@@ -29,6 +29,9 @@ interface Read {
   readonly exchange: HttpExchange;
   readonly value: unknown;
   readonly text: string;
+  readonly sessions: HandshakeRequests;
+  /** Serves it in this process. */
+  readonly here: () => void;
 }
 
 const ALL_METHODS = ["allow", "GET, POST, DELETE"];
@@ -66,24 +69,11 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     const { core, cluster, handshake } = this.#options;
     const value = parseJson(text, core.limits);
     if (cluster === undefined) return this.#take(exchange, value);
-    const read = { exchange, value, text };
     serveLater(handshake, exchange, (sessions) => {
-      if (exchange.relayed === true) this.#handedOn(read, cluster, sessions);
-      else this.#find(read, cluster, sessions);
+      const read = { exchange, value, text, sessions, here: () => this.#take(exchange, value) };
+      if (exchange.relayed === true) sessions.handedOn(read);
+      else this.#find(read, cluster);
     });
-  }
-
-  /** Serves a message that another process has handed on. What is not to be served here is once more. */
-  #handedOn(read: Read, cluster: HttpCluster, sessions: HandshakeRequests): void {
-    const { exchange, value, text: body } = read;
-    const here = (): void => this.#take(exchange, value);
-    if (answeredNode(value) !== undefined) return here();
-    if (sessions.holdsBack(exchange, value, () => this.#handedOn(read, cluster, sessions))) return;
-    const id = sessions.elsewhere(exchange, true);
-    if (id === undefined) return here();
-    const there = (): void => cluster.bring(exchange, { kind: "session", id, body }, here);
-    if (sessions.guests?.serves(exchange, value) === true) sessions.guests.open(exchange, id, { here, there });
-    else there();
   }
 
   bodyFault(exchange: HttpExchange, fault: BodyFault): void {
@@ -93,32 +83,26 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   /** Has a message served by the process that has its session, or what else it names. */
-  #find(read: Read, cluster: HttpCluster, sessions: HandshakeRequests): void {
-    const { exchange, value, text } = read;
-    const { guests } = sessions;
+  #find(read: Read, cluster: HttpCluster): void {
+    const { exchange, value, text, sessions, here } = read;
     const session = exchange.header("mcp-session-id");
     if (session !== undefined) {
-      guests?.said(exchange, session, value);
+      sessions.guests?.said(exchange, session, value);
       const node = answeredNode(value);
-      const here = (): void => this.#take(exchange, value);
       if (node === cluster.node) return here();
       if (node !== undefined) return cluster.bring(exchange, { kind: "call", id: `${node}.`, body: text }, here);
     }
-    if (sessions.holdsBack(exchange, value, () => this.#find(read, cluster, sessions))) return;
+    if (sessions.holdsBack(exchange, value, () => this.#find(read, cluster))) return;
     const id = sessions.elsewhere(exchange);
-    if (id === undefined) return this.#findNamed(read, cluster, sessions);
-    const there = (): void =>
-      cluster.bring(exchange, { kind: "session", id, body: text }, () => this.#findNamed(read, cluster, sessions));
-    if (guests?.serves(exchange, value) !== true || exchange.pass?.handsOn === true) return there();
-    guests.open(exchange, id, { here: () => this.#take(exchange, value), there });
+    const named = (): void => this.#findNamed(read, cluster);
+    if (id === undefined) return named();
+    const there = (): void => cluster.bring(exchange, { kind: "session", id, body: text }, named);
+    sessions.serveGuest(read, id, there);
   }
 
-  #findNamed({ exchange, value, text }: Read, cluster: HttpCluster, sessions: HandshakeRequests): void {
-    const mayBeAway = exchange.relayed !== true && isStateless(value, exchange.header("mcp-protocol-version"));
-    const named = mayBeAway ? namedIn(value) : undefined;
-    const here = (): void => this.#take(exchange, value);
-    const isAnyones = exchange.header("mcp-session-id") === undefined || sessions.mayServeElsewhere(exchange, value);
-    if (exchange.pass?.handsOn === true && isAnyones) cluster.handOn(exchange, { named, body: text }, here);
+  #findNamed({ exchange, value, text, sessions, here }: Read, cluster: HttpCluster): void {
+    const named = isStateless(value, exchange.header("mcp-protocol-version")) ? namedIn(value) : undefined;
+    if (sessions.handsOn(exchange, value)) cluster.handOn(exchange, { named, body: text }, here);
     else if (named === undefined) here();
     else cluster.bring(exchange, { ...named, body: text }, here);
   }
