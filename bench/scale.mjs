@@ -39,7 +39,7 @@ import { beatCosts, between, predicted, seeded } from "./scale/simulation.mjs";
 
 /** Returns the exit code: 0, or 1 where something was lost, doubled or let through. */
 export async function main(argv) {
-  const names = ["only", "calls", "minutes", "kills", "operations", "seconds"];
+  const names = ["only", "calls", "minutes", "kills", "operations", "seconds", "trails"];
   const options = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
   const { values } = parseArgs({ args: argv, options });
   const number = (name, usual) => Number(values[name] ?? usual);
@@ -48,6 +48,7 @@ export async function main(argv) {
   const kills = number("kills", 5);
   const operations = number("operations", 20_000);
   const seconds = number("seconds", 900);
+  const { trails } = values;
   const only = values.only?.split(",") ?? Object.keys(CASES);
   const unknown = only.find((name) => !(name in CASES));
   if (unknown !== undefined) {
@@ -58,7 +59,7 @@ export async function main(argv) {
   const redis = await startRedis();
   try {
     for (const name of only)
-      for await (const line of await CASES[name]({ redis, calls, kills, minutes, operations, seconds, faults }))
+      for await (const line of await CASES[name]({ redis, calls, kills, minutes, operations, seconds, trails, faults }))
         console.log(line);
   } finally {
     for (const child of children) child.kill("SIGKILL");

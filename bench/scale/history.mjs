@@ -1,6 +1,7 @@
 // The history: calls of many clients while faults come at random, and a judge that finds what must not be; and faults that are
 // planted in the processes, each of which it has to find.
 import { randomInt } from "node:crypto";
+import { appendFileSync } from "node:fs";
 import { Judge } from "./checker.mjs";
 import { pause, pick } from "./fleet.mjs";
 import { Lane, now } from "./load.mjs";
@@ -76,8 +77,9 @@ const FAULTS = {
 };
 const OF_REDIS = new Set(["one cut off from Redis", "Redis held", "Redis slow", "Redis full"]);
 
-export async function* history({ redis, operations, seconds, faults }) {
-  const { judged, happened, took } = await record({ redis, operations, seconds, cables: true });
+/** `trails`: a file to which each call that nobody answered is written, with what it met. */
+export async function* history({ redis, operations, seconds, trails, faults }) {
+  const { judged, happened, took } = await record({ redis, operations, seconds, trails, cables: true });
   const found = judged.finish();
   for (const [kind, { count, examples }] of found)
     faults.push(`history: ${kind}, ${count} times: ${examples.join("; ")}`);
@@ -104,7 +106,7 @@ const READ_MS = 500;
 const LAG_MS = 3_000;
 
 /** Has clients call until there were so many calls, or so many seconds. With cables, while faults come at random. */
-async function record({ redis, operations, seconds, plant, rate = RATE, cables = false }) {
+async function record({ redis, operations, seconds, trails, plant, rate = RATE, cables = false }) {
   const fleet = new MovingFleet(redis, { count: PROCESSES, rate, plant, cables, clocks: cables });
   await fleet.start();
   const happened = [];
@@ -121,7 +123,12 @@ async function record({ redis, operations, seconds, plant, rate = RATE, cables =
   let ended = 0;
   const told = {
     begin: (call) => judged.begin(call),
-    end: (call) => (ended++, judged.end(withFaults(call, happened))),
+    end(call) {
+      ended++;
+      const whole = withFaults(call, happened);
+      if (call.hung === true && trails !== undefined) appendFileSync(trails, `${JSON.stringify(whole)}\n`);
+      judged.end(whole);
+    },
   };
   const over = () => ended >= operations || now() - begun > seconds * 1_000;
   const pace = { everyMs: (LANES / AIM) * 1_000, sharers: SHARERS };

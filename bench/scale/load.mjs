@@ -114,6 +114,7 @@ export class Lane {
       for (;;) {
         const { status } = await send(this.#member(call, `the answer to ${id}`), result, headers);
         note(call, status);
+        call.limited = status === 429;
         // Who has asked may have gone, or not have heard it: then the client gives its call up.
         if (status !== 429 && status !== 503 && status >= 400) throw new Error(`its answer was refused: ${status}`);
         if (status < 400) return;
@@ -154,7 +155,8 @@ export class Lane {
         reply.on("error", reject);
       });
       const late = setTimeout(() => {
-        call.hung = true;
+        // Whose answers meet the limit all the time was told so.
+        call.hung = call.limited !== true;
         asked.destroy(new Error("no answer in time"));
       }, PATIENCE_MS);
       asked.on("close", () => clearTimeout(late));
