@@ -567,6 +567,8 @@ class Member implements ClusterMember {
     const session = await this.#session(id);
     if (session === undefined) return "here";
     if (session.owner === gone) {
+      // It would end with this process: whoever asks again reaches another.
+      if (this.#leaving) throw new LocalError("UNREACHABLE", "This process is ending");
       const claimed = await sessions.claim(id, this.node, session.fence, SESSION_MS);
       if (claimed === undefined) {
         const now = await this.#ownerOf(id);

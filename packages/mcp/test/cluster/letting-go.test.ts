@@ -318,3 +318,29 @@ it("refuses a call that has waited until the end, which so did not run", async (
   await closed;
   expect(all.ran).toEqual([]);
 });
+
+it("an answer that comes late to a question of the process before answers none of the process that goes on", async () => {
+  const all = await started({ drainMs: 50 });
+  const own = await session(all.urls[0] ?? "", "2025-11-25", { capabilities: { elicitation: {} } });
+  const asking = async (member: number): Promise<{ readonly id: unknown; readonly stream: OpenStream }> => {
+    const headers = { ...JSON_TYPES, ...own.headers };
+    const stream = new OpenStream(all.urls[member] ?? "", {
+      ...{ method: "POST", headers, body: JSON.stringify(call("ask")) },
+    });
+    onTestFinished(() => stream.close());
+    const isQuestion = ({ method }: Json): boolean => method === "elicitation/create";
+    await stream.until(({ messages }) => messages.some(isQuestion));
+    return { id: stream.messages.find(isQuestion)?.["id"], stream };
+  };
+  const before = await asking(0);
+  await all.members[0]?.close();
+  // It takes the session over with the first request that needs it.
+  expect((await post(all.urls[1] ?? "", LEVEL, own.headers)).status).toBe(200);
+  const { id, stream } = await asking(1);
+  const answer = (to: unknown, action: string): Promise<Reply> =>
+    post(all.urls[1] ?? "", { jsonrpc: "2.0", id: to, result: { action } }, own.headers);
+  await answer(before.id, "decline");
+  await answer(id, "cancel");
+  await stream.ended;
+  expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "cancel" }] } });
+});

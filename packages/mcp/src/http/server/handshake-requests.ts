@@ -114,9 +114,14 @@ export class HandshakeRequests implements ConnectionHandler {
     { moved, ...facts }: SessionFacts & { readonly moved: number },
   ): void {
     const settings = this.#settings;
+    // Nothing would end one that comes when all have ended.
+    if (this.#closing) return;
     if (settings === undefined || this.#table === undefined || this.holds(id) || !this.#table.reserve()) return;
     const session = new HttpSession(id, principal, settings, { moved, cluster: this.#options.cluster });
-    this.#converse(session).restore(facts);
+    const conversation = this.#converse(session);
+    conversation.restore(facts);
+    // An answer that comes late, to a question of the process before, answers none of this one.
+    conversation.connection.idPrefix = `${moved}-`;
     this.#table.add(session);
     this.#keep(session, facts.params);
   }

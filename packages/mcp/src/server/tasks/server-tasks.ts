@@ -274,6 +274,9 @@ async function beginTask(
   return inLine;
 }
 
+/** A call runs before it is known that it takes long enough to be a task. */
+const BEGUN = "The call had begun: whether it did its work is not known, look before you make it again";
+
 async function create({ manager, failed }: TaskOrigin, call: TaskCall, outcome: Promise<Settled>): Promise<Answer> {
   if (call.cancellation !== undefined) throw new LocalError("CANCELLED", call.cancellation.reason);
   call.announced = true;
@@ -286,7 +289,13 @@ async function create({ manager, failed }: TaskOrigin, call: TaskCall, outcome: 
     return { ...created };
   } catch (error) {
     call.cancel({ reason: "The task could not be kept", answered: false });
-    throw error;
+    if (!call.entered || !(error instanceof RpcError)) throw error;
+    const { code, message, data } = error;
+    // Whoever did as is said there could have it done twice.
+    throw new RpcError(code, `${message.replace(/: try again$/, "")}. ${BEGUN}`, {
+      ...(data as object | undefined),
+      outcome: "unknown",
+    });
   }
 }
 
