@@ -2,6 +2,8 @@
 import { expect, it, onTestFinished } from "vitest";
 import { memoryStores, type SharedStores } from "../../src/cluster/stores.js";
 import { shareOver } from "../../src/cluster/member.js";
+import { PARTS_AT_HAND } from "../../src/http/server/handshake-requests.js";
+import { httpEndpoint } from "../../src/http/server/http-endpoint.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
 import type { OnSession } from "../../src/server/session.js";
 import { Server } from "../../src/server/server.js";
@@ -343,4 +345,16 @@ it("an answer that comes late to a question of the process before answers none o
   await answer(id, "cancel");
   await stream.ended;
   expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "cancel" }] } });
+});
+
+it("a process whose sessions have ended goes on with none that comes later, which nothing would end", async () => {
+  const server = new Server({ name: "ending", version: "1.0.0", report: false });
+  const endpoint = httpEndpoint(server, {}, { hosts: undefined, origins: [], parts: PARTS_AT_HAND });
+  const clientInfo = { name: "t", version: "1" };
+  const facts = { params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo }, moved: 1 };
+  endpoint.local.adopt("before", undefined, facts);
+  expect(endpoint.local.holds("before")).toBe(true);
+  await endpoint.close();
+  endpoint.local.adopt("after", undefined, facts);
+  expect(endpoint.local.holds("after")).toBe(false);
 });
