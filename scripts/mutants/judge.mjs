@@ -127,13 +127,15 @@ export class Judge {
     return !noticed;
   }
 
-  /** The first of `tests` that may be asked. */
+  /** The first of `tests` that may be asked. One that costs more than is left is passed over, and takes nothing from those behind it. */
   #within(tests) {
     let left = this.#patience;
     const sound = tests.filter((test) => !this.#failing.has(test)).slice(0, this.#most);
     return sound.filter((test, place) => {
-      left -= this.#costOf(test);
-      return place === 0 || left >= 0;
+      const cost = this.#costOf(test);
+      if (place > 0 && cost > left) return false;
+      left -= cost;
+      return true;
     });
   }
 
