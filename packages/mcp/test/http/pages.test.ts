@@ -34,6 +34,13 @@ describe("pages", () => {
       code: "BAD_PATH",
     });
   });
+
+  it.each(["open", "", "/a b", "/a?b", "/a#b", "/\u00e4"])("are not served at %j, which is no path", async (path) => {
+    await expect(start(testServer(), { pages: { [path]: pages["/open"] } })).rejects.toMatchObject({
+      code: "BAD_PATH",
+      message: expect.stringContaining(`"${path}" is no path`),
+    });
+  });
 });
 
 describe("stats", () => {
