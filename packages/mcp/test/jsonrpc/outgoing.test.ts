@@ -14,7 +14,7 @@ const answer = (id: number): { jsonrpc: "2.0"; id: number; result: object } => (
 it("the process lives while a request has an end, again once there is another, and not for one without", async () => {
   const begun = vi.spyOn(globalThis, "setTimeout");
   const table = new OutgoingTable(resolveLimits(), {});
-  const isHeld = (): boolean => (begun.mock.results.at(-1)?.value as NodeJS.Timeout).hasRef();
+  const isHeld = (): boolean => (begun.mock.results.at(-1) as { value: NodeJS.Timeout }).value.hasRef();
   const endless = table.add(1, waiting(Number.POSITIVE_INFINITY));
   const held: boolean[] = [];
   for (const id of [2, 3]) {
