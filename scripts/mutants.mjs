@@ -173,11 +173,16 @@ try {
     await inTurn(values.turn, () => findReached(copy, mutants, results, { launcher }));
   const patience = Number(values.patience) || Infinity;
   const judge = new Judge(copy, results, { most: quick ? QUICK.mostTests : Infinity, patience });
+  const unknownYet = (mutant) => results.survived(mutant) === undefined;
   const open = mutants.filter((mutant) => {
-    const verdict = results.noticed(mutant);
+    // One that is accepted was looked at by a person: it is not asked about again before its source changes.
+    const accepted = reasonOf(mutant) === undefined ? undefined : results.survived(mutant);
+    const verdict = results.noticed(mutant) ?? accepted;
     if (verdict !== undefined) told(mutant, verdict);
     return verdict === undefined;
   });
+  // A run that is stopped has asked about as many as it could: those that survived before come last.
+  open.sort((a, b) => Number(unknownYet(b)) - Number(unknownYet(a)));
   for (let at = 0; at < open.length; at += Number(values.batch)) {
     const batch = open.slice(at, at + Number(values.batch));
     await inTurn(values.turn, () => judgeAll(batch, { judge, results, lanes, told }));

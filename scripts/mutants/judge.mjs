@@ -14,7 +14,7 @@ const UNKNOWN_COST = 1;
 const RUN_COST = 0.2;
 /** How much dearer a file may be that noticed another mutant of the same source, or runs through this one, to be asked as early. */
 const NOTICED_BEFORE = 5;
-/** Nearest files asked once more in a process of their own: what modules remember may hide a mutant. */
+/** Nearest files asked whatever was seen of them, and once more in a process of their own: what modules remember may hide a mutant. */
 const ASKED_ALONE = 2;
 const LATE = /timed? ?out/i;
 
@@ -127,13 +127,15 @@ export class Judge {
     return !noticed;
   }
 
-  /** The first of `tests` that may be asked. */
+  /** The first of `tests` that may be asked. One that costs more than is left is passed over, and takes nothing from those behind it. */
   #within(tests) {
     let left = this.#patience;
     const sound = tests.filter((test) => !this.#failing.has(test)).slice(0, this.#most);
     return sound.filter((test, place) => {
-      left -= this.#costOf(test);
-      return place === 0 || left >= 0;
+      const cost = this.#costOf(test);
+      if (place > 0 && cost > left) return false;
+      left -= cost;
+      return true;
     });
   }
 
@@ -151,7 +153,8 @@ export class Judge {
     const all =
       reached === undefined || loaded
         ? near
-        : near.filter((test) => known.has(test) || !this.#results.wasLookedAt(test));
+        : // The nearest are asked anyway: what a module remembers was made for whichever test of a process came first.
+          near.filter((test, place) => place < ASKED_ALONE || known.has(test) || !this.#results.wasLookedAt(test));
     // Those that come by it in a process that they start.
     const far = [...known].filter((test) => !within.has(test));
     const noticers = this.#results.noticers(mutant);

@@ -44,10 +44,16 @@ export class KeptResults {
     return counts && this.#isAsItWas(verdict.file, verdict.tests) ? verdict : undefined;
   }
 
-  /** Whether a test, as it is, was asked about the mutant, as it is, and did not notice. */
-  askedInVain({ number, source }, test) {
+  /** The verdict, if no test that was asked about the mutant, as it is, noticed. */
+  survived({ number, source }) {
     const verdict = this.#kept.verdicts[number];
-    return verdict?.noticed === false && verdict.source === source && this.#isAsItWas(test, verdict.tests);
+    return verdict?.noticed === false && verdict.source === source ? verdict : undefined;
+  }
+
+  /** Whether a test, as it is, was asked about the mutant, as it is, and did not notice. */
+  askedInVain(mutant, test) {
+    const verdict = this.survived(mutant);
+    return verdict !== undefined && this.#isAsItWas(test, verdict.tests);
   }
 
   /** Test files that noticed a mutant of this source file, or this mutant when its file was another one. */

@@ -54,6 +54,17 @@ describe("client credentials", () => {
     expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(60);
   });
 
+  it("by an assertion only at the issuer given, where one is", async () => {
+    const mock = await directAuthorization(methods("private_key_jwt"));
+    const { serverUrl, issuer } = mock;
+    const { privateKey } = await generateKeyPair("ES256", { extractable: true });
+    const options = { serverUrl, clientId: "program", privateKey: await exportPKCS8(privateKey) };
+    const wrong = clientCredentials({ ...options, issuer: "https://as.example" });
+    await expect(call(wrong, serverUrl)).rejects.toMatchObject({ code: "AUTH_ISSUER" });
+    expect(mock.to("/token")).toEqual([]);
+    expect((await call(clientCredentials({ ...options, issuer }), serverUrl)).status).toBe(200);
+  });
+
   it("get a new token whenever one ends, without counting that as trying in vain", async () => {
     let now = Date.now();
     const mock = await directAuthorization({ ...methods("client_secret_post"), lifeSeconds: 60 });
@@ -149,6 +160,18 @@ describe("workload identity", () => {
     const authorizer = workloadIdentity({ serverUrl: mock.serverUrl, clientId: "job", assertion });
     await expect(call(authorizer, mock.serverUrl)).rejects.toMatchObject({ code: "AUTH_ISSUER" });
     expect(mock.to("/token")).toEqual([]);
+  });
+
+  it("shows it, whoever it says that it is for, at the issuer given alone", async () => {
+    const mock = await directAuthorization();
+    const { serverUrl, issuer } = mock;
+    const assertion = await jwtFor("https://as.example");
+    const wrong = workloadIdentity({ serverUrl, clientId: "job", assertion, issuer: "https://as.example" });
+    await expect(call(wrong, serverUrl)).rejects.toMatchObject({ code: "AUTH_ISSUER" });
+    expect(mock.to("/token")).toEqual([]);
+    expect((await call(workloadIdentity({ serverUrl, clientId: "job", assertion, issuer }), serverUrl)).status).toBe(
+      200,
+    );
   });
 
   it.each(["invalid_grant", "invalid_scope", "unauthorized_client"])("takes %s for an answer", async (error) => {

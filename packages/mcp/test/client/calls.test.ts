@@ -289,7 +289,10 @@ describe("output", () => {
 });
 
 describe("over HTTP", () => {
-  const mirrored = { type: "object", properties: { region: { type: "string", "x-mcp-header": "Region" } } };
+  const repeated = (type: string, header: string): object => ({ type, "x-mcp-header": header });
+  const [region, city] = [repeated("string", "Region"), repeated("string", "City")];
+  const [count, sure] = [repeated("integer", "Count"), repeated("boolean", "Sure")];
+  const mirrored = { type: "object", properties: { region, city, count, sure } };
   const invalid = { type: "object", properties: { n: { type: "number", "x-mcp-header": "N" } } };
 
   it("headers repeat the body, and tools that cannot be called so are dropped with a warning", async () => {
@@ -306,12 +309,14 @@ describe("over HTTP", () => {
     );
     expect((await client.tools().all()).map(({ name }) => name)).toEqual(["sql"]);
     expect(warnings).toEqual([expect.stringContaining('The tool "bad" was dropped from the list')]);
-    await client.call("sql", { region: "süd" });
+    await client.call("sql", { region: "süd", count: 7, sure: false });
     expect(scripted.outgoing.at(-1)?.headers).toEqual({
       "mcp-protocol-version": "2026-07-28",
       "mcp-method": "tools/call",
       "mcp-name": "sql",
       "mcp-param-region": "=?base64?c8O8ZA==?=",
+      "mcp-param-count": "7",
+      "mcp-param-sure": "false",
     });
     await client.close();
   });

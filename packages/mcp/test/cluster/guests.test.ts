@@ -1,7 +1,19 @@
 // Sessions of one process that others serve from their facts: what runs where, what finds its way back, and what ends with the session.
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connect } from "../../src/serve/connect.js";
-import { call, gate, JSON_TYPES, messages, OpenStream, post, session, testServer } from "../http/http-fixture.js";
+import {
+  call,
+  events,
+  gate,
+  JSON_TYPES,
+  messages,
+  OpenStream,
+  post,
+  type Reply,
+  send,
+  session,
+  testServer,
+} from "../http/http-fixture.js";
 import { startCluster } from "./cluster-fixture.js";
 
 /** Three processes whose tools say where they run, and one that waits until it is told to go on, or that it is given up. */
@@ -131,12 +143,33 @@ describe("a session of another process", () => {
 });
 
 /** Begins a call that waits, and resolves once it runs. */
-async function waiting(url: string, headers: Record<string, string>, id: number): Promise<void> {
+async function waiting(url: string, headers: Record<string, string>, id: number): Promise<OpenStream> {
   const body = JSON.stringify(call("wait", {}, id, { progressToken: "p" }));
   const stream = new OpenStream(url, { method: "POST", headers: { ...JSON_TYPES, ...headers }, body });
   onTestFinished(() => stream.close());
   await stream.until(({ text }) => text.includes("notifications/progress"));
+  return stream;
 }
+
+it("has the rest of an answer given by another process when the one that gave it has ended, or is told that it is lost", async () => {
+  const { server, waits } = named();
+  const cluster = await startCluster({ server, count: 2 });
+  cluster.to(0);
+  const { headers } = await session(cluster.url);
+  cluster.to(1);
+  const stream = await waiting(cluster.url, headers, 1);
+  waits.open();
+  await stream.ended;
+  const [told, answer] = events(stream.text).filter(({ data }) => data !== "");
+  await cluster.members[1]?.close();
+  cluster.to(0);
+  const back = (last: string): Promise<Reply> =>
+    send(cluster.url, { method: "GET", headers: { ...headers, accept: "text/event-stream", "last-event-id": last } });
+  const rest = await back(told?.id as string);
+  expect([rest.status, events(rest.text)]).toEqual([200, [answer]]);
+  const other = told?.id?.replace(/.$/, (digit) => (digit === "0" ? "1" : "0"));
+  expect((await back(other as string)).status).toBe(404);
+});
 
 it(
   "ends where it was taken over, also for what that process had served of it before",

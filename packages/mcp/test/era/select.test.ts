@@ -42,6 +42,20 @@ describe("a request", () => {
     },
   );
 
+  it.each<readonly [string, unknown, number, string]>([
+    [META.protocolVersion, 20260728, -32602, "must be a string"],
+    [META.protocolVersion, "2025-11-25", -32022, ""],
+    [META.clientCapabilities, undefined, -32602, "must be an object ({} when there are none)"],
+    [META.clientCapabilities, "none", -32602, "must be an object ({} when there are none)"],
+    [META.clientInfo, "c", -32602, "must be an object"],
+    [META.logLevel, "loud", -32602, "must be a log level"],
+  ])("whose envelope has as %s %j is refused with %i: %s", (key, value, code, words) => {
+    const params = { _meta: { ...ENVELOPE, [key]: value } } as JsonObject;
+    const found = select({ jsonrpc: "2.0", id: 1, method: "ping", params }, "fixed");
+    expect(found).toMatchObject({ kind: "refused", error: { code } });
+    expect(found.kind === "refused" ? found.error.message : "").toContain(words);
+  });
+
   it.each([
     [undefined, "2025-03-26"],
     ["2024-11-05", "2024-11-05"],

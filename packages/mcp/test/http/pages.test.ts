@@ -29,9 +29,32 @@ describe("pages", () => {
     });
   });
 
+  it("are missed by a slash at the end of a path, which is told", async () => {
+    const { url } = await start(testServer(), { pages });
+    const told = async (path: string): Promise<unknown> => {
+      const { status, text } = await send(new URL(path, url).href, { method: "GET" });
+      return [status, text.includes("leave out the slash at its end")];
+    };
+    expect([await told("/open/"), await told("/mcp/")]).toEqual([
+      [404, true],
+      [404, true],
+    ]);
+    expect([await told("/other/"), await told("/other")]).toEqual([
+      [404, false],
+      [404, false],
+    ]);
+  });
+
   it("cannot take the path of the endpoint", async () => {
     await expect(start(testServer(), { pages: { "/mcp": pages["/open"] } })).rejects.toMatchObject({
       code: "BAD_PATH",
+    });
+  });
+
+  it.each(["open", "", "/a b", "/a?b", "/a#b", "/\u00e4"])("are not served at %j, which is no path", async (path) => {
+    await expect(start(testServer(), { pages: { [path]: pages["/open"] } })).rejects.toMatchObject({
+      code: "BAD_PATH",
+      message: expect.stringContaining(`"${path}" is no path`),
     });
   });
 });

@@ -43,6 +43,16 @@ function opened(table: SessionTable): { session: HttpSession; conversation: { ac
 }
 
 describe("a session", () => {
+  it("ends here when another process goes on with it, and no other does", async () => {
+    const table = new SessionTable(LIMITS);
+    const [given, kept] = [opened(table), opened(table)];
+    table.handOver("of nobody");
+    table.handOver(given.session.id);
+    await vi.advanceTimersByTimeAsync(0);
+    expect([given, kept].map(({ session }) => table.has(session.id))).toEqual([false, true]);
+    expect([given, kept].map(({ conversation }) => conversation.closed)).toEqual([1, 0]);
+  });
+
   it("ends when it was idle for too long, and not while it is used", async () => {
     const table = new SessionTable(LIMITS);
     const idle = opened(table);

@@ -71,6 +71,12 @@ it("folders that are none of them are not looked through for links, however full
   expect(await write(await filesIn(t), t, "kept/settings.json")).toBe("denied");
 });
 
+it("links that lead back to where they lie are followed a few levels only, and then nothing else is refused for them", async () => {
+  const t = tree();
+  for (const name of [".config/Code", ".config/User", ".config/share"]) link(t, name, ".config");
+  expect(await write(await filesIn(t), t, "plain.txt")).toBe("written");
+});
+
 it("a name on the way is protected by the rule of what is found by it, or of what begins there", async () => {
   const t = tree();
   link(t, ".config", "kept");

@@ -15,7 +15,7 @@ import {
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Judge } from "../../src/sandbox/wall.js";
+import type { Judge, Reach } from "../../src/sandbox/wall.js";
 import { hasWall, runWalled } from "./walls.js";
 
 const ground = mkdtempSync(join(homedir(), ".test-answers-"));
@@ -25,14 +25,18 @@ beforeEach(() => mkdirSync(folder));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 afterAll(() => rmSync(ground, { recursive: true, force: true }));
 
-async function perl(script: string, judge: Judge): Promise<string> {
+async function perl(
+  script: string,
+  judge: Judge,
+  { access = "write", ...more }: Partial<Pick<Reach, "access" | "refused">> = {},
+): Promise<string> {
   const { dev, ino } = statSync(folder, { bigint: true });
   const held = { dev, ino, close: () => undefined };
   const { stdout, stderr } = await runWalled({
     executable: "/usr/bin/perl",
     args: ["-e", script],
     workingDirectory: folder,
-    reach: [{ path: folder, access: "write", held, judge }],
+    reach: [{ path: folder, access, held, judge, ...more }],
   });
   return stdout + stderr;
 }
@@ -53,6 +57,35 @@ describe.skipIf(!ready)("an answer counts for a moment", () => {
     const said = await perl(`$| = 1; print((${use}) . " "); sleep 3; print((${use}) . " ")`, judge);
     expect(said).toBe("yes no ");
   });
+});
+
+test.skipIf(!ready)(
+  "in what is granted to be read nothing is judged for writing: it is refused, and that is told",
+  async () => {
+    writeFileSync(at("f"), "");
+    const told: string[] = [];
+    const judge: Judge = (_, asked) => (told.push(`judged to ${asked}`), true);
+    const refused: Reach["refused"] = (path, asked) => void told.push(`refused to ${asked} ${path}`);
+    const said = await perl(`print open(my $f, ">>", "f") ? "yes" : "no"`, judge, { access: "read", refused });
+    expect([said, told.filter((each) => each.includes("write"))]).toEqual(["no", [`refused to write ${at("f")}`]]);
+  },
+);
+
+test.skipIf(!ready)("while many names of a folder are judged, others have their turn", async () => {
+  mkdirSync(join(at("s"), "x"), { recursive: true });
+  const names = Array.from({ length: 20 }, (_, index) => at(`s/x/${index}`));
+  for (const name of names) writeFileSync(name, "");
+  const [judged, turns] = [new Set<string>(), new Set<number>()];
+  const judge: Judge = (path, asked) => {
+    if (asked !== "write" || !names.includes(path)) return true;
+    judged.add(path);
+    // Longer than a turn is.
+    for (const began = performance.now(); performance.now() - began < 10;);
+    setImmediate(() => turns.add(judged.size));
+    return true;
+  };
+  expect(await perl(`print rename("s/x", "y") ? "yes" : "no"`, judge)).toBe("yes");
+  expect([judged.size, turns.size > 1]).toEqual([names.length, true]);
 });
 
 /** `renameat2` with RENAME_EXCHANGE. */

@@ -204,7 +204,9 @@ describe.skipIf(!hasWall())("a command", () => {
       looks += inForce === after ? 1 : 0;
       return inForce;
     };
-    const running = createRun(asked)("work", ["-c", WAITS]);
+    // As every call has one; it is not given up.
+    const { signal } = new AbortController();
+    const running = createRun(asked)("work", ["-c", WAITS], { signal });
     void running
       .catch(() => undefined)
       .then(() => {

@@ -1,12 +1,14 @@
 // SOCKS 5 at the way out of a sandbox: the same decisions as over HTTP, and a handshake that no client can stretch or twist.
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
+import { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import type { DecideEgress } from "../../src/capabilities/egress-target.js";
 import { EgressProxy } from "../../src/capabilities/egress-proxy.js";
-import { readGreeting, readRequest, SocksFault } from "../../src/capabilities/socks-door.js";
+import { openSocksDoor, readGreeting, readRequest, SocksFault } from "../../src/capabilities/socks-door.js";
 import { hasWall, runWalled } from "./walls.js";
 
 const GREETING = [5, 1, 0];
@@ -117,6 +119,17 @@ describe("a client of SOCKS 5", () => {
       socket.destroy();
     },
   );
+
+  test("whose end has come with its bytes is not waited for", async () => {
+    const door = createHttpServer();
+    openSocksDoor(door, () => undefined);
+    const socket = new Duplex({ read: () => undefined, write: (_bytes, _encoding, done) => done() });
+    socket.push(Buffer.from([5, 1]));
+    socket.push(null);
+    door.emit("connection", socket);
+    for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
+    expect(socket.destroyed).toBe(true);
+  });
 
   test("need not wait for answers", async () => {
     const hello = await helloFor("allowed.test");

@@ -42,7 +42,8 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
   /** When the last request came or the last stream was open. */
   used: number = this.born;
   closed = false;
-  #conversation: HttpConversation | undefined;
+  /** Given to it by whoever makes the session, at once. */
+  conversation!: HttpConversation;
   #streams: Map<number, ResumableStream> | undefined;
   /** Those for messages that belong to no request. */
   #standing: readonly ResumableStream[] = NO_STREAMS;
@@ -83,15 +84,6 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
     this.id = id;
     this.principal = principal;
     this.settings = settings;
-  }
-
-  get conversation(): HttpConversation {
-    if (this.#conversation === undefined) throw new TypeError("The session has no conversation yet");
-    return this.#conversation;
-  }
-
-  set conversation(conversation: HttpConversation) {
-    this.#conversation = conversation;
   }
 
   get session(): this {
