@@ -49,7 +49,7 @@ describe("a session", () => {
     table.handOver("of nobody");
     table.handOver(given.session.id);
     await vi.advanceTimersByTimeAsync(0);
-    expect([given, kept].map(({ session }) => table.has(session.id))).toEqual([false, true]);
+    expect([given, kept].map(({ session }) => table.get(session.id) !== undefined)).toEqual([false, true]);
     expect([given, kept].map(({ conversation }) => conversation.closed)).toEqual([1, 0]);
   });
 
