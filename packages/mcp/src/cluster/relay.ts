@@ -151,7 +151,7 @@ export class NodeRelay {
     if (begun === undefined) return "unreachable";
     return new Promise((resolve) => {
       const stream = this.#newStream();
-      const waiting = new Forwarded(exchange, { link, stream, done: () => begun.delete(stream) }, resolve);
+      const waiting = new Forwarded(exchange, { link, stream, body, done: () => begun.delete(stream) }, resolve);
       begun.set(stream, waiting);
       exchange.onGone = waiting;
       link.send(Frame.Request, stream, `${JSON.stringify(this.#headOf(exchange, session))}\n${body ?? ""}`);
@@ -390,19 +390,21 @@ class Forwarded implements Waiting {
   readonly #exchange: HttpExchange;
   readonly #link: Link;
   readonly #stream: number;
+  readonly #body: string | undefined;
   readonly #done: () => void;
   readonly #resolve: (outcome: ForwardOutcome) => void;
   #open: HttpStream | undefined;
 
   constructor(
     exchange: HttpExchange,
-    about: { readonly link: Link; readonly stream: number; readonly done: () => void },
+    about: Pick<ForwardedRequest, "body"> & { readonly link: Link; readonly stream: number; readonly done: () => void },
     resolve: (outcome: ForwardOutcome) => void,
   ) {
     this.lasts = lasts(exchange);
     this.#exchange = exchange;
     this.#link = about.link;
     this.#stream = about.stream;
+    this.#body = about.body;
     this.#done = about.done;
     this.#resolve = resolve;
   }
@@ -436,9 +438,14 @@ class Forwarded implements Waiting {
     this.#link.send(Frame.Gone, this.#stream);
   }
 
-  /** The other process has gone. A stream is cut, so that its client comes back for the rest. */
+  /** The other process has gone, or this one goes. A stream is cut where its client comes back for the rest, and ends with an answer elsewhere. */
   broken(): void {
-    if (this.#open !== undefined) this.#open.destroy();
+    const comesBack = this.lasts || this.#exchange.header("mcp-session-id") !== undefined;
+    if (comesBack) this.#open?.destroy();
+    else {
+      this.#open?.write(`event: message\ndata: ${unknownOutcome(messageIn(this.#body).id)}\n\n`);
+      this.#open?.end();
+    }
     this.#end("broken");
   }
 

@@ -202,6 +202,21 @@ it("waits for the rest of an answer that it has handed on and that has begun, bu
   await listening.body?.cancel().catch(() => undefined);
 });
 
+it("answers what it has handed on and does not end in time, where nobody comes back for the rest of a stream", async () => {
+  const { members, client, hang, free } = await started(2, 1_000);
+  const hanging = await hang(await client(0, "2026-07-28"));
+  const speaks = await client(0, "2026-07-28");
+  const closed = members[0]?.close();
+  let answer: Promise<unknown> | undefined;
+  await new Promise<void>((begun) => {
+    answer = speaks.call("speak", {}, { onProgress: () => begun() }).catch((error: unknown) => error);
+  });
+  free();
+  await hanging.answer;
+  await closed;
+  expect(await answer).toMatchObject({ code: -32_603, data: { outcome: "unknown" } });
+});
+
 it("serves what comes on a connection that is open, as the last of it, once it takes no more", async () => {
   const { members } = await started(2);
   const url = new URL(members[0]?.url ?? "");
