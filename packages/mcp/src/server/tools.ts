@@ -221,9 +221,11 @@ function isMissingCapability(error: unknown, call: Call): error is RpcError {
   return !call.caller.codec.revision.rules.statelessErrors;
 }
 
-/** What platforms reject with when a signal is aborted. */
+/** What platforms reject with when a signal is aborted, and what was asked of a client that has gone. */
 function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === "AbortError";
+  return (
+    error instanceof Error && [error, error.cause].some((each) => each instanceof Error && each.name === "AbortError")
+  );
 }
 
 function asAnswer(result: CallToolResult): JsonObject {

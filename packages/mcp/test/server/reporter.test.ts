@@ -1,6 +1,7 @@
 // What only the operator should know reaches somebody, and nothing about telling it ends the program.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { RpcError, Server, type ServerOptions } from "@secure-local/mcp/server";
+import { connect as connectInMemory } from "../../src/serve/connect.js";
 import { connect } from "../support/connect.js";
 
 let written: string[] = [];
@@ -52,6 +53,29 @@ describe("an exception that nobody expected", () => {
     await call(failing({ report: (level, _message, details) => told.push([level, String(details?.["error"])]) }));
     expect(written).toEqual([]);
     expect(told).toEqual([["error", "Error: database is down"]]);
+  });
+
+  it("is none where the client goes before it answers what it was asked", async () => {
+    const server = new Server({ name: "s", version: "1" });
+    let ended = (): void => undefined;
+    const end = new Promise<void>((resolve) => (ended = resolve));
+    server.tool("ask", {
+      run: (_, ctx) =>
+        ctx
+          .elicit({ message: "?", schema: { sure: { type: "boolean" } } })
+          .then(String)
+          .finally(ended),
+    });
+    let asked = (): void => undefined;
+    const asking = new Promise<void>((resolve) => (asked = resolve));
+    const elicit = (): Promise<never> => (asked(), new Promise(() => undefined));
+    const client = await connectInMemory(server, { revision: "2025-11-25", elicit });
+    const answer = client.call("ask").catch(() => undefined);
+    await asking;
+    await client.close();
+    await Promise.all([answer, end]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(written).toEqual([]);
   });
 
   it("cannot steer the terminal, and of a flood the rest is counted", async () => {
