@@ -64,6 +64,7 @@ const SESSIONS: readonly ContractCase[] = [
       );
       const lost = await one.sessions.touch(["s"], "gone", LONG_MS);
       same(lost.join(), "s", "what the old owner learns that it lost");
+      same((await one.sessions.touch(["none"], "gone", LONG_MS)).join(), "none", "what is kept of nobody");
     },
   },
 ];

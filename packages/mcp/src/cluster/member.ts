@@ -431,13 +431,15 @@ class Member implements ClusterMember {
     this.tell({ kind: "all" });
   }
 
-  /** Gives the records of our sessions their time again, and lets go of those that others took. */
+  /** Gives the records of our sessions their time again, lets go of those that others took, and keeps those that the store has lost. */
   async #touchAll(): Promise<void> {
     this.#touched = performance.now();
     const ids = [...this.#sessions.keys()];
     for (let at = 0; at < ids.length; at += TOUCH_PIECE) {
       const lost = await this.#stores.sessions.touch(ids.slice(at, at + TOUCH_PIECE), this.node, SESSION_MS);
-      for (const id of lost) this.#release(id);
+      for (const id of lost)
+        if ((await this.#stores.sessions.get(id)) === undefined) this.#local?.keep(id);
+        else this.#release(id);
     }
   }
 

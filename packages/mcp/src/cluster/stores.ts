@@ -43,7 +43,7 @@ export interface SessionStore {
   get(id: string): Promise<SharedSession | undefined>;
   /** Takes a session whose record still has the fence it was read with: of many who try, one gets it, with the next fence. */
   claim(id: string, owner: string, fence: number, ttlMs: number): Promise<SharedSession | undefined>;
-  /** Gives records of this owner their whole `ttlMs` again. Resolves with those of `ids` that are another's by now. */
+  /** Gives records of this owner their whole `ttlMs` again. Resolves with those of `ids` that are another's by now, or nobody's. */
   touch(ids: readonly string[], owner: string, ttlMs: number): Promise<readonly string[]>;
   /** Forgets a record of this owner. */
   delete(id: string, owner: string): Promise<void>;
@@ -342,7 +342,7 @@ class MemorySessions implements SessionStore {
     for (const id of ids) {
       const kept = this.#kept.get(id);
       if (kept?.owner === owner) this.#kept.set(id, kept, ttlMs);
-      else if (kept !== undefined) lost.push(id);
+      else lost.push(id);
     }
     return lost;
   }

@@ -101,13 +101,14 @@ class RedisSessions implements SessionStore {
     return ids.filter((_, at) => lost[at]);
   }
 
-  /** Seals it anew, with a later end. True when it is another's. */
+  /** Seals it anew, with a later end. True when it is another's, or not kept. */
   async #touch(id: string, owner: string, ttlMs: number): Promise<boolean> {
     const key = this.#key(id);
     const { door, vault } = this.#place();
     const kept = await this.#read(id);
+    if (kept === undefined) return true;
     // Whose a record is that nobody can read, nobody knows.
-    if (kept?.session === undefined) return false;
+    if (kept.session === undefined) return false;
     const { sealed, session } = kept;
     if (session.owner !== owner) return true;
     // What was put meanwhile has its whole time already.

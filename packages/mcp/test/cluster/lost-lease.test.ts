@@ -65,3 +65,36 @@ it.each(WRONGS)("does not go on with sessions that another process took over, wh
   await stream.ended;
   expect(stream.text).toContain("decline");
 });
+
+it("keeps its sessions for the others once more where the store has come back empty", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  vi.advanceTimersByTime(1);
+  const stores = memoryStores();
+  let isAway = false;
+  const beat: SharedStores["beat"] = (...self) =>
+    isAway ? Promise.reject(new LocalError("UNREACHABLE", "away")) : stores.beat(...self);
+  let kept = stores.sessions;
+  const sessions: SharedStores["sessions"] = {
+    put: (...given) => kept.put(...given),
+    get: (...given) => kept.get(...given),
+    claim: (...given) => kept.claim(...given),
+    touch: (...given) => kept.touch(...given),
+    delete: (...given) => kept.delete(...given),
+  };
+  const shared = withOwn(stores, { beat, sessions });
+  const server = (): Server => new Server({ name: "emptied", version: "1.0.0", report: false });
+  const shareOf = (member: number): ReturnType<typeof shareOver> => shareOver(shared, { key: KEY, node: `m${member}` });
+  const { members } = await startCluster({ count: 1, server, shareOf });
+  const own = await session(members[0]?.url ?? "");
+  await post(members[0]?.url ?? "", LEVEL, own.headers);
+  const before = await sessions.get(own.id);
+
+  isAway = true;
+  kept = memoryStores().sessions;
+  for (let passed = 0; passed <= LEASE_MS; passed += 1_000) await vi.advanceTimersByTimeAsync(1_000);
+  isAway = false;
+  for (let n = 0; n < 3; n++) await vi.advanceTimersByTimeAsync(1_000);
+  expect(before?.text).toContain('"level":');
+  expect(await sessions.get(own.id)).toEqual(before);
+});

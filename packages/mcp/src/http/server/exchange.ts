@@ -207,6 +207,8 @@ export interface LocalEnd {
   holds(id: string): boolean;
   /** Another process goes on with a session of ours. */
   release(id: string): void;
+  /** Keeps a session of ours for the others once more: what they share has lost it. */
+  keep(id: string): void;
   hear(news: News): void;
   /** Does what another process asks of the one that runs a task. Rejects with an RpcError. */
   errand(errand: TaskErrand): Promise<TaskRecord>;

@@ -192,6 +192,11 @@ export class HandshakeRequests implements ConnectionHandler {
     this.#looking = undefined;
   }
 
+  /** Keeps a session for the others once more. */
+  keep(id: string): void {
+    this.#table?.get(id)?.keep?.();
+  }
+
   /** Another process goes on with a session. */
   release(id: string): void {
     this.#table?.handOver(id);
@@ -373,6 +378,7 @@ export class HandshakeRequests implements ConnectionHandler {
       const facts = session.conversation.facts(keep);
       if (!session.closed) cluster.keepSession(session.id, session.principal, { params, ...facts });
     };
+    session.keep = keep;
     keep();
   }
 

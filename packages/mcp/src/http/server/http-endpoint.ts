@@ -285,6 +285,7 @@ function localEnd(core: ServerCore, site: HttpSite, handshake: Later<HandshakeRe
     adopt: (id, principal, facts) => void handshake.use((requests) => requests.adopt(id, principal, facts)),
     holds: (id) => handshake.there?.holds(id) === true,
     release: (id) => handshake.there?.release(id),
+    keep: (id) => handshake.there?.keep(id),
     hear(news) {
       handshake.there?.guests?.hear(news);
       if (!("session" in news)) core.hear(news);

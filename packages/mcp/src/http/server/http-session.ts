@@ -59,6 +59,8 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
 
   /** The other processes, which keep what is sent on its streams. */
   readonly cluster: HttpCluster | undefined;
+  /** Keeps it for other processes, where there are any. */
+  keep: (() => void) | undefined;
 
   /** `moved`: see there; `guest`: the name of this process, where another one has the session. */
   constructor(
