@@ -204,3 +204,21 @@ it("keeps no task of somebody who was sent away while it was being kept", async 
   await reply;
   await expect.poll(() => kept.size).toBe(0);
 });
+
+it("runs nothing of a caller who has gone while it was asked who that is", async () => {
+  const server = new Server({ name: "gone", version: "1" });
+  let ran = 0;
+  server.tool("act", { run: () => String((ran += 1)) });
+  const [asked, told] = [gate(), gate()];
+  const authenticate = async (): Promise<string> => (asked.open(), await told.opened, "ada");
+  const serving = await start(server, { authenticate });
+  const { headers, body } = REQUESTS["a call"];
+  const request = httpRequest(serving.url, { method: "POST", headers: { ...JSON_TYPES, ...headers }, agent: false });
+  request.on("error", () => undefined).end(body);
+  await asked.opened;
+  request.destroy();
+  await expect.poll(() => serving.stats().connections).toBe(0);
+  told.open();
+  // Whoever comes after it is served after it.
+  expect((await post(serving.url, body, headers)).text).toContain('"text":"1"');
+});
