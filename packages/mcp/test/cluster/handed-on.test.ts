@@ -71,3 +71,27 @@ it.each([
   expect(took).toBeGreaterThanOrEqual(least);
   expect(took).toBeLessThan(least + TRY_MS);
 });
+
+it("takes over no session once it is about to end, which would end with it: whoever asks again reaches another", async () => {
+  const stores = memoryStores();
+  const session = { owner: "gone", fence: 1, text: JSON.stringify({ facts: { params: {} } }) };
+  await stores.sessions.put("gone.session", session, 10 * PATIENCE_MS);
+  let adopted = 0;
+  const local: Partial<LocalEnd> = {
+    ...{ holds: () => false, hear: () => undefined, report: () => undefined },
+    adopt: () => void (adopted += 1),
+  };
+  const member = (await shareOver(stores, { key: KEY, node: "front" }).join()) as ClusterMember;
+  await member.open(local as LocalEnd);
+  onTestFinished(() => member.leave());
+  await vi.advanceTimersByTimeAsync(2 * LEASE_MS);
+  await member.drain();
+  const exchange = fakeRequest();
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: {} });
+  member.bring(exchange, { kind: "session", id: "gone.session", body }, () => exchange.reply(404, []));
+  for (let passed = 0; exchange.replies.length === 0 && passed < 2 * PATIENCE_MS; passed += STEP_MS)
+    await vi.advanceTimersByTimeAsync(STEP_MS);
+  expect(exchange.replies).toEqual([[503, expect.stringContaining("try again")]]);
+  expect(adopted).toBe(0);
+  expect(await stores.sessions.get("gone.session")).toEqual(session);
+});
