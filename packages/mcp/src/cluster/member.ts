@@ -1,5 +1,5 @@
 // One process among many: it keeps its lease, knows who has which session, and sends each request where it has to be served.
-import { checkOptions, type OptionTable } from "../protocol/capabilities.js";
+import { checkOptions } from "../protocol/capabilities.js";
 import { hkdfSync } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
@@ -21,55 +21,25 @@ import type {
 import {
   BEAT_MS,
   FairLimits,
-  type Fingerprint,
   LEASE_MS,
   type LimitRule,
   SESSION_TEXT,
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
-import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable } from "./relay.js";
-import { allStores, AWAY, Detours, LeasedTasks, Presence, StreamKeep, type WayChange, wayWords } from "./detours.js";
-import { badShare, fleetOf, keysOf, newName } from "./relay-link.js";
-
-/** How a process shares with others. */
-export interface ShareOptions {
-  /**
-   * 32 random bytes that all processes of the server have and nobody else, as bytes or in base64: they prove to each other that
-   * they belong together, and nothing is kept where others could read it without. Several while keys are changed: the first is
-   * used, all are accepted.
-   */
-  readonly key: ShareKey | readonly ShareKey[];
-  /**
-   * Where the other processes reach this one: `tcp://10.0.0.5:3001`, or `unix:///run/mcp/one.sock` on one machine. Port 0: one
-   * that is free. Default `tcp://127.0.0.1:0`: other processes of this machine.
-   */
-  readonly address?: string;
-  /**
-   * The name of this process in ids, for balancers that read it: 1 to 32 small letters and digits. Default: a random one. A process
-   * that is started in place of another needs another name: what is asked of the one that has ended would be asked of it.
-   */
-  readonly node?: string;
-  /**
-   * A fingerprint of what has to be the same in all processes, such as a policy: others are refused. Several, such as one for each
-   * key: equal where any of them is. A function where it may change while the process runs.
-   */
-  readonly policy?: Fingerprint | (() => Fingerprint);
-  /** Fingerprints of what `policy` is made of, by the names people know them by: a refusal names those that differ. */
-  readonly parts?: () => Readonly<Record<string, Fingerprint>>;
-}
-
-/** The members of `ShareOptions`. */
-export const SHARE_MEMBERS: OptionTable<ShareOptions> = {
-  key: "any",
-  address: "text",
-  node: "text",
-  policy: ["text", "texts", "function"],
-  parts: "function",
-};
-
-/** 32 bytes, or their base64. */
-export type ShareKey = Uint8Array | string;
+import { type ForwardOutcome, lost, NodeRelay, repeatable, unavailable } from "./relay.js";
+import {
+  addressOf,
+  allStores,
+  AWAY,
+  Detours,
+  LeasedTasks,
+  Presence,
+  StreamKeep,
+  type WayChange,
+  wayWords,
+} from "./detours.js";
+import { badShare, fleetOf, keysOf, newName, SHARE_MEMBERS, type ShareOptions } from "./relay-link.js";
 
 /** A session that its process has ended may be taken up this long after it was last used. */
 const SESSION_MS = 45 * 60_000;
@@ -228,7 +198,7 @@ class Member implements ClusterMember {
     this.#address = await this.#relay.open();
     this.#stopListening = await this.#stores.bus.listen({
       hear: (from, text) => this.#hear(from, text),
-      missed: () => local.hear({ kind: "all" }),
+      missed: () => this.#heardAll(),
     });
     await this.#beat();
     this.#timer = setInterval(() => void this.#beat().catch(() => undefined), BEAT_MS);
@@ -377,12 +347,29 @@ class Member implements ClusterMember {
   #hear(from: string, text: string): void {
     if (from === this.node) return;
     const news = JSON.parse(text) as News | Notice;
-    if (news.kind === "session" && news.ended) this.#end(news.session);
+    if (news.kind === "all") return this.#heardAll();
+    if (news.kind === "session") this.#heardOf(news);
     if (news.kind === "left") return this.#forget(from);
     if (news.kind === "ending") return remember(this.#ending, from);
     if (news.kind !== "knock") this.#local?.hear(news);
     // Who cannot be answered asks again.
     else if (news.at === this.node) this.#relay.knocked(news.by).catch(() => undefined);
+  }
+
+  /** Something was missed: whatever was said may have been it. */
+  #heardAll(): void {
+    this.#touched = Number.NEGATIVE_INFINITY;
+    this.#local?.hear({ kind: "all" });
+  }
+
+  /** A session has ended, or another process has it. One of ours that was taken over while we seemed to be gone is let go of. */
+  #heardOf({ session, ended }: Extract<News, { readonly kind: "session" }>): void {
+    if (ended) return this.#end(session);
+    if (!this.#sessions.has(session)) return;
+    this.#ownerOf(session).then(
+      (owner) => owner !== undefined && owner !== this.node && this.#release(session),
+      () => (this.#touched = Number.NEGATIVE_INFINITY),
+    );
   }
 
   /** Another process is ending: it goes on with nothing, and whoever is asked for its sessions takes them over. */
@@ -488,15 +475,14 @@ class Member implements ClusterMember {
         owner = next.at;
         continue;
       }
-      const outcome = await this.#relay.forward(owner, {
-        ...named,
-        exchange,
-        session: kind === "session" ? id : undefined,
-        body: named.body,
-      });
+      const session = kind === "session" ? id : undefined;
+      const mostMs = Math.max(until - performance.now(), RETRY_MS);
+      const outcome = await this.#relay.forward(owner, { exchange, session, body: named.body, mostMs });
       const next = await this.#after(outcome, { exchange, named, owner });
       if (next === "done") return;
       if (next === "here") return here();
+      // Where nobody else has taken it there is only time to wait for.
+      if (next.at === owner && performance.now() >= until) break;
       owner = next.at;
     }
     unavailable(exchange, named, "The process that has to serve this cannot be reached now: try again");
@@ -580,6 +566,8 @@ class Member implements ClusterMember {
       this.#moved.delete(id);
       this.#sessions.set(id, { fence: claimed.fence, kept: true });
       this.#local?.adopt(id, principal, { ...facts, moved: claimed.fence });
+      // The process that had it may be there after all, and have come back in this very moment.
+      this.tell({ kind: "session", session: id, ended: false });
       return "here";
     }
     this.#remember(id, session.owner);

@@ -2,14 +2,14 @@
 // reply comes back as it is written, and the process that serves it sees an exchange like any other.
 
 import { type Server, type Socket, connect, createServer } from "node:net";
-import { existsSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { rmSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { failureText, type RequestId } from "../jsonrpc/message.js";
 import type { HttpExchange, HttpStream, Named } from "../http/server/exchange.js";
 import { unknownOutcome } from "../http/server/resumable-stream.js";
-import type { Detours, WayChange } from "./detours.js";
+import { bare, type Detours, pathOf, unheardAt, type WayChange } from "./detours.js";
+import { lateAfter } from "./stores.js";
 import {
   Frame,
   type FrameType,
@@ -23,6 +23,8 @@ import {
 
 /** Milliseconds to connect: a process on the same network answers in one. */
 const CONNECT_MS = 1_000;
+/** Milliseconds that whoever sends something waits for a connection: to try one by letters, too, may take longer. */
+const LINK_MS = 4_000;
 /** Connections of other processes at once: as many processes, twice. What is more is a fault or an attack. */
 const MOST_LINKS = 2_000;
 
@@ -66,6 +68,8 @@ export interface ForwardedRequest {
   readonly body: string | undefined;
   /** The session it is for; undefined for one that is not about a session. */
   readonly session: string | undefined;
+  /** Milliseconds a connection may take. Default `LINK_MS`. */
+  readonly mostMs?: number;
 }
 
 interface Waiting {
@@ -142,8 +146,8 @@ export class NodeRelay {
   }
 
   /** Sends a request to a process, once. Resolves as soon as it is known what became of it. Never rejects. */
-  async forward(node: string, { exchange, body, session }: ForwardedRequest): Promise<ForwardOutcome> {
-    const link = await this.#linkTo(node);
+  async forward(node: string, { exchange, body, session, mostMs }: ForwardedRequest): Promise<ForwardOutcome> {
+    const link = await soon(this.#linkTo(node), mostMs);
     if (typeof link === "string") return link;
     if (exchange.over) return "taken";
     const begun = this.#links.get(link);
@@ -165,7 +169,7 @@ export class NodeRelay {
 
   /** Asks a process for something. Rejects with its RpcError, or with GONE or UNREACHABLE. */
   async ask(node: string, text: string): Promise<string> {
-    const link = await this.#linkTo(node);
+    const link = await soon(this.#linkTo(node));
     const begun = typeof link === "string" ? undefined : this.#links.get(link);
     if (typeof link === "string" || begun === undefined) {
       const isGone = link === "gone";
@@ -381,6 +385,14 @@ export class NodeRelay {
   }
 }
 
+/** A connection that takes longer is there for what is sent later. */
+function soon<T>(connecting: Promise<T>, mostMs: number = LINK_MS): Promise<T | "unreachable"> {
+  return new Promise((resolve) => {
+    const late = setTimeout(resolve, mostMs, "unreachable");
+    void connecting.then(resolve).finally(() => clearTimeout(late));
+  });
+}
+
 /** What a process that is ending says of a session that it does not have (any more). */
 const LEFT = "left";
 
@@ -469,81 +481,19 @@ class Forwarded implements Waiting {
   }
 }
 
-// Addresses of processes.
-
-/** Bytes of a path of a socket: what is longer is cut, and another file is made. */
-const PATH_BYTES = process.platform === "linux" ? 107 : 103;
-/** Nobody can connect to all addresses of a machine. */
-const ALL_ADDRESSES: ReadonlySet<string> = new Set(["0.0.0.0", "0", "[::]"]);
-
-/** Throws BAD_SHARE for what nobody can be reached at. */
-export function addressOf(address: string): URL {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  const isTcp = url?.protocol === "tcp:" && url.port !== "" && url.hostname !== "";
-  if (url === undefined || !(isTcp || url.protocol === "unix:"))
-    throw bad(address, "must be tcp://host:port or unix:///path, where the other processes reach this one");
-  if (url.username !== "" || url.search !== "" || url.hash !== "" || (isTcp && !["", "/"].includes(url.pathname)))
-    throw bad(address, "has more than a host and a port, or a file: leave the rest out");
-  if (isTcp && ALL_ADDRESSES.has(url.hostname))
-    throw bad(address, "is every address of this machine: name the one at which the other processes reach it");
-  if (url.protocol === "unix:" && (url.host !== "" || url.pathname === "/" || url.pathname === ""))
-    throw bad(
-      address,
-      "must begin with three slashes and name a file by its whole path, as in unix:///run/mcp/one.sock",
-    );
-  if (Buffer.byteLength(pathOf(url) ?? "") > PATH_BYTES)
-    throw bad(address, `is too long for a socket: choose a path of at most ${PATH_BYTES} bytes`);
-  return url;
-}
-
-function bad(address: string, what: string): LocalError {
-  return new LocalError("BAD_SHARE", `share: address "${address}" ${what}`);
-}
-
-/** Why an address cannot be listened on, and what to change. */
-function unheardAt(listen: URL, { code, message }: NodeJS.ErrnoException): LocalError {
-  const path = pathOf(listen);
-  if (path === undefined) {
-    if (code === "EADDRINUSE")
-      return bad(
-        listen.href,
-        `is taken: end the process that listens there, or choose another port (0: one that is free)`,
-      );
-    if (code === "EACCES") return bad(listen.href, "may not be listened on by you: choose a port above 1023");
-    return bad(listen.href, "is no address of this machine: choose one that it has");
-  }
-  if (code === "EADDRINUSE")
-    return bad(listen.href, "is taken: end the process that listens there, or remove the file where none does");
-  // Node says that it has no rights there, too.
-  if (!existsSync(dirname(path)))
-    return bad(listen.href, "is in a folder that is not there: make it, or choose another");
-  if (code === "EACCES") return bad(listen.href, "may not be made by you: choose a folder that you may write to");
-  return bad(listen.href, `cannot be listened on (${message}): choose another`);
-}
-
-/** The file of a socket. */
-function pathOf(address: URL): string | undefined {
-  return address.protocol === "unix:" ? decodeURIComponent(address.pathname) : undefined;
-}
-
 function connected(address: URL): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const path = pathOf(address);
     const where = path === undefined ? { host: bare(address.hostname), port: Number(address.port) } : { path };
     const socket = connect(where, () => {
-      clearTimeout(timer);
+      inTime();
       socket.off("error", reject);
       resolve(socket);
     });
-    const timer = setTimeout(() => socket.destroy(new Error("No connection in time")), CONNECT_MS);
+    const inTime = lateAfter(CONNECT_MS, () => socket.destroy(new Error("No connection in time")));
     // Nobody else listens until the greeting begins: an error of that moment would end the program.
-    socket.on("error", () => clearTimeout(timer)).once("error", reject);
+    socket.on("error", inTime).once("error", reject);
   });
-}
-
-/** An IPv6 address stands in brackets in a URL. */
-function bare(hostname: string): string {
-  return hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
 // What may be sent again, and what a request is answered that nobody serves.

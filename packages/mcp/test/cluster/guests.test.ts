@@ -190,3 +190,22 @@ it(
     expect(await where()).toBe(404);
   },
 );
+
+it.each([
+  ["its session's own", 0],
+  ["another", 1],
+])(
+  "keeps nobody waiting for an answer that %s process takes and cannot hand on: the client may answer again",
+  async (_, at) => {
+    const { server } = named();
+    const cluster = await startCluster({ server, count: 2 });
+    cluster.to(0);
+    const one = await session(cluster.url);
+    cluster.to(1);
+    expect((await one.post(call("where"))).status).toBe(200);
+    cluster.to(at);
+    // Whoever is not in the directory may have ended, or be cut off from what they share.
+    const answer = await one.post({ jsonrpc: "2.0", id: "m7.1", result: { action: "decline" } });
+    expect([answer.status, answer.text]).toEqual([503, expect.stringContaining("answer again")]);
+  },
+);

@@ -1,4 +1,6 @@
 // How long a request is tried to be handed on, and how long a process that ends waits for what it has handed on.
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { shareOver } from "../../src/cluster/member.js";
 import { LEASE_MS, memoryStores } from "../../src/cluster/stores.js";
@@ -27,11 +29,13 @@ interface Trying {
   until(holds: () => boolean): Promise<number>;
 }
 
+/** No socket has a port of this number. */
+const NOBODY = 70_000;
+
 /** A process that tries to hand a request to another one, which says that it is there and can be reached by nobody. */
-async function trying(): Promise<Trying> {
+async function trying(port: number = NOBODY): Promise<Trying> {
   const stores = memoryStores();
-  // No socket has a port of this number.
-  const isThere = (): Promise<unknown> => stores.beat("other", "tcp://127.0.0.1:70000");
+  const isThere = (): Promise<unknown> => stores.beat("other", `tcp://127.0.0.1:${port}`);
   await isThere();
   const local = { holds: () => false, hear: () => undefined, report: () => undefined } as Partial<LocalEnd>;
   const member = (await shareOver(stores, { key: KEY, node: "front" }).join()) as ClusterMember;
@@ -52,8 +56,23 @@ async function trying(): Promise<Trying> {
   return { member, replies: exchange.replies, until };
 }
 
-it("gives up a process that is there and cannot be reached after its lease and a second, and says so", async () => {
-  const { replies, until } = await trying();
+/** The port of somebody who takes a connection and says nothing. */
+async function silentPort(): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket.on("error", () => undefined)));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+it.each([
+  ["nobody listens", () => NOBODY],
+  ["nobody answers, to whom each connection takes seconds", silentPort],
+])("gives up a process that is there and cannot be reached after its lease and a second, where %s", async (_, port) => {
+  const { replies, until } = await trying(await port());
   const took = await until(() => replies.length > 0);
   expect(replies).toEqual([[503, expect.stringContaining("cannot be reached now: try again")]]);
   expect(took).toBeGreaterThanOrEqual(PATIENCE_MS);
