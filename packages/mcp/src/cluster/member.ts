@@ -424,8 +424,10 @@ class Member implements ClusterMember {
     const ids = [...this.#sessions.keys()];
     for (let at = 0; at < ids.length; at += TOUCH_PIECE) {
       const lost = await this.#stores.sessions.touch(ids.slice(at, at + TOUCH_PIECE), this.node, SESSION_MS);
-      for (const id of lost)
-        if ((await this.#stores.sessions.get(id)) === undefined) this.#local?.keep(id);
+      // All at once: whoever waits for this sign of life waits for them too.
+      const found = await Promise.all(lost.map((id) => this.#stores.sessions.get(id)));
+      for (const [which, id] of lost.entries())
+        if (found[which] === undefined) this.#local?.keep(id);
         else this.#release(id);
     }
   }

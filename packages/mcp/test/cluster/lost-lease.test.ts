@@ -66,7 +66,7 @@ it.each(WRONGS)("does not go on with sessions that another process took over, wh
   expect(stream.text).toContain("decline");
 });
 
-it("keeps its sessions for the others once more where the store has come back empty", async () => {
+it("keeps its sessions for the others once more where the store has come back empty, asking for all of them at once", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
   onTestFinished(() => void vi.useRealTimers());
   vi.advanceTimersByTime(1);
@@ -75,9 +75,15 @@ it("keeps its sessions for the others once more where the store has come back em
   const beat: SharedStores["beat"] = (...self) =>
     isAway ? Promise.reject(new LocalError("UNREACHABLE", "away")) : stores.beat(...self);
   let kept = stores.sessions;
+  let [asked, most] = [0, 0];
   const sessions: SharedStores["sessions"] = {
     put: (...given) => kept.put(...given),
-    get: (...given) => kept.get(...given),
+    async get(...given) {
+      most = Math.max(most, ++asked);
+      const found = await kept.get(...given);
+      asked--;
+      return found;
+    },
     claim: (...given) => kept.claim(...given),
     touch: (...given) => kept.touch(...given),
     delete: (...given) => kept.delete(...given),
@@ -87,6 +93,7 @@ it("keeps its sessions for the others once more where the store has come back em
   const shareOf = (member: number): ReturnType<typeof shareOver> => shareOver(shared, { key: KEY, node: `m${member}` });
   const { members } = await startCluster({ count: 1, server, shareOf });
   const own = await session(members[0]?.url ?? "");
+  const more = [await session(members[0]?.url ?? ""), await session(members[0]?.url ?? "")];
   await post(members[0]?.url ?? "", LEVEL, own.headers);
   const before = await sessions.get(own.id);
 
@@ -97,6 +104,7 @@ it("keeps its sessions for the others once more where the store has come back em
   for (let n = 0; n < 3; n++) await vi.advanceTimersByTimeAsync(1_000);
   expect(before?.text).toContain('"level":');
   expect(await sessions.get(own.id)).toEqual(before);
+  expect(most).toBe(1 + more.length);
 });
 
 /** How a process that has come back hears that another one took over what is its own, by a view of the directory from before. */
