@@ -1,5 +1,5 @@
 // One process among many: it keeps its lease, knows who has which session, and sends each request where it has to be served.
-import { checkOptions, type OptionTable } from "../protocol/capabilities.js";
+import { checkOptions } from "../protocol/capabilities.js";
 import { hkdfSync } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
@@ -21,55 +21,16 @@ import type {
 import {
   BEAT_MS,
   FairLimits,
-  type Fingerprint,
   LEASE_MS,
   type LimitRule,
   SESSION_TEXT,
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
-import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable } from "./relay.js";
-import { allStores, AWAY, Detours, LeasedTasks, Presence, StreamKeep, type WayChange, wayWords } from "./detours.js";
-import { badShare, fleetOf, keysOf, newName } from "./relay-link.js";
-
-/** How a process shares with others. */
-export interface ShareOptions {
-  /**
-   * 32 random bytes that all processes of the server have and nobody else, as bytes or in base64: they prove to each other that
-   * they belong together, and nothing is kept where others could read it without. Several while keys are changed: the first is
-   * used, all are accepted.
-   */
-  readonly key: ShareKey | readonly ShareKey[];
-  /**
-   * Where the other processes reach this one: `tcp://10.0.0.5:3001`, or `unix:///run/mcp/one.sock` on one machine. Port 0: one
-   * that is free. Default `tcp://127.0.0.1:0`: other processes of this machine.
-   */
-  readonly address?: string;
-  /**
-   * The name of this process in ids, for balancers that read it: 1 to 32 small letters and digits. Default: a random one. A process
-   * that is started in place of another needs another name: what is asked of the one that has ended would be asked of it.
-   */
-  readonly node?: string;
-  /**
-   * A fingerprint of what has to be the same in all processes, such as a policy: others are refused. Several, such as one for each
-   * key: equal where any of them is. A function where it may change while the process runs.
-   */
-  readonly policy?: Fingerprint | (() => Fingerprint);
-  /** Fingerprints of what `policy` is made of, by the names people know them by: a refusal names those that differ. */
-  readonly parts?: () => Readonly<Record<string, Fingerprint>>;
-}
-
-/** The members of `ShareOptions`. */
-export const SHARE_MEMBERS: OptionTable<ShareOptions> = {
-  key: "any",
-  address: "text",
-  node: "text",
-  policy: ["text", "texts", "function"],
-  parts: "function",
-};
-
-/** 32 bytes, or their base64. */
-export type ShareKey = Uint8Array | string;
+import { lost, repeatable, unavailable } from "../http/server/resumable-stream.js";
+import { type ForwardOutcome, NodeRelay } from "./relay.js";
+import { addressOf, allStores, AWAY, Detours, LeasedTasks, Presence, remember, StreamKeep, trim, type WayChange, wayWords } from "./detours.js";
+import { badShare, fleetOf, keysOf, newName, SHARE_MEMBERS, type ShareOptions } from "./relay-link.js";
 
 /** A session that its process has ended may be taken up this long after it was last used. */
 const SESSION_MS = 45 * 60_000;
@@ -77,8 +38,6 @@ const SESSION_MS = 45 * 60_000;
 const TOUCH_MS = 10 * 60_000;
 /** Sessions in one round trip. */
 const TOUCH_PIECE = 500;
-/** Sessions that have moved or ended, and processes that have, of which that is remembered: one more lookup for those beyond it. */
-const MOST_REMEMBERED = 10_000;
 /** Milliseconds between two tries to reach a process that is there and does not answer. */
 const RETRY_MS = 100;
 /** Milliseconds after which a process that is there and cannot be reached is given up: its lease, and a little. */
@@ -114,6 +73,8 @@ export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTION
 }
 
 const NO_OPTIONS = {} as ShareOptions;
+
+const ENDING = "This process is shutting down and has not served this: send it again, another process goes on";
 
 /** What comes next for a request: nothing, it is served here, or it is tried at another process. */
 type Step = "done" | "here" | { readonly at: string };
@@ -156,6 +117,8 @@ class Member implements ClusterMember {
   #leaving = false;
   #stopListening: () => void = () => undefined;
   readonly #sessions = new Map<string, Mine>();
+  /** Sessions that are being taken over: until that is settled nobody can say that they are not here. */
+  readonly #taking = new Map<string, Promise<unknown>>();
   readonly #moved = new Map<string, string>();
   /** Sessions that have ended, the last of them: whoever can write to the store may put a record back, which must not revive one. */
   readonly #ended = new Set<string>();
@@ -193,8 +156,9 @@ class Member implements ClusterMember {
       serve: (exchange) => this.#local?.serve(exchange),
       answer: (text) => this.#answer(text),
       // In one line: whoever connects is no fault of this program, and a process that was stopped for a while does so too.
-      onStranger: (error) =>
-        this.#local?.report("warning", `A connection to the relay was refused: ${(error as Error).message}`),
+      onStranger: (error, from) =>
+        this.#local?.report("warning", `A connection to the relay from ${from} was refused: ${(error as Error).message}`),
+      onLeft: (other) => this.#forget(other),
       onWay: (change) => this.#wayChanged(change),
       detours: (accept) =>
         new Detours({ node, mail: stores.mail, accept, knock: (at) => this.#notify({ kind: "knock", at, by: node }) }),
@@ -258,6 +222,7 @@ class Member implements ClusterMember {
   async leave(): Promise<void> {
     clearInterval(this.#timer);
     this.#stopListening();
+    await this.#relay.part();
     await this.#relay.close();
     await this.#stores.close();
   }
@@ -267,13 +232,14 @@ class Member implements ClusterMember {
       exchange.stays = true;
       here();
     };
-    const give = (): void => {
-      const other = this.#anyOther();
+    // One that has left meanwhile did not take it.
+    const give = (steps: number): void => {
+      const other = steps > 0 ? this.#anyOther() : undefined;
       if (other === undefined) return stay();
-      this.bring(exchange, { kind: "call", id: `${other}.`, body }, stay);
+      this.bring(exchange, { kind: "call", id: `${other}.`, body }, () => give(steps - 1));
     };
-    if (named === undefined) give();
-    else this.bring(exchange, { ...named, body }, nodeOf(named.id) === this.node ? here : give);
+    if (named === undefined) give(STEPS);
+    else this.bring(exchange, { ...named, body }, nodeOf(named.id) === this.node ? here : () => give(STEPS));
   }
 
   #anyOther(): string | undefined {
@@ -291,8 +257,9 @@ class Member implements ClusterMember {
     this.#looking++;
     this.#bring(exchange, named, here)
       .catch((error: unknown) => {
-        const away = error instanceof LocalError && error.code === "UNREACHABLE";
-        if (!away) this.#local?.report("error", "A request could not be handed on", { error });
+        const code = error instanceof LocalError ? error.code : undefined;
+        if (code === "ENDING" || code === "FULL") return unavailable(exchange, named, (error as LocalError).message);
+        if (code !== "UNREACHABLE") this.#local?.report("error", "A request could not be handed on", { error });
         unavailable(exchange, named, AWAY);
       })
       .finally(() => this.#looking--);
@@ -474,9 +441,17 @@ class Member implements ClusterMember {
       if (exchange.over) return;
       if (owner === undefined) return here();
       if (owner === this.node) {
+        if (kind === "session" && (await this.#holds(id))) return here();
         const now = kind === "session" ? await this.#ownerOf(id) : owner;
         // What this process, which is ending, has let go of is another's to take over.
         const other = now === owner && kind === "session" && this.#retires ? this.#anyOther() : undefined;
+        if (other === undefined && kind === "session" && now === owner) {
+          // Kept as this one's and not here: there was no room for it, or it was let go of for one that has ended.
+          const next = await this.#takeOver(id, owner);
+          if (typeof next === "string") return here();
+          owner = next.at;
+          continue;
+        }
         if (other === undefined && (now === owner || now === undefined)) return here();
         if (other !== undefined && step > 1) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
         owner = other ?? now;
@@ -516,7 +491,7 @@ class Member implements ClusterMember {
         return now !== undefined && (now !== owner || this.#left.has(now)) ? { at: now } : "here";
       }
       case "left":
-        return this.#takeOver(named.id, owner);
+        return isSession ? this.#takeOver(named.id, owner) : "here";
       case "gone":
         if (!this.#sure) return this.#wait(owner);
         return isSession ? this.#takeOver(named.id, owner) : "here";
@@ -525,7 +500,10 @@ class Member implements ClusterMember {
       case "broken":
         if (exchange.over) return "done";
         if (repeatable(exchange, named)) return { at: owner };
-        lost(exchange, named);
+        lost(exchange, named, "process");
+        return "done";
+      case "parted":
+        lost(exchange, named, "way");
         return "done";
     }
   }
@@ -538,6 +516,8 @@ class Member implements ClusterMember {
 
   /** Whether a session is here, and is not another process's by now where that may be. */
   #holds(id: string): boolean | Promise<boolean> {
+    const taking = this.#taking.get(id);
+    if (taking !== undefined) return taking.then(() => this.#holds(id));
     if (this.#local?.holds(id) !== true) return false;
     // The last sign of life was not taken: asking would only be waited for.
     if (!this.lapsed || this.#since === Number.POSITIVE_INFINITY) return true;
@@ -565,36 +545,37 @@ class Member implements ClusterMember {
 
   /** Goes on with a session whose process has ended, unless another process does already. */
   async #takeOver(id: string, gone: string): Promise<Step> {
-    const { sessions } = this.#stores;
     const session = await this.#session(id);
     if (session === undefined) return "here";
-    if (session.owner === gone) {
-      // It would end with this process: whoever asks again reaches another.
-      if (this.#leaving) throw new LocalError("UNREACHABLE", "This process is ending");
-      const claimed = await sessions.claim(id, this.node, session.fence, SESSION_MS);
-      if (claimed === undefined) {
-        const now = await this.#ownerOf(id);
-        return now === undefined ? "here" : { at: now };
-      }
-      const { principal, facts } = JSON.parse(claimed.text) as { principal?: string; facts: SessionFacts };
-      this.#moved.delete(id);
-      this.#sessions.set(id, { fence: claimed.fence, kept: true });
-      this.#local?.adopt(id, principal, { ...facts, moved: claimed.fence });
-      return "here";
+    if (session.owner !== gone) {
+      this.#remember(id, session.owner);
+      return { at: session.owner };
     }
-    this.#remember(id, session.owner);
-    return { at: session.owner };
+    // It would end with this process: whoever asks again reaches another.
+    if (this.#leaving) throw new LocalError("ENDING", ENDING);
+    const taking = (this.#taking.get(id) ?? Promise.resolve()).then(() => this.#take(id, session.fence));
+    const settled = taking.catch(() => undefined).finally(() => this.#taking.get(id) === settled && this.#taking.delete(id));
+    this.#taking.set(id, settled);
+    if (await taking) return "here";
+    const now = await this.#ownerOf(id);
+    return now === undefined || now === this.node ? "here" : { at: now };
+  }
+
+  /** Resolves with whether this process has the session from now on. */
+  async #take(id: string, fence: number): Promise<boolean> {
+    const claimed = await this.#stores.sessions.claim(id, this.node, fence, SESSION_MS);
+    if (claimed === undefined) return false;
+    const { principal, facts } = JSON.parse(claimed.text) as { principal?: string; facts: SessionFacts };
+    this.#moved.delete(id);
+    this.#sessions.set(id, { fence: claimed.fence, kept: true });
+    if (this.#local?.adopt(id, principal, { ...facts, moved: claimed.fence }) === false)
+      throw new LocalError("FULL", "There are too many sessions: try again later");
+    return true;
   }
 
   #remember(id: string, owner: string): void {
     if (owner === nodeOf(id)) this.#moved.delete(id);
     else this.#moved.set(id, owner);
-    if (this.#moved.size > MOST_REMEMBERED) this.#moved.delete(this.#moved.keys().next().value as string);
+    trim(this.#moved);
   }
-}
-
-/** Remembers so many names, the last of them. */
-function remember(names: Set<string>, name: string): void {
-  names.add(name);
-  if (names.size > MOST_REMEMBERED) names.delete(names.values().next().value as string);
 }

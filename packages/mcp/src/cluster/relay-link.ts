@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "../http/server/exchange.js";
 import type { Identity, MessagePieces } from "../jsonrpc/transport.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import type { OptionTable } from "../protocol/capabilities.js";
 import { Detour } from "./detours.js";
 import type { Fingerprint, Fleet } from "./stores.js";
 
@@ -280,7 +281,7 @@ export async function welcome(socket: Duplex, self: Side): Promise<Link> {
   const [peer, meant] = (hello.type === Frame.Hello ? JSON.parse(hello.text) : []) as readonly string[];
   if (peer === undefined || meant !== self.node) {
     socket.destroy();
-    throw new Error("A process called that looks for another one");
+    throw new Error(`The process ${peer ?? "?"} called, which looks for another one: ${meant ?? "?"}`);
   }
   socket.write(sealer.seal(Frame.Hello, 0, JSON.stringify([self.node, peer])));
   return new Link(peer, socket, { reader, sealer });
@@ -483,6 +484,45 @@ function isSecondHalf(unit: number): boolean {
 function textOf(pieces: MessagePieces): string {
   return Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))).toString("utf8");
 }
+
+/** How a process shares with others. */
+export interface ShareOptions {
+  /**
+   * 32 random bytes that all processes of the server have and nobody else, as bytes or in base64: they prove to each other that
+   * they belong together, and nothing is kept where others could read it without. Several while keys are changed: the first is
+   * used, all are accepted.
+   */
+  readonly key: ShareKey | readonly ShareKey[];
+  /**
+   * Where the other processes reach this one: `tcp://10.0.0.5:3001`, or `unix:///run/mcp/one.sock` on one machine. Port 0: one
+   * that is free. Default `tcp://127.0.0.1:0`: other processes of this machine.
+   */
+  readonly address?: string;
+  /**
+   * The name of this process in ids, for balancers that read it: 1 to 32 small letters and digits. Default: a random one. A process
+   * that is started in place of another needs another name: what is asked of the one that has ended would be asked of it.
+   */
+  readonly node?: string;
+  /**
+   * A fingerprint of what has to be the same in all processes, such as a policy: others are refused. Several, such as one for each
+   * key: equal where any of them is. A function where it may change while the process runs.
+   */
+  readonly policy?: Fingerprint | (() => Fingerprint);
+  /** Fingerprints of what `policy` is made of, by the names people know them by: a refusal names those that differ. */
+  readonly parts?: () => Readonly<Record<string, Fingerprint>>;
+}
+
+/** The members of `ShareOptions`. */
+export const SHARE_MEMBERS: OptionTable<ShareOptions> = {
+  key: "any",
+  address: "text",
+  node: "text",
+  policy: ["text", "texts", "function"],
+  parts: "function",
+};
+
+/** 32 bytes, or their base64. */
+export type ShareKey = Uint8Array | string;
 
 /** Keys as bytes. Throws BAD_SHARE for one that is not 32 bytes long. */
 export function keysOf(key: string | Uint8Array | readonly (string | Uint8Array)[]): readonly Buffer[] {

@@ -1,5 +1,6 @@
 // The public surface for many processes over stores of one's own.
-export { type ShareKey, shareOver, type ShareOptions } from "../cluster/member.js";
+export { shareOver } from "../cluster/member.js";
+export type { ShareKey, ShareOptions } from "../cluster/relay-link.js";
 export { fleetOf } from "../cluster/relay-link.js";
 export {
   FairLimits,

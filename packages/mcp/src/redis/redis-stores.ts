@@ -46,7 +46,8 @@ import {
   TOUCH_SESSION,
   USE_KEY,
 } from "./redis-scripts.js";
-import { SHARE_MEMBERS, type ShareOptions, shareOver } from "../cluster/member.js";
+import { shareOver } from "../cluster/member.js";
+import { SHARE_MEMBERS, type ShareOptions } from "../cluster/relay-link.js";
 import { badShare, keysOf } from "../cluster/relay-link.js";
 import type { Share } from "../http/server/exchange.js";
 

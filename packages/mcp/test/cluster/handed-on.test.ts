@@ -91,7 +91,7 @@ it("takes over no session once it is about to end, which would end with it: whoe
   member.bring(exchange, { kind: "session", id: "gone.session", body }, () => exchange.reply(404, []));
   for (let passed = 0; exchange.replies.length === 0 && passed < 2 * PATIENCE_MS; passed += STEP_MS)
     await vi.advanceTimersByTimeAsync(STEP_MS);
-  expect(exchange.replies).toEqual([[503, expect.stringContaining("try again")]]);
+  expect(exchange.replies).toEqual([[503, expect.stringContaining("shutting down and has not served this")]]);
   expect(adopted).toBe(0);
   expect(await stores.sessions.get("gone.session")).toEqual(session);
 });
