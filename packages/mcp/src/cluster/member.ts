@@ -27,9 +27,20 @@ import {
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
-import { lost, repeatable, unavailable } from "../http/server/resumable-stream.js";
-import { type ForwardOutcome, NodeRelay } from "./relay.js";
-import { addressOf, allStores, AWAY, Detours, LeasedTasks, Presence, remember, StreamKeep, trim, type WayChange, wayWords } from "./detours.js";
+import { isAnswer, lost, repeatable, unavailable } from "../http/server/resumable-stream.js";
+import { type ForwardOutcome, HeldAnswers, isKnown, mayPass, NodeRelay, saidOf } from "./relay.js";
+import {
+  addressOf,
+  allStores,
+  Detours,
+  LeasedTasks,
+  Presence,
+  remember,
+  StreamKeep,
+  trim,
+  type WayChange,
+  wayWords,
+} from "./detours.js";
 import { badShare, fleetOf, keysOf, newName, SHARE_MEMBERS, type ShareOptions } from "./relay-link.js";
 
 /** A session that its process has ended may be taken up this long after it was last used. */
@@ -73,7 +84,6 @@ export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTION
 }
 
 const NO_OPTIONS = {} as ShareOptions;
-
 const ENDING = "This process is shutting down and has not served this: send it again, another process goes on";
 
 /** What comes next for a request: nothing, it is served here, or it is tried at another process. */
@@ -124,6 +134,7 @@ class Member implements ClusterMember {
   readonly #ended = new Set<string>();
   /** Requests for which a process is looked for. */
   #looking = 0;
+  readonly #held = new HeldAnswers();
   readonly #limits: FairLimits;
   readonly #streams: StreamKeep;
   readonly #presence: Presence;
@@ -157,7 +168,10 @@ class Member implements ClusterMember {
       answer: (text) => this.#answer(text),
       // In one line: whoever connects is no fault of this program, and a process that was stopped for a while does so too.
       onStranger: (error, from) =>
-        this.#local?.report("warning", `A connection to the relay from ${from} was refused: ${(error as Error).message}`),
+        this.#local?.report(
+          "warning",
+          `A connection to the relay from ${from} was refused: ${(error as Error).message}`,
+        ),
       onLeft: (other) => this.#forget(other),
       onWay: (change) => this.#wayChanged(change),
       detours: (accept) =>
@@ -257,10 +271,13 @@ class Member implements ClusterMember {
     this.#looking++;
     this.#bring(exchange, named, here)
       .catch((error: unknown) => {
-        const code = error instanceof LocalError ? error.code : undefined;
-        if (code === "ENDING" || code === "FULL") return unavailable(exchange, named, (error as LocalError).message);
-        if (code !== "UNREACHABLE") this.#local?.report("error", "A request could not be handed on", { error });
-        unavailable(exchange, named, AWAY);
+        const passes = (each: unknown): boolean => mayPass(each) && !this.#leaving && !exchange.over;
+        if (!passes(error) || !isAnswer(named)) throw error;
+        return this.#held.until(named.body ?? "", () => this.#bring(exchange, named, here), passes);
+      })
+      .catch((error: unknown) => {
+        unavailable(exchange, named, saidOf(error));
+        if (!isKnown(error)) this.#local?.report("error", "A request could not be handed on", { error });
       })
       .finally(() => this.#looking--);
   }
@@ -474,7 +491,7 @@ class Member implements ClusterMember {
       if (next === "here") return here();
       owner = next.at;
     }
-    unavailable(exchange, named, "The process that has to serve this cannot be reached now: try again");
+    throw new LocalError("SILENT", "The process that has to serve this cannot be reached now: try again");
   }
 
   /** What to do with a request after it could, or could not, be sent to its owner: the process to try next, or the end. */
@@ -554,7 +571,9 @@ class Member implements ClusterMember {
     // It would end with this process: whoever asks again reaches another.
     if (this.#leaving) throw new LocalError("ENDING", ENDING);
     const taking = (this.#taking.get(id) ?? Promise.resolve()).then(() => this.#take(id, session.fence));
-    const settled = taking.catch(() => undefined).finally(() => this.#taking.get(id) === settled && this.#taking.delete(id));
+    const settled = taking
+      .catch(() => undefined)
+      .finally(() => this.#taking.get(id) === settled && this.#taking.delete(id));
     this.#taking.set(id, settled);
     if (await taking) return "here";
     const now = await this.#ownerOf(id);

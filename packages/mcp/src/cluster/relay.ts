@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { HttpExchange, HttpStream } from "../http/server/exchange.js";
 import { goesOn, messageIn, unknownOutcome } from "../http/server/resumable-stream.js";
-import { bare, connected, type Detours, pathOf, unheardAt, type WayChange } from "./detours.js";
+import { AWAY, bare, connected, type Detours, pathOf, unheardAt, type WayChange } from "./detours.js";
 import {
   Frame,
   type FrameType,
@@ -227,7 +227,8 @@ export class NodeRelay {
     void this.#stopListening();
     for (const link of this.#incoming.keys()) link.send(Frame.Absent, ITSELF, LEFT);
     const owes = ([link, { parted, served, answering }]: readonly [Link, Incoming]): boolean =>
-      !link.closed && (!parted || answering > 0 || link.unsent > 0 || [...served.values()].some((each) => !lasts(each)));
+      !link.closed &&
+      (!parted || answering > 0 || link.unsent > 0 || [...served.values()].some((each) => !lasts(each)));
     const until = performance.now() + PART_MS;
     while ([...this.#incoming].some(owes) && performance.now() < until)
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
@@ -501,7 +502,9 @@ class Forwarded implements Waiting {
     const comesBack = this.lasts || goesOn(this.#exchange);
     if (comesBack) this.#open?.destroy();
     else {
-      this.#open?.write(`event: message\ndata: ${unknownOutcome(messageIn(this.#body).id, ours ? "way" : "process")}\n\n`);
+      this.#open?.write(
+        `event: message\ndata: ${unknownOutcome(messageIn(this.#body).id, ours ? "way" : "process")}\n\n`,
+      );
       this.#open?.end();
     }
     this.#end(ours ? "parted" : "broken");
@@ -524,5 +527,69 @@ class Forwarded implements Waiting {
     this.#open = this.#exchange.open(status, headers);
     this.#open.onDrain = () => this.#link.send(Frame.Resume, this.#stream);
     this.#resolve("taken");
+  }
+}
+
+// What could not be brought where it belongs.
+
+/** Why that may pass, and which of it is said in its own words. */
+const PASSING: ReadonlySet<string> = new Set(["UNREACHABLE", "SILENT", "FULL"]);
+const SAID: ReadonlySet<string> = new Set(["SILENT", "FULL", "ENDING"]);
+
+/** Whether it may be brought there in a moment. */
+export function mayPass(error: unknown): boolean {
+  return error instanceof LocalError && PASSING.has(error.code);
+}
+
+/** Whether somebody was to expect it. */
+export function isKnown(error: unknown): boolean {
+  return mayPass(error) || (error instanceof LocalError && SAID.has(error.code));
+}
+
+/** What its sender is told. */
+export function saidOf(error: unknown): string {
+  return error instanceof LocalError && SAID.has(error.code) ? error.message : AWAY;
+}
+
+// Answers to questions that cannot be brought to who has asked at the moment: clients send them once, and people wait for what comes of them.
+
+/** Milliseconds an answer waits: a store fails over, and a process is started again, in less. Proxies wait as long. */
+const HELD_MS = 55_000;
+/** Answers that wait at once, and their characters: as many as a busy process has open, none of them long. */
+const MOST_HELD = 1_000;
+/** Milliseconds before it is tried again, the first time and at most: all together ask the store no more than a thousand times a second. */
+const HELD_PAUSE_MS = 100;
+const MOST_PAUSE_MS = 1_000;
+const HELD_CHARS = 16 * 1024 * 1024;
+
+export class HeldAnswers {
+  #count = 0;
+  #chars = 0;
+
+  /**
+   * Does something for an answer again and again while `passes` says of what it rejected with that it may pass, and there is room
+   * and time. Rejects with what the last trial rejected with.
+   */
+  async until<T>(body: string, trial: () => Promise<T>, passes: (error: unknown) => boolean): Promise<T> {
+    const until = performance.now() + HELD_MS;
+    let error: unknown = new LocalError("UNREACHABLE", AWAY);
+    if (this.#count >= MOST_HELD || this.#chars + body.length > HELD_CHARS) throw error;
+    this.#count++;
+    this.#chars += body.length;
+    try {
+      for (let pause = HELD_PAUSE_MS; performance.now() < until; pause = Math.min(2 * pause, MOST_PAUSE_MS)) {
+        await new Promise((resolve) => setTimeout(resolve, pause));
+        try {
+          return await trial();
+        } catch (thrown) {
+          error = thrown;
+          if (!passes(error)) break;
+        }
+      }
+      throw error;
+    } finally {
+      this.#count--;
+      this.#chars -= body.length;
+    }
   }
 }

@@ -50,6 +50,8 @@ const LOOK_MS = 20;
 const LAST_MS = 500;
 /** A turn of the event loop that is no longer leaves no time in which much could arrive unseen. */
 const QUIET_MS = 1;
+/** Where none is, so many at least: in one of them one connection is let in. */
+const LEAST_TURNS = 100;
 
 /** Places that are kept free for who comes next: several may come before one that was ended is gone. */
 const SPARE = 8;
@@ -155,8 +157,7 @@ export class HttpListener {
     // Not that of HTTP, which ends idle connections at once.
     NetServer.prototype.close.call(server, ended);
     this.#goOn();
-    const until = performance.now() + graceMs;
-    await this.#wait(({ idle, heard, since }) => idle && performance.now() < (heard ? until : since + LAST_MS));
+    await this.#wait(({ idle, heard }) => idle && (graceMs > 0 || !heard), Math.max(graceMs, LAST_MS));
     await this.#letIn(() => this.traffic().bytesIn);
     // That one too: it looks for requests that take too long until then.
     server.close();
@@ -167,9 +168,10 @@ export class HttpListener {
     for (const connection of this.#connections.values()) connection.goOn();
   }
 
-  /** Waits as long as any connection is one to wait for. */
-  async #wait(awaited: (connection: HttpConnection<NodeExchange>) => boolean): Promise<void> {
-    while ([...this.#connections.values()].some(awaited)) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  /** Waits as long as any connection is one to wait for. Time is counted in looks: a process that is held up has not read what came. */
+  async #wait(awaited: (connection: HttpConnection<NodeExchange>) => boolean, mostMs: number): Promise<void> {
+    for (let look = 0; look * LOOK_MS < mostMs && [...this.#connections.values()].some(awaited); look++)
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 
   /**
@@ -178,12 +180,12 @@ export class HttpListener {
    */
   async #letIn(arrived: () => number): Promise<void> {
     const until = performance.now() + LAST_MS;
-    for (let before = -1; ;) {
+    for (let [before, turn] = [-1, 0]; ; turn++) {
       const began = performance.now();
       await new Promise((resolve) => setImmediate(resolve));
       const ended = performance.now();
       const count = arrived();
-      if ((count === before && ended - began <= QUIET_MS) || ended > until) break;
+      if ((count === before && ended - began <= QUIET_MS) || (ended > until && turn > LEAST_TURNS)) break;
       before = count;
     }
   }
@@ -198,10 +200,9 @@ export class HttpListener {
   }
 
   async #finish(): Promise<void> {
-    const until = performance.now() + LAST_MS;
-    await this.#wait(() => performance.now() < until);
+    await this.#wait(() => true, LAST_MS);
     for (const connection of this.#connections.values()) connection.giveUp();
-    await this.#wait(() => performance.now() < until + LAST_MS);
+    await this.#wait(() => true, LAST_MS);
   }
 
   /** Whoever fills all places and sends nothing is to keep nobody out: the oldest who has nothing under way gives up theirs. */

@@ -227,8 +227,6 @@ export interface Pipelined {
  */
 export class HttpConnection<T extends Pipelined> {
   readonly socket: Socket;
-  /** By `performance.now()`. */
-  readonly since: number = performance.now();
   readonly #limits: ConnectionLimits;
   readonly #serve: (request: T) => void;
   #inService: T[] = [];

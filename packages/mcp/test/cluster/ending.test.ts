@@ -55,7 +55,10 @@ it("says that it is this process which has ended where another one may still run
   await expect.poll(() => hanging).toBe(1);
   await members[0]?.close();
   const { status, text } = await answer;
-  expect([status, JSON.parse(text)]).toMatchObject([502, { id: 1, error: { code: -32_603, data: { outcome: "unknown" } } }]);
+  expect([status, JSON.parse(text)]).toMatchObject([
+    502,
+    { id: 1, error: { code: -32_603, data: { outcome: "unknown" } } },
+  ]);
   expect(text).toMatch(/process this came through has ended while another one was serving it, which may still do so/);
 });
 

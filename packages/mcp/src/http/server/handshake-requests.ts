@@ -32,7 +32,8 @@ import {
   type ResumableStream,
   type StreamPosition,
 } from "./resumable-stream.js";
-import { answeredNode, isStateless, type SessionlessRequests } from "./sessionless-requests.js";
+import { answeredNode, isStateless } from "./passes.js";
+import type { SessionlessRequests } from "./sessionless-requests.js";
 import { SseEndpoint, type SseOptions } from "./sse-endpoint.js";
 
 export interface HandshakeOptions {
@@ -74,7 +75,8 @@ const SOON = ["retry-after", "1"];
 /** Milliseconds between two looks at whether calls that were held back may go on. */
 const LOOK_MS = 20;
 const ENDS = "The server is shutting down and has not served this: send it again in a moment";
-const MOVES = "This process is shutting down and has not served this: send it again, another one goes on with the session";
+const MOVES =
+  "This process is shutting down and has not served this: send it again, another one goes on with the session";
 const MANY_STREAMS = "This session has as many streams open as it may have";
 
 export class HandshakeRequests implements ConnectionHandler {

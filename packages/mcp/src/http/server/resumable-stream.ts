@@ -336,6 +336,12 @@ export function repeatable({ method }: HttpExchange, { body }: Named): boolean {
   return method === "GET" || (method === "POST" && READS.has(messageIn(body).method ?? ""));
 }
 
+/** Whether it answers a question. */
+export function isAnswer({ body }: Named): boolean {
+  const message = messageIn(body);
+  return message.id !== undefined && message.method === undefined;
+}
+
 export function messageIn(body: string | undefined): { readonly id?: RequestId; readonly method?: string } {
   try {
     const value: unknown = JSON.parse(body ?? "");
