@@ -479,7 +479,7 @@ class AskedQuestions {
     const { id, method, params = {} } = message;
     if (method === "ping") return void carrier.write(successText(id, "{}"), "response");
     // It came twice, as from a stream that was taken up again: it has one answer.
-    if (this.#open.has(id)) return void carrier.abandon?.();
+    if (this.#open.has(id)) return carrier.abandon?.();
     const controller = new AbortController();
     const who = about.questions ?? this.#questions;
     const load = this.#loads.get(who) ?? 0;
