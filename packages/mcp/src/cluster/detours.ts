@@ -1,8 +1,9 @@
 // Ways to processes to which no socket leads: letters in what they share carry the bytes of a connection. That is slower and no less
 // safe: each letter is numbered, and what it holds is encrypted for its connection alone. And what goes on where the store fails.
-import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
+import { connect, type Socket } from "node:net";
 import { dirname } from "node:path";
+import { randomBytes } from "node:crypto";
 import { Duplex } from "node:stream";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { StreamBounds, StreamPiece } from "../http/server/exchange.js";
@@ -462,8 +463,10 @@ export class LeasedTasks implements TaskStore {
   }
 }
 
-// Addresses of processes, where sockets lead to them.
+// Addresses of processes.
 
+/** Milliseconds to connect: a process on the same network answers in one. */
+const CONNECT_MS = 1_000;
 /** Bytes of a path of a socket: what is longer is cut, and another file is made. */
 const PATH_BYTES = process.platform === "linux" ? 107 : 103;
 /** Nobody can connect to all addresses of a machine. */
@@ -519,7 +522,69 @@ export function pathOf(address: URL): string | undefined {
   return address.protocol === "unix:" ? decodeURIComponent(address.pathname) : undefined;
 }
 
+export function connected(address: URL): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const path = pathOf(address);
+    const where = path === undefined ? { host: bare(address.hostname), port: Number(address.port) } : { path };
+    const socket = connect(where, () => {
+      inTime();
+      socket.off("error", reject);
+      resolve(socket);
+    });
+    const inTime = lateAfter(CONNECT_MS, () => socket.destroy(new Error("No connection in time")));
+    // Nobody else listens until the greeting begins: an error of that moment would end the program.
+    socket.on("error", inTime).once("error", reject);
+  });
+}
+
 /** An IPv6 address stands in brackets in a URL. */
 export function bare(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
+// What a process remembers of the others.
+
+/** Sessions that have moved or ended, and processes that have, of which that is remembered: one more lookup for those beyond it. */
+const MOST_REMEMBERED = 10_000;
+
+/** Remembers so many names, the last of them. */
+export function remember(names: Set<string>, name: string): void {
+  names.add(name);
+  trim(names);
+}
+
+/** Forgets the oldest where there are too many. */
+function trim(names: Set<string> | Map<string, unknown>): void {
+  if (names.size > MOST_REMEMBERED) names.delete(names.keys().next().value as string);
+}
+
+/** Where sessions are that are not at the process that their ids name. */
+export class Whereabouts {
+  readonly #moved = new Map<string, string>();
+  /** The last that have ended: whoever can write to the store may put a record back, which must not revive one. */
+  readonly #ended = new Set<string>();
+
+  /** The process that has a session, as far as is known here. */
+  ownerOf(id: string): string | undefined {
+    return this.#moved.get(id) ?? nodeOf(id);
+  }
+
+  moved(id: string, owner: string): void {
+    if (owner === nodeOf(id)) this.#moved.delete(id);
+    else this.#moved.set(id, owner);
+    trim(this.#moved);
+  }
+
+  /** It is here, or nobody knows where. */
+  forget(id: string): void {
+    this.#moved.delete(id);
+  }
+
+  end(id: string): void {
+    remember(this.#ended, id);
+  }
+
+  hasEnded(id: string): boolean {
+    return this.#ended.has(id);
+  }
 }

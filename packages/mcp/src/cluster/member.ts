@@ -1,5 +1,4 @@
 // One process among many: it keeps its lease, knows who has which session, and sends each request where it has to be served.
-import { checkOptions } from "../protocol/capabilities.js";
 import { hkdfSync } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
@@ -27,7 +26,8 @@ import {
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
-import { type ForwardOutcome, lost, NodeRelay, repeatable, unavailable } from "./relay.js";
+import { isAnswer, lost, repeatable, unavailable } from "../http/server/resumable-stream.js";
+import { type ForwardOutcome, HeldAnswers, mayPass, NodeRelay, saidOf } from "./relay.js";
 import {
   addressOf,
   allStores,
@@ -35,11 +35,13 @@ import {
   Detours,
   LeasedTasks,
   Presence,
+  remember,
   StreamKeep,
   type WayChange,
   wayWords,
+  Whereabouts,
 } from "./detours.js";
-import { badShare, fleetOf, keysOf, newName, SHARE_MEMBERS, type ShareOptions } from "./relay-link.js";
+import { badShare, checkShare, fleetOf, keysOf, newName, NO_OPTIONS, type ShareOptions } from "./relay-link.js";
 
 /** A session that its process has ended may be taken up this long after it was last used. */
 const SESSION_MS = 45 * 60_000;
@@ -47,8 +49,6 @@ const SESSION_MS = 45 * 60_000;
 const TOUCH_MS = 10 * 60_000;
 /** Sessions in one round trip. */
 const TOUCH_PIECE = 500;
-/** Sessions that have moved or ended, and processes that have, of which that is remembered: one more lookup for those beyond it. */
-const MOST_REMEMBERED = 10_000;
 /** Milliseconds between two tries to reach a process that is there and does not answer. */
 const RETRY_MS = 100;
 /** Milliseconds after which a process that is there and cannot be reached is given up: its lease, and a little. */
@@ -58,18 +58,7 @@ const STEPS = 8;
 
 /** Shares what stores of one's own keep. Throws BAD_SHARE for options that make no sense. */
 export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTIONS): Share {
-  const { open, then } = Object(given) as { readonly open?: unknown; readonly then?: unknown };
-  if (typeof then === "function")
-    throw badShare("shareOver(stores, options) was given a promise of the stores: await it first");
-  if (typeof open !== "function")
-    throw badShare(
-      "shareOver(stores, options) takes the stores first: redisStores(target, { key }), memoryStores(), or some of your own with open()",
-    );
-  if (options === NO_OPTIONS)
-    throw badShare(
-      "shareOver(stores, options) needs options: { key } of 32 random bytes, the same in all processes (make one with: openssl rand -base64 32)",
-    );
-  checkOptions("shareOver(stores, options)", options, SHARE_MEMBERS);
+  checkShare(given, options);
   const stores = allStores(given);
   const keys = keysOf(options.key);
   const { node = newName(), address = "tcp://127.0.0.1:0", policy, parts } = options;
@@ -83,7 +72,7 @@ export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTION
   };
 }
 
-const NO_OPTIONS = {} as ShareOptions;
+const ENDING = "This process is shutting down and has not served this: send it again, another process goes on";
 
 /** What comes next for a request: nothing, it is served here, or it is tried at another process. */
 type Step = "done" | "here" | { readonly at: string };
@@ -126,11 +115,12 @@ class Member implements ClusterMember {
   #leaving = false;
   #stopListening: () => void = () => undefined;
   readonly #sessions = new Map<string, Mine>();
-  readonly #moved = new Map<string, string>();
-  /** Sessions that have ended, the last of them: whoever can write to the store may put a record back, which must not revive one. */
-  readonly #ended = new Set<string>();
+  /** Sessions that are being taken over: until that is settled nobody can say that they are not here. */
+  readonly #taking = new Map<string, Promise<unknown>>();
+  readonly #others = new Whereabouts();
   /** Requests for which a process is looked for. */
   #looking = 0;
+  readonly #held = new HeldAnswers();
   readonly #limits: FairLimits;
   readonly #streams: StreamKeep;
   readonly #presence: Presence;
@@ -163,8 +153,12 @@ class Member implements ClusterMember {
       serve: (exchange) => this.#local?.serve(exchange),
       answer: (text) => this.#answer(text),
       // In one line: whoever connects is no fault of this program, and a process that was stopped for a while does so too.
-      onStranger: (error) =>
-        this.#local?.report("warning", `A connection to the relay was refused: ${(error as Error).message}`),
+      onStranger: (error, from) =>
+        this.#local?.report(
+          "warning",
+          `A connection to the relay from ${from} was refused: ${(error as Error).message}`,
+        ),
+      onLeft: (other) => this.#forget(other),
       onWay: (change) => this.#wayChanged(change),
       detours: (accept) =>
         new Detours({ node, mail: stores.mail, accept, knock: (at) => this.#notify({ kind: "knock", at, by: node }) }),
@@ -228,6 +222,7 @@ class Member implements ClusterMember {
   async leave(): Promise<void> {
     clearInterval(this.#timer);
     this.#stopListening();
+    await this.#relay.part();
     await this.#relay.close();
     await this.#stores.close();
   }
@@ -237,13 +232,14 @@ class Member implements ClusterMember {
       exchange.stays = true;
       here();
     };
-    const give = (): void => {
-      const other = this.#anyOther();
+    // One that has left meanwhile did not take it.
+    const give = (steps: number): void => {
+      const other = steps > 0 ? this.#anyOther() : undefined;
       if (other === undefined) return stay();
-      this.bring(exchange, { kind: "call", id: `${other}.`, body }, stay);
+      this.bring(exchange, { kind: "call", id: `${other}.`, body }, () => give(steps - 1));
     };
-    if (named === undefined) give();
-    else this.bring(exchange, { ...named, body }, nodeOf(named.id) === this.node ? here : give);
+    if (named === undefined) give(STEPS);
+    else this.bring(exchange, { ...named, body }, nodeOf(named.id) === this.node ? here : () => give(STEPS));
   }
 
   #anyOther(): string | undefined {
@@ -261,9 +257,14 @@ class Member implements ClusterMember {
     this.#looking++;
     this.#bring(exchange, named, here)
       .catch((error: unknown) => {
-        const away = error instanceof LocalError && error.code === "UNREACHABLE";
-        if (!away) this.#local?.report("error", "A request could not be handed on", { error });
-        unavailable(exchange, named, AWAY);
+        const passes = (each: unknown): boolean => mayPass(each) && !this.#leaving && !exchange.over;
+        if (!passes(error) || !isAnswer(named)) throw error;
+        return this.#held.until(named.body ?? "", () => this.#bring(exchange, named, here), passes);
+      })
+      .catch((error: unknown) => {
+        const said = saidOf(error);
+        unavailable(exchange, named, said ?? AWAY);
+        if (said === undefined) this.#local?.report("error", "A request could not be handed on", { error });
       })
       .finally(() => this.#looking--);
   }
@@ -287,7 +288,7 @@ class Member implements ClusterMember {
 
   dropSession(id: string): void {
     if (!this.#sessions.delete(id)) return;
-    this.#end(id);
+    this.#others.end(id);
     const ended = { kind: "session", session: id, ended: true } as const;
     // This process may have served it for another one before, and would go on to.
     this.#local?.hear(ended);
@@ -364,7 +365,7 @@ class Member implements ClusterMember {
 
   /** A session has ended, or another process has it. One of ours that was taken over while we seemed to be gone is let go of. */
   #heardOf({ session, ended }: Extract<News, { readonly kind: "session" }>): void {
-    if (ended) return this.#end(session);
+    if (ended) return this.#others.end(session);
     if (!this.#sessions.has(session)) return;
     this.#ownerOf(session).then(
       (owner) => owner !== undefined && owner !== this.node && this.#release(session),
@@ -457,15 +458,23 @@ class Member implements ClusterMember {
   async #bring(exchange: HttpExchange, named: Named, here: () => void): Promise<void> {
     const { id, kind } = named;
     if (kind === "session" && (await this.#holds(id))) return here();
-    let owner = (kind === "session" ? this.#moved.get(id) : undefined) ?? nodeOf(id);
+    let owner = kind === "session" ? this.#others.ownerOf(id) : nodeOf(id);
     const until = performance.now() + PATIENCE_MS;
     for (let step = 0; step < STEPS || performance.now() < until; step++) {
       if (exchange.over) return;
       if (owner === undefined) return here();
       if (owner === this.node) {
+        if (kind === "session" && (await this.#holds(id))) return here();
         const now = kind === "session" ? await this.#ownerOf(id) : owner;
         // What this process, which is ending, has let go of is another's to take over.
         const other = now === owner && kind === "session" && this.#retires ? this.#anyOther() : undefined;
+        if (other === undefined && kind === "session" && now === owner) {
+          // Kept as this one's and not here: there was no room for it, or it was let go of for one that has ended.
+          const next = await this.#takeOver(id, owner);
+          if (typeof next === "string") return here();
+          owner = next.at;
+          continue;
+        }
         if (other === undefined && (now === owner || now === undefined)) return here();
         if (other !== undefined && step > 1) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
         owner = other ?? now;
@@ -487,7 +496,7 @@ class Member implements ClusterMember {
       if (next.at === owner && performance.now() >= until) break;
       owner = next.at;
     }
-    unavailable(exchange, named, "The process that has to serve this cannot be reached now: try again");
+    throw new LocalError("SILENT", "The process that has to serve this cannot be reached now: try again");
   }
 
   /** What to do with a request after it could, or could not, be sent to its owner: the process to try next, or the end. */
@@ -504,7 +513,7 @@ class Member implements ClusterMember {
         return now !== undefined && (now !== owner || this.#left.has(now)) ? { at: now } : "here";
       }
       case "left":
-        return this.#takeOver(named.id, owner);
+        return isSession ? this.#takeOver(named.id, owner) : "here";
       case "gone":
         if (!this.#sure) return this.#wait(owner);
         return isSession ? this.#takeOver(named.id, owner) : "here";
@@ -513,7 +522,10 @@ class Member implements ClusterMember {
       case "broken":
         if (exchange.over) return "done";
         if (repeatable(exchange, named)) return { at: owner };
-        lost(exchange, named);
+        lost(exchange, named, "process");
+        return "done";
+      case "parted":
+        lost(exchange, named, "way");
         return "done";
     }
   }
@@ -526,6 +538,8 @@ class Member implements ClusterMember {
 
   /** Whether a session is here, and is not another process's by now where that may be. */
   #holds(id: string): boolean | Promise<boolean> {
+    const taking = this.#taking.get(id);
+    if (taking !== undefined) return taking.then(() => this.#holds(id));
     if (this.#local?.holds(id) !== true) return false;
     // The last sign of life was not taken: asking would only be waited for.
     if (!this.lapsed || this.#since === Number.POSITIVE_INFINITY) return true;
@@ -537,54 +551,47 @@ class Member implements ClusterMember {
   }
 
   async #session(id: string): Promise<SharedSession | undefined> {
-    return this.#ended.has(id) ? undefined : this.#stores.sessions.get(id);
-  }
-
-  #end(id: string): void {
-    remember(this.#ended, id);
+    return this.#others.hasEnded(id) ? undefined : this.#stores.sessions.get(id);
   }
 
   async #ownerOf(id: string): Promise<string | undefined> {
     const session = await this.#session(id);
     if (session === undefined) return undefined;
-    this.#remember(id, session.owner);
+    this.#others.moved(id, session.owner);
     return session.owner;
   }
 
   /** Goes on with a session whose process has ended, unless another process does already. */
   async #takeOver(id: string, gone: string): Promise<Step> {
-    const { sessions } = this.#stores;
     const session = await this.#session(id);
     if (session === undefined) return "here";
-    if (session.owner === gone) {
-      // It would end with this process: whoever asks again reaches another.
-      if (this.#leaving) throw new LocalError("UNREACHABLE", "This process is ending");
-      const claimed = await sessions.claim(id, this.node, session.fence, SESSION_MS);
-      if (claimed === undefined) {
-        const now = await this.#ownerOf(id);
-        return now === undefined ? "here" : { at: now };
-      }
-      const { principal, facts } = JSON.parse(claimed.text) as { principal?: string; facts: SessionFacts };
-      this.#moved.delete(id);
-      this.#sessions.set(id, { fence: claimed.fence, kept: true });
-      this.#local?.adopt(id, principal, { ...facts, moved: claimed.fence });
-      // The process that had it may be there after all, and have come back in this very moment.
-      this.tell({ kind: "session", session: id, ended: false });
-      return "here";
+    if (session.owner !== gone) {
+      this.#others.moved(id, session.owner);
+      return { at: session.owner };
     }
-    this.#remember(id, session.owner);
-    return { at: session.owner };
+    // It would end with this process: whoever asks again reaches another.
+    if (this.#leaving) throw new LocalError("ENDING", ENDING);
+    const taking = (this.#taking.get(id) ?? Promise.resolve()).then(() => this.#take(id, session.fence));
+    const settled = taking
+      .catch(() => undefined)
+      .finally(() => this.#taking.get(id) === settled && this.#taking.delete(id));
+    this.#taking.set(id, settled);
+    if (await taking) return "here";
+    const now = await this.#ownerOf(id);
+    return now === undefined || now === this.node ? "here" : { at: now };
   }
 
-  #remember(id: string, owner: string): void {
-    if (owner === nodeOf(id)) this.#moved.delete(id);
-    else this.#moved.set(id, owner);
-    if (this.#moved.size > MOST_REMEMBERED) this.#moved.delete(this.#moved.keys().next().value as string);
+  /** Resolves with whether this process has the session from now on. */
+  async #take(id: string, fence: number): Promise<boolean> {
+    const claimed = await this.#stores.sessions.claim(id, this.node, fence, SESSION_MS);
+    if (claimed === undefined) return false;
+    const { principal, facts } = JSON.parse(claimed.text) as { principal?: string; facts: SessionFacts };
+    this.#others.forget(id);
+    this.#sessions.set(id, { fence: claimed.fence, kept: true });
+    if (this.#local?.adopt(id, principal, { ...facts, moved: claimed.fence }) === false)
+      throw new LocalError("FULL", "There are too many sessions: try again later");
+    // The process that had it may be there after all, and have come back in this very moment.
+    this.tell({ kind: "session", session: id, ended: false });
+    return true;
   }
-}
-
-/** Remembers so many names, the last of them. */
-function remember(names: Set<string>, name: string): void {
-  names.add(name);
-  if (names.size > MOST_REMEMBERED) names.delete(names.values().next().value as string);
 }

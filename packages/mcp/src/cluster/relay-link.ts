@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "../http/server/exchange.js";
 import type { Identity, MessagePieces } from "../jsonrpc/transport.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import type { OptionTable } from "../protocol/capabilities.js";
+import { checkOptions, type OptionTable } from "../protocol/capabilities.js";
 import { Detour } from "./detours.js";
 import { type Fingerprint, type Fleet, lateAfter } from "./stores.js";
 
@@ -281,7 +281,7 @@ export async function welcome(socket: Duplex, self: Side): Promise<Link> {
   const [peer, meant] = (hello.type === Frame.Hello ? JSON.parse(hello.text) : []) as readonly string[];
   if (peer === undefined || meant !== self.node) {
     socket.destroy();
-    throw new Error("A process called that looks for another one");
+    throw new Error(`The process ${peer ?? "?"} called, which looks for another one: ${meant ?? "?"}`);
   }
   socket.write(sealer.seal(Frame.Hello, 0, JSON.stringify([self.node, peer])));
   return new Link(peer, socket, { reader, sealer });
@@ -519,6 +519,25 @@ export const SHARE_MEMBERS: OptionTable<ShareOptions> = {
   policy: ["text", "texts", "function"],
   parts: "function",
 };
+
+/** Stands for options that were not given. */
+export const NO_OPTIONS = {} as ShareOptions;
+
+/** Throws BAD_SHARE for stores that are none and options that are none. */
+export function checkShare(given: unknown, options: ShareOptions): void {
+  const { open, then } = Object(given) as { readonly open?: unknown; readonly then?: unknown };
+  if (typeof then === "function")
+    throw badShare("shareOver(stores, options) was given a promise of the stores: await it first");
+  if (typeof open !== "function")
+    throw badShare(
+      "shareOver(stores, options) takes the stores first: redisStores(target, { key }), memoryStores(), or some of your own with open()",
+    );
+  if (options === NO_OPTIONS)
+    throw badShare(
+      "shareOver(stores, options) needs options: { key } of 32 random bytes, the same in all processes (make one with: openssl rand -base64 32)",
+    );
+  checkOptions("shareOver(stores, options)", options, SHARE_MEMBERS);
+}
 
 /** 32 bytes, or their base64. */
 export type ShareKey = Uint8Array | string;

@@ -1,4 +1,6 @@
 // What a request is let in by, as something that can be taken back: whatever goes on for a request asks its pass whether it still may.
+import { claimsStateless, namesStateless } from "../../era/select.js";
+import { isJsonObject, type NotificationMessage } from "../../jsonrpc/message.js";
 import type { HeaderList, HttpExchange } from "./exchange.js";
 import type { Whose } from "./http-session.js";
 import { type Identity, identityFault } from "../../jsonrpc/transport.js";
@@ -21,7 +23,11 @@ const REVOKED: NoPass = {
   text: "The login of this request was taken back or exchanged while it came: log in, and send it again",
   headers: CHALLENGE,
 };
-const CLOSING: NoPass = { status: 503, text: "The server is shutting down", headers: RETRY_AFTER };
+const CLOSING: NoPass = {
+  status: 503,
+  text: "The server is shutting down and has not served this: send it again in a few seconds",
+  headers: RETRY_AFTER,
+};
 
 /** One for all requests of a principal, until it is taken back. */
 export class Pass {
@@ -165,4 +171,26 @@ export class BodyRoom {
   give(bytes: number): void {
     this.#left += bytes;
   }
+}
+
+// What a message says of how, and where, it is to be served.
+
+/** Whether a parsed message, batch or fault belongs to the stateless era: the header decides, then the body. */
+export function isStateless(value: unknown, version: string | undefined): boolean {
+  if (version !== undefined && namesStateless(version.trim())) return true;
+  return Array.isArray(value) ? value.some(claims) : claims(value);
+}
+
+function claims(value: unknown): boolean {
+  return (
+    isJsonObject(value) && isJsonObject(value["params"]) && claimsStateless(value as unknown as NotificationMessage)
+  );
+}
+
+/** The process that asked what a message answers, where its id says so. */
+export function answeredNode(value: unknown): string | undefined {
+  if (!isJsonObject(value) || value["method"] !== undefined) return undefined;
+  const { id } = value;
+  const dot = typeof id === "string" ? id.indexOf(".") : -1;
+  return dot > 0 ? (id as string).slice(0, dot) : undefined;
 }

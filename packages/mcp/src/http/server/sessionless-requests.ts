@@ -1,7 +1,7 @@
 // Requests outside of sessions: those of the stateless era (2026-07-28) are served here, and cancelled with their connection.
 // Older ones, where there are no sessions, are counted and bounded with them.
 import { Call, type Caller, type Line, LISTEN_METHOD, NO_LOGS, STOPPED } from "../../endpoint/call.js";
-import { claimOf, claimsStateless, codecFor, missingEnvelope, namesStateless, readEnvelope } from "../../era/select.js";
+import { claimOf, codecFor, missingEnvelope, readEnvelope } from "../../era/select.js";
 import {
   methodHeaderFault,
   type MirroredParam,
@@ -14,7 +14,6 @@ import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import {
   failureText,
   IncomingTable,
-  isJsonObject,
   type JsonObject,
   type NotificationMessage,
   type RequestId,
@@ -227,24 +226,4 @@ function refuse(reply: Reply, id: RequestId | undefined, error: RpcError | Parse
   const data = error instanceof RpcError ? error.data : undefined;
   const { code, message } = error;
   reply.refuse(400, failureText(id, data === undefined ? { code, message } : { code, message, data }));
-}
-
-/** Whether a parsed message, batch or fault belongs to the stateless era: the header decides, then the body. */
-export function isStateless(value: unknown, version: string | undefined): boolean {
-  if (version !== undefined && namesStateless(version.trim())) return true;
-  return Array.isArray(value) ? value.some(claims) : claims(value);
-}
-
-function claims(value: unknown): boolean {
-  return (
-    isJsonObject(value) && isJsonObject(value["params"]) && claimsStateless(value as unknown as NotificationMessage)
-  );
-}
-
-/** The process that asked what a message answers, where its id says so. */
-export function answeredNode(value: unknown): string | undefined {
-  if (!isJsonObject(value) || value["method"] !== undefined) return undefined;
-  const { id } = value;
-  const dot = typeof id === "string" ? id.indexOf(".") : -1;
-  return dot > 0 ? (id as string).slice(0, dot) : undefined;
 }

@@ -8,7 +8,8 @@ import type { BodyFault, BodyReceiver, HttpCluster, HttpExchange, Named } from "
 import type { HandshakeRequests } from "./handshake-requests.js";
 import { type FrontDoor, type HttpRoute, type Permits, serveLater, turnedAway } from "./http-site.js";
 import { failRequest, refuseAs, refuseMessage, turnAway, turnAwayForNow } from "./reply.js";
-import { answeredNode, isStateless, type SessionlessRequests } from "./sessionless-requests.js";
+import { answeredNode, isStateless } from "./passes.js";
+import type { SessionlessRequests } from "./sessionless-requests.js";
 
 interface StreamableHttpOptions {
   readonly core: ServerCore;
