@@ -127,13 +127,12 @@ export class HttpListener {
   /** From now on requests are handled: first those that have waited for it. */
   serve(site: HttpSite): void {
     this.#site = site;
-    for (const exchange of this.#early.splice(0)) if (!exchange.isClosed) site.handle(exchange);
+    for (const exchange of this.#early.splice(0)) if (!exchange.over) site.handle(exchange);
   }
 
   readonly #serve = (exchange: NodeExchange): void => {
-    if (exchange.tooLate) return;
-    if (isMalformed(exchange.request, this.#limits)) exchange.refuseMalformed();
-    else if (this.#site === undefined) this.#early.push(exchange);
+    if (exchange.tooLate || exchange.refusesMalformed(this.#limits)) return;
+    if (this.#site === undefined) this.#early.push(exchange);
     else this.#site.handle(exchange);
   };
 
@@ -273,12 +272,15 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   identity: Identity | undefined;
   pass: HttpExchange["pass"];
   extra: HeaderList | undefined;
-  readonly request: IncomingMessage;
-  readonly #response: ServerResponse;
+  /** Of the request, as long as the exchange is kept: a parked call keeps it until somebody has thought about a question. */
+  readonly #headers: IncomingMessage["headers"];
+  readonly #socket: Socket;
+  /** Let go of at the end, with all that Node keeps of them. */
+  #request: IncomingMessage | undefined;
+  #response: ServerResponse | undefined;
   onGone: GoneListener | undefined;
   onOver: GoneListener | undefined;
   readonly connection: HttpConnection<NodeExchange>;
-  #closed = false;
   #drain: (() => void) | undefined;
   #chunks: Buffer[] | undefined;
   #bytes = 0;
@@ -294,8 +296,10 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   ) {
     this.connection = connection;
     this.#room = room;
-    this.request = request;
+    this.#request = request;
     this.#response = response;
+    this.#headers = request.headers;
+    this.#socket = request.socket;
     (response as OwnResponse).exchange = this;
     response.on("close", onClose);
     this.method = request.method ?? "";
@@ -306,47 +310,47 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   }
 
   get address(): string | undefined {
-    return this.request.socket.remoteAddress;
+    return this.#socket.remoteAddress;
   }
 
   get allHeaders(): Readonly<Record<string, string | readonly string[] | undefined>> {
-    return this.request.headers;
+    return this.#headers;
   }
 
   get over(): boolean {
-    return this.#lingers || this.#closed || this.#response.writableEnded || this.#response.destroyed;
+    const response = this.#response;
+    return this.#lingers || response === undefined || response.writableEnded || response.destroyed;
   }
 
   get buffered(): number {
-    return this.#response.writableLength;
+    return this.#response?.writableLength ?? 0;
   }
 
   /** The connection ends with the reply to an earlier request: this one is not served any more. */
   get tooLate(): boolean {
-    return ending.has(this.request.socket);
+    return ending.has(this.#socket);
   }
 
-  /** Nobody waits for the reply any more. */
-  get isClosed(): boolean {
-    return this.#closed;
-  }
-
-  /** Refuses what is no proper HTTP, and ends its connection. */
-  refuseMalformed(): void {
-    ending.add(this.request.socket);
-    this.#response.writeHead(400, ["connection", "close", "content-length", "0"]).end();
+  /** Refuses what is no proper HTTP, and ends its connection. False for what is. */
+  refusesMalformed(limits: HttpLimits): boolean {
+    if (this.#request === undefined || !isMalformed(this.#request, limits)) return false;
+    ending.add(this.#socket);
+    this.#response?.writeHead(400, ["connection", "close", "content-length", "0"]).end();
+    return true;
   }
 
   /** Says that the request was not served, where nothing was said yet. */
   giveUp(): void {
-    if (!this.#response.headersSent) this.reply(503, LATE, NOT_SERVED);
+    if (this.#response?.headersSent === false) this.reply(503, LATE, NOT_SERVED);
   }
 
   /** Nothing can be sent any more: the reply was read to its end, or its reader has gone. */
   closed(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    if (!this.#response.writableFinished) this.onGone?.gone();
+    const response = this.#response;
+    if (response === undefined) return;
+    this.#request = undefined;
+    this.#response = undefined;
+    if (!response.writableFinished) this.onGone?.gone();
     this.connection.done(this);
     this.onOver?.gone();
   }
@@ -357,52 +361,52 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
 
   set onDrain(listener: (() => void) | undefined) {
     if (this.#drain === undefined) {
-      this.#response.on("drain", () => this.#drain?.());
-      this.#response.on("finish", () => this.#drain?.());
+      this.#response?.on("drain", () => this.#drain?.());
+      this.#response?.on("finish", () => this.#drain?.());
     }
     this.#drain = listener;
   }
 
   header(name: string): string | undefined {
-    return this.request.headers[name] as string | undefined;
+    return this.#headers[name] as string | undefined;
   }
 
   readBody(limit: number, receiver: BodyReceiver): void {
-    const request = this.request;
-    const announced = Number(request.headers["content-length"] ?? 0);
+    const announced = Number(this.#headers["content-length"] ?? 0);
     if (announced > SMALL_BODY && !this.#claim(announced)) return receiver.bodyFault(this, "no-room");
-    request.on("data", (chunk: Buffer) => this.#take(chunk, limit, receiver));
-    request.on("end", () => this.#deliver(receiver));
+    this.#request?.on("data", (chunk: Buffer) => this.#take(chunk, limit, receiver));
+    this.#request?.on("end", () => this.#deliver(receiver));
   }
 
   reply(status: number, headers: HeaderList, body: string | MessagePieces = ""): void {
-    if (this.over) return;
+    const response = this.#response;
+    if (response === undefined || this.over) return;
     // To count the bytes of a long text, and then to send it, would walk it twice.
     if (typeof body === "string" && body.length >= WORTH_ENCODING && status < 400)
       return this.reply(status, headers, [Buffer.from(body)]);
-    const bytes = typeof body === "string" ? Buffer.byteLength(body) : totalBytes(body);
+    const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.reduce(addBytes, 0);
     const length = status === 204 ? [] : ["content-length", String(bytes)];
-    this.#mayBeLast();
-    this.#response.writeHead(status, [...headers, ...(this.extra ?? []), ...length]);
+    this.#mayBeLast(response);
+    response.writeHead(status, [...headers, ...(this.extra ?? []), ...length]);
     if (status >= 400 && headers.includes("connection")) {
-      ending.add(this.request.socket);
-      if (typeof body === "string" && !this.request.complete) return this.#linger(body);
+      ending.add(this.#socket);
+      const request = this.#request;
+      if (typeof body === "string" && request?.complete === false) return this.#linger(request, response, body);
     }
-    if (typeof body === "string") this.#response.end(body);
-    else this.#endWith(body);
+    if (typeof body === "string") response.end(body);
+    else endWith(response, body);
     this.connection.replied(this);
   }
 
   /** Writes the whole reply, drops what still comes, and only then ends the connection. */
-  #linger(body: string): void {
-    const request = this.request;
+  #linger(request: IncomingMessage, response: ServerResponse, body: string): void {
     this.#lingers = true;
-    if (body === "") this.#response.flushHeaders();
-    else this.#response.write(body);
+    if (body === "") response.flushHeaders();
+    else response.write(body);
     let dropped = 0;
     const end = (): void => {
       clearTimeout(timer);
-      this.#response.end();
+      response.end();
     };
     const timer = setTimeout(end, LINGER_MS).unref();
     request.on("data", (chunk: Buffer) => (dropped += chunk.length) > LINGER_BYTES && end());
@@ -410,34 +414,28 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
     request.resume();
   }
 
-  /** The head of the reply and all pieces leave in one write. */
-  #endWith(pieces: MessagePieces): void {
-    this.#response.cork();
-    for (const piece of pieces) this.#response.write(piece);
-    this.#response.end();
-  }
-
   open(status: number, headers: HeaderList): HttpStream {
-    if (this.over) return this;
-    this.#mayBeLast();
-    this.#response.writeHead(status, [...headers, ...(this.extra ?? [])]);
+    const response = this.#response;
+    if (this.over || response === undefined) return this;
+    this.#mayBeLast(response);
+    response.writeHead(status, [...headers, ...(this.extra ?? [])]);
     return this;
   }
 
-  #mayBeLast(): void {
-    if (this.connection.ends) this.#response.shouldKeepAlive = false;
+  #mayBeLast(response: ServerResponse): void {
+    if (this.connection.ends) response.shouldKeepAlive = false;
   }
 
   write(text: string): boolean {
-    return this.over || this.#response.write(text);
+    return this.over || this.#response?.write(text) !== false;
   }
 
   end(): void {
-    this.#response.end();
+    this.#response?.end();
   }
 
   destroy(): void {
-    this.#response.destroy();
+    this.#response?.destroy();
   }
 
   #take(chunk: Buffer, limit: number, receiver: BodyReceiver): void {
@@ -446,7 +444,7 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
     if (this.#bytes <= limit) {
       // One that did not say how long it is gets the room of the longest once it is no small one.
       const grown = before <= SMALL_BODY && this.#bytes > SMALL_BODY;
-      if (grown && this.request.headers["content-length"] === undefined && !this.#claim(limit))
+      if (grown && this.#headers["content-length"] === undefined && !this.#claim(limit))
         return this.#refuseBody(receiver, "no-room");
       if (this.#chunks === undefined) this.#chunks = [chunk];
       else this.#chunks.push(chunk);
@@ -456,9 +454,9 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   }
 
   #refuseBody(receiver: BodyReceiver, fault: BodyFault): void {
-    this.request.removeAllListeners("data");
-    this.request.removeAllListeners("end");
-    this.request.pause();
+    this.#request?.removeAllListeners("data");
+    this.#request?.removeAllListeners("end");
+    this.#request?.pause();
     this.#chunks = undefined;
     receiver.bodyFault(this, fault);
   }
@@ -466,7 +464,7 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   /** Takes room for the body until its reply is over; false when there is none. */
   #claim(bytes: number): boolean {
     if (!this.#room.take(bytes)) return false;
-    this.#response.once("close", () => this.#room.give(bytes));
+    this.#response?.once("close", () => this.#room.give(bytes));
     return true;
   }
 
@@ -480,8 +478,11 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   }
 }
 
-function totalBytes(pieces: MessagePieces): number {
-  let total = 0;
-  for (const piece of pieces) total += Buffer.byteLength(piece);
-  return total;
+/** The head of the reply and all pieces leave in one write. */
+function endWith(response: ServerResponse, pieces: MessagePieces): void {
+  response.cork();
+  for (const piece of pieces) response.write(piece);
+  response.end();
 }
+
+const addBytes = (sum: number, piece: string | Uint8Array): number => sum + Buffer.byteLength(piece);

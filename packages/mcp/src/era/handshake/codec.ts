@@ -1,12 +1,12 @@
 // Writes for the revisions that begin with `initialize`: no result types, no cache hints, their own error numbers.
 import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
-import { jsonText, type ErrorObject, isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
+import { asOneText, jsonPieces, type ErrorObject, isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import { McpErrorCode, META } from "../../protocol/meta.js";
 import type { ElicitRequestURLParams } from "../../protocol/features/elicitation.js";
 import type { MethodRecord } from "../../protocol/method.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { Codec } from "../codec.js";
-import { plainToolText, projectNotification, projectQuestion, projectResult } from "../project-result.js";
+import { plainToolPieces, projectNotification, projectQuestion, projectResult } from "../project-result.js";
 
 /** Members of results that only the stateless era has. Old clients read empty results strictly and choke on them. */
 const STATELESS_MEMBERS = ["resultType", "ttlMs", "cacheScope", "inputRequests", "requestState"];
@@ -27,15 +27,19 @@ export class HandshakeCodec implements Codec {
   }
 
   resultText(record: MethodRecord, result: object): string {
+    return asOneText(this.resultPieces(record, result));
+  }
+
+  resultPieces(record: MethodRecord, result: object): string | readonly string[] {
     if (record.result === "empty") return "{}";
-    const plain = record.result === "callTool" ? plainToolText(result) : undefined;
+    const plain = record.result === "callTool" ? plainToolPieces(result) : undefined;
     if (plain !== undefined) return plain;
     if ((result as JsonObject)["resultType"] === "input_required") {
       throw new TypeError(
         `${record.name} answered input_required to a ${this.revision.date} client, which cannot read it`,
       );
     }
-    return jsonText(withoutStateless(projectResult(this.revision, record.result, result)));
+    return jsonPieces(withoutStateless(projectResult(this.revision, record.result, result)));
   }
 
   error(error: RpcError): ErrorObject {

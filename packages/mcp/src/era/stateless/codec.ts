@@ -1,13 +1,13 @@
 // Writes for the stateless era: every result says its type, its server and, where it may be kept, for how long.
 import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
-import { jsonText, type ErrorObject, type JsonObject } from "../../jsonrpc/message.js";
+import { asOneText, jsonPieces, jsonText, type ErrorObject, type JsonObject } from "../../jsonrpc/message.js";
 import { McpErrorCode, META } from "../../protocol/meta.js";
 import type { InputRequests, InputRequiredResult } from "../../protocol/features/elicitation.js";
 import type { Implementation } from "../../protocol/capabilities.js";
 import type { MethodRecord } from "../../protocol/method.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { Codec } from "../codec.js";
-import { plainToolText, projectNotification, projectQuestion, projectResult } from "../project-result.js";
+import { plainToolPieces, projectNotification, projectQuestion, projectResult } from "../project-result.js";
 import { projectImplementation } from "../project-items.js";
 
 /** Codes from -32000 to -32099 that the revision defines; the others of that range must not be sent. */
@@ -32,8 +32,12 @@ export class StatelessCodec implements Codec {
   }
 
   resultText(record: MethodRecord, result: object, identity: Implementation): string {
+    return asOneText(this.resultPieces(record, result, identity));
+  }
+
+  resultPieces(record: MethodRecord, result: object, identity: Implementation): string | readonly string[] {
     const isCall = record.result === "callTool";
-    const plain = isCall ? plainToolText(result, COMPLETE + this.#metaText(identity)) : undefined;
+    const plain = isCall ? plainToolPieces(result, COMPLETE + this.#metaText(identity)) : undefined;
     if (plain !== undefined) return plain;
     const { resultType, ttlMs, cacheScope, _meta } = result as JsonObject;
     if (resultType === "input_required") return jsonText(this.#signed(this.#questions(result), identity));
@@ -41,8 +45,8 @@ export class StatelessCodec implements Codec {
     if (record.cacheable && ttlMs === undefined) head += NO_TTL;
     if (record.cacheable && cacheScope === undefined) head += PRIVATE;
     const projected = projectResult(this.revision, record.result, result);
-    if (_meta === undefined) return withHead(head + this.#metaText(identity), jsonText(projected));
-    return withHead(head, jsonText(this.#signed(projected, identity)));
+    if (_meta === undefined) return withHead(head + this.#metaText(identity), jsonPieces(projected));
+    return withHead(head, jsonPieces(this.#signed(projected, identity)));
   }
 
   error(error: RpcError): ErrorObject {
@@ -88,6 +92,8 @@ export class StatelessCodec implements Codec {
 }
 
 /** Puts members, each followed by a comma, before those of an object's JSON text. */
-function withHead(head: string, text: string): string {
-  return text === "{}" ? `{${head.slice(0, -1)}}` : `{${head}${text.slice(1)}`;
+function withHead(head: string, text: string | readonly string[]): string | readonly string[] {
+  if (typeof text === "string") return text === "{}" ? `{${head.slice(0, -1)}}` : `{${head}${text.slice(1)}`;
+  const [first = "", ...rest] = text;
+  return [`{${head}${first.slice(1)}`, ...rest];
 }
