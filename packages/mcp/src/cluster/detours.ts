@@ -559,7 +559,7 @@ function trim(names: Set<string> | Map<string, unknown>): void {
 }
 
 /** Where sessions are that are not at the process that their ids name. */
-export class Whereabouts {
+export class SessionPlaces {
   readonly #moved = new Map<string, string>();
   /** The last that have ended: whoever can write to the store may put a record back, which must not revive one. */
   readonly #ended = new Set<string>();

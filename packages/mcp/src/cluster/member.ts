@@ -39,7 +39,7 @@ import {
   StreamKeep,
   type WayChange,
   wayWords,
-  Whereabouts,
+  SessionPlaces,
 } from "./detours.js";
 import { badShare, checkShare, fleetOf, keysOf, newName, NO_OPTIONS, type ShareOptions } from "./relay-link.js";
 
@@ -117,7 +117,7 @@ class Member implements ClusterMember {
   readonly #sessions = new Map<string, Mine>();
   /** Sessions that are being taken over: until that is settled nobody can say that they are not here. */
   readonly #taking = new Map<string, Promise<unknown>>();
-  readonly #others = new Whereabouts();
+  readonly #places = new SessionPlaces();
   /** Requests for which a process is looked for. */
   #looking = 0;
   readonly #held = new HeldAnswers();
@@ -288,7 +288,7 @@ class Member implements ClusterMember {
 
   dropSession(id: string): void {
     if (!this.#sessions.delete(id)) return;
-    this.#others.end(id);
+    this.#places.end(id);
     const ended = { kind: "session", session: id, ended: true } as const;
     // This process may have served it for another one before, and would go on to.
     this.#local?.hear(ended);
@@ -365,7 +365,7 @@ class Member implements ClusterMember {
 
   /** A session has ended, or another process has it. One of ours that was taken over while we seemed to be gone is let go of. */
   #heardOf({ session, ended }: Extract<News, { readonly kind: "session" }>): void {
-    if (ended) return this.#others.end(session);
+    if (ended) return this.#places.end(session);
     if (!this.#sessions.has(session)) return;
     this.#ownerOf(session).then(
       (owner) => owner !== undefined && owner !== this.node && this.#release(session),
@@ -458,7 +458,7 @@ class Member implements ClusterMember {
   async #bring(exchange: HttpExchange, named: Named, here: () => void): Promise<void> {
     const { id, kind } = named;
     if (kind === "session" && (await this.#holds(id))) return here();
-    let owner = kind === "session" ? this.#others.ownerOf(id) : nodeOf(id);
+    let owner = kind === "session" ? this.#places.ownerOf(id) : nodeOf(id);
     const until = performance.now() + PATIENCE_MS;
     for (let step = 0; step < STEPS || performance.now() < until; step++) {
       if (exchange.over) return;
@@ -551,13 +551,13 @@ class Member implements ClusterMember {
   }
 
   async #session(id: string): Promise<SharedSession | undefined> {
-    return this.#others.hasEnded(id) ? undefined : this.#stores.sessions.get(id);
+    return this.#places.hasEnded(id) ? undefined : this.#stores.sessions.get(id);
   }
 
   async #ownerOf(id: string): Promise<string | undefined> {
     const session = await this.#session(id);
     if (session === undefined) return undefined;
-    this.#others.moved(id, session.owner);
+    this.#places.moved(id, session.owner);
     return session.owner;
   }
 
@@ -566,7 +566,7 @@ class Member implements ClusterMember {
     const session = await this.#session(id);
     if (session === undefined) return "here";
     if (session.owner !== gone) {
-      this.#others.moved(id, session.owner);
+      this.#places.moved(id, session.owner);
       return { at: session.owner };
     }
     // It would end with this process: whoever asks again reaches another.
@@ -586,7 +586,7 @@ class Member implements ClusterMember {
     const claimed = await this.#stores.sessions.claim(id, this.node, fence, SESSION_MS);
     if (claimed === undefined) return false;
     const { principal, facts } = JSON.parse(claimed.text) as { principal?: string; facts: SessionFacts };
-    this.#others.forget(id);
+    this.#places.forget(id);
     this.#sessions.set(id, { fence: claimed.fence, kept: true });
     if (this.#local?.adopt(id, principal, { ...facts, moved: claimed.fence }) === false)
       throw new LocalError("FULL", "There are too many sessions: try again later");
