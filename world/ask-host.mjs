@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Host } from "@secure-local/mcp/host/node";
+import { removeFolder } from "./remove-folder.mjs";
 
 /** All of them together on two cores. */
 const ALL_STARTED_MS = 300_000;
