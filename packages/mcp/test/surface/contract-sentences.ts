@@ -59,7 +59,7 @@ export const SHOWN: readonly (readonly [string, string, string, string])[] = [
     "http/authorization.test.ts",
     "tells the operator once of each refused request, and survives an operator who throws",
   ],
-  ["HttpLimits", "never silence", "http/pressure.test.ts", "a busy server says so and works on"],
+  ["HttpLimits", "never silence", "http/stateless.test.ts", "a busy server says so and works on"],
   [
     "HttpOptions",
     "who never does",
