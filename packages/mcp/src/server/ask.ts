@@ -5,6 +5,7 @@ import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { AskError } from "./content.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { progressSink } from "../endpoint/progress.js";
+import { projectQuestion } from "../era/project-question.js";
 import {
   answerFault,
   type ElicitRequestParams,
@@ -84,7 +85,7 @@ export class WireAsker implements Asker {
     const meta = onProgress === undefined ? questionMeta : { ...questionMeta, progressToken: id };
     const named = meta === undefined ? params : { ...params, _meta: meta };
     try {
-      return await connection.ask(id, caller.codec.serverRequest(method, named), {
+      return await connection.ask(id, projectQuestion(caller.codec, method, named), {
         method,
         carrier,
         timeoutMs,

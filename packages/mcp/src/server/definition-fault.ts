@@ -1,16 +1,16 @@
 // What is wrong with a definition as its author wrote it, in the sentence that mends it: most write what another SDK wants.
 import { LocalError } from "../jsonrpc/errors.js";
-import { REVISIONS } from "../protocol/revisions/all.js";
+import { NEWEST } from "../protocol/revisions/newest.js";
 import { type KnownMembers, memberFault, type MembersOf, unknownMember } from "../schema/schema.js";
 import type { Restricted } from "./registry.js";
 
 /** Members of a tool in lists that a definition says in another way. */
 const SAID_OTHERWISE = ["name", "inputSchema", "outputSchema", "execution"];
 
-/** What a definition says of a tool as lists show it, in all revisions: nobody copies these by name. */
-export const SHOWN_TOOL_MEMBERS: readonly string[] = [
-  ...new Set(REVISIONS.flatMap(({ fields }) => fields.tool)),
-].filter((name) => !SAID_OTHERWISE.includes(name));
+/** What a definition says of a tool as lists show it: nobody copies these by name. The newest revision has all that older ones have. */
+export const SHOWN_TOOL_MEMBERS: readonly string[] = NEWEST.fields.tool.filter(
+  (name) => !SAID_OTHERWISE.includes(name),
+);
 
 /** The function a definition needs, and what others call its members. */
 interface Form {

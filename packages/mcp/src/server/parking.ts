@@ -14,6 +14,7 @@ import { shownValue } from "../schema/schema.js";
 import { type Asker, requireCapability, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
 import { ClusterSeal, type Seal } from "./seal.js";
+import { projectQuestion } from "../era/project-question.js";
 import { nodeOf, type ServerCluster } from "./subscription.js";
 
 /** A handler, ready to run: given its interaction, and told whenever another request serves it. */
@@ -434,7 +435,7 @@ function isLost(value: unknown): boolean {
 function projected({ caller }: Call, asked: readonly (readonly [string, InputRequest])[]): InputRequests {
   const requests: InputRequests = {};
   for (const [key, { method, params }] of asked)
-    requests[key] = { method, params: caller.codec.serverRequest(method, params ?? {}) } as InputRequest;
+    requests[key] = { method, params: projectQuestion(caller.codec, method, params ?? {}) } as InputRequest;
   return requests;
 }
 

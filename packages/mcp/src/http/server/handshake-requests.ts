@@ -14,7 +14,7 @@ import {
 import { classify, ParseFault } from "../../jsonrpc/parse.js";
 import type { Carrier } from "../../jsonrpc/transport.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
-import { ServerConversation } from "../../server/conversation.js";
+import { serveHandshake, ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
 import type { KeepAlive } from "./event-stream.js";
 import type { HeaderList, HttpCluster, HttpExchange, Named, SessionFacts } from "./exchange.js";
@@ -95,6 +95,7 @@ export class HandshakeRequests implements ConnectionHandler {
   constructor(options: HandshakeOptions) {
     this.#options = options;
     const { core, sessionless, sessions, cluster, pinger, guests } = options;
+    serveHandshake(core);
     this.#table = sessions && new SessionTable(sessions.limits, pinger, cluster);
     this.#settings = sessions && settingsOf(sessions);
     this.guests = this.#settings && cluster && guests?.(core, cluster, this.#settings);

@@ -7,7 +7,7 @@ import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import { withLimits } from "../../jsonrpc/limits.js";
 import { type Awaitable, isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message.js";
 import type { Identity } from "../../jsonrpc/transport.js";
-import { REVISIONS } from "../../protocol/revisions/all.js";
+import { isSpecifiedMethod } from "../../protocol/revisions/newest.js";
 import type { ServerCore } from "../../server/core.js";
 import { type MembersOf, shownValue, valueFault } from "../../schema/schema.js";
 import { coreOf, type LeanServer } from "../../server/lean-server.js";
@@ -571,7 +571,7 @@ function authorizationHooks({ authorization, authenticate, core }: Gate): Author
 function checkNames({ named }: ScopeRules, { tools, custom }: ServerCore): void {
   if (named === undefined) return;
   const isMethod = (name: string): boolean =>
-    custom.has(name) || name.startsWith("notifications/") || REVISIONS.some(({ methods }) => methods.has(name));
+    custom.has(name) || name.startsWith("notifications/") || isSpecifiedMethod(name);
   const unknown =
     named.tools.find((name) => tools.get(name) === undefined) ?? named.methods.find((name) => !isMethod(name));
   if (unknown === undefined) return;
