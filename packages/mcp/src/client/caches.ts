@@ -1,6 +1,6 @@
 // What a client keeps of a server: its tools, to repeat arguments as headers and check results, and results for as long
 // as the server allows.
-import { mirrorsOf } from "../era/client-codecs.js";
+import { mirrorsOf } from "./versions.js";
 import type { HeaderArgument } from "../era/codec.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { type Awaitable, type JsonObject } from "../jsonrpc/message.js";

@@ -8,7 +8,7 @@ import { requireCapability } from "../server/ask.js";
 import { Context } from "../server/context.js";
 import type { Serving } from "../server/conversation.js";
 import { projectQuestion } from "../era/project-question.js";
-import { isOwnMethod } from "../server/told.js";
+import { isOwnMethod } from "../endpoint/progress.js";
 import type { Server as CoreServer } from "../server/server.js";
 import { Session } from "../server/session.js";
 

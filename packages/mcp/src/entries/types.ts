@@ -84,7 +84,7 @@ export type {
 export type { HttpClientLimits } from "../http/client/http-caller.js";
 export type { HttpReply, HttpRequest, HttpRequester } from "../http/client/http-caller.js";
 export type { HttpLoad } from "../http/server/http-endpoint.js";
-export type { HttpPage, HttpPageReply } from "../http/server/http-endpoint.js";
+export type { HttpPage, HttpPageReply } from "../http/server/http-site.js";
 export type { LocalError, RpcError } from "../jsonrpc/errors.js";
 export type { BrokenLimit, JsonRpcLimits } from "../jsonrpc/limits.js";
 export type {

@@ -4,7 +4,7 @@ import type { RpcError } from "../jsonrpc/errors.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { MethodRecord } from "../protocol/method.js";
 import type { Revision } from "../protocol/revisions/revision.js";
-import type { Target } from "./project-items.js";
+import type { Target } from "./project-result.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 
 /** Five instances exist, one for each revision, made once. They keep no state and change none of their arguments. */

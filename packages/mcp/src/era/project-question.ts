@@ -13,8 +13,7 @@ import {
 } from "../protocol/features/elicitation.js";
 import type { CreateMessageRequestParams, SamplingMessage } from "../protocol/features/sampling.js";
 import type { ElicitationRules, Revision } from "../protocol/revisions/revision.js";
-import { pick, projectTool, type Target } from "./project-items.js";
-import { projectBlock, projectContent } from "./project-result.js";
+import { pick, projectBlock, projectContent, projectTool, type Target } from "./project-result.js";
 
 /**
  * Params of a question (`elicitation/create`, `sampling/createMessage`, `roots/list`). Throws a LocalError with code

@@ -1,30 +1,43 @@
-// Projects each kind of result for a revision. Results that need no change are returned as they are.
+// Projects each kind of result for a revision, and the items of lists. Results that need no change are returned as they are.
 import type { ContentBlock, EmbeddedResource, ResourceLink } from "../protocol/content.js";
 import { nestResource } from "../protocol/content.js";
+import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { DiscoverResult } from "../protocol/features/lifecycle.js";
-import type { GetPromptResult, ListPromptsResult, PromptMessage } from "../protocol/features/prompts.js";
+import type { GetPromptResult, ListPromptsResult, Prompt, PromptMessage } from "../protocol/features/prompts.js";
 import type {
+  Annotations,
   ListResourceTemplatesResult,
   ListResourcesResult,
   ReadResourceResult,
+  Resource,
   ResourceContents,
+  ResourceTemplate,
 } from "../protocol/features/resources.js";
 import type { CreateTaskResult, DetailedTask } from "../protocol/extensions/tasks.js";
-import type { CallToolResult, ListToolsResult } from "../protocol/features/tools.js";
+import type { CallToolResult, ListToolsResult, Tool } from "../protocol/features/tools.js";
 import type { ResultKind } from "../protocol/method.js";
 import { isSpecifiedNotification } from "../protocol/revisions/newest.js";
 import type { Revision } from "../protocol/revisions/revision.js";
-import {
-  pick,
-  pickAnnotated,
-  projectCapabilities,
-  projectPrompt,
-  projectResource,
-  projectTemplate,
-  projectTool,
-  type Target,
-} from "./project-items.js";
 import { jsonText, type JsonObject } from "../jsonrpc/message.js";
+
+/** What revisions before the newest need besides having members left out. */
+export interface Fitting {
+  /** A tool as a list shows it; `copy` has the members that the revision knows. */
+  tool(revision: Revision, tool: Tool, copy: JsonObject): JsonObject;
+  /** What stands for a block whose type the revision lacks. */
+  block(block: ContentBlock): ContentBlock;
+  /** A result whose structured content is as the revision can hold it. */
+  structured(revision: Revision, result: CallToolResult): CallToolResult;
+  /** A task, where a revision writes it in its own way. */
+  task(task: DetailedTask): object;
+}
+
+/** Whom something is projected for. */
+export interface Target {
+  readonly revision: Revision;
+  /** Undefined for the newest revision, whose shapes are those of the inside. */
+  readonly fitting: Fitting | undefined;
+}
 
 type Projection = (to: Target, result: never) => object;
 
@@ -228,4 +241,66 @@ export function projectNotification(to: Target, method: string, params: object):
     default:
       return params;
   }
+}
+
+// Projects what lists show (tools, resources, templates, prompts) and who serves them.
+
+export function projectTool({ revision, fitting }: Target, tool: Tool): JsonObject {
+  const { fields } = revision;
+  const copy = pick(tool, fields.tool);
+  const { inputSchema, annotations } = tool;
+  copy["inputSchema"] = inputSchema.type === "object" ? inputSchema : { ...(inputSchema as object), type: "object" };
+  if (annotations !== undefined && "annotations" in copy)
+    copy["annotations"] = pick(annotations, fields.toolAnnotations);
+  return fitting === undefined ? copy : fitting.tool(revision, tool, copy);
+}
+
+export function projectResource(revision: Revision, resource: Resource): JsonObject {
+  return pickAnnotated(revision, resource, revision.fields.resource);
+}
+
+export function projectTemplate(revision: Revision, template: ResourceTemplate): JsonObject {
+  return pickAnnotated(revision, template, revision.fields.resourceTemplate);
+}
+
+export function projectPrompt({ fields }: Revision, prompt: Prompt): JsonObject {
+  const copy = pick(prompt, fields.prompt);
+  if (prompt.arguments !== undefined) {
+    copy["arguments"] = prompt.arguments.map((argument) => pick(argument, fields.promptArgument));
+  }
+  return copy;
+}
+
+export function projectImplementation({ fields }: Revision, implementation: Implementation): JsonObject {
+  return pick(implementation, fields.implementation);
+}
+
+export function projectCapabilities(revision: Revision, capabilities: ServerCapabilities): JsonObject {
+  return pick(capabilities, [...revision.serverCapabilities]);
+}
+
+// Copies the members a revision knows, and no others.
+
+/** A new object with those of `members` that `source` has, in their order. */
+export function pick(source: object, members: readonly string[]): JsonObject {
+  const from = source as JsonObject;
+  const copy: JsonObject = {};
+  for (const member of members) {
+    const value = from[member];
+    if (value !== undefined) copy[member] = value;
+  }
+  return copy;
+}
+
+/** Like `pick`, and the copy's `annotations` are projected too. */
+export function pickAnnotated(
+  revision: Revision,
+  source: { annotations?: Annotations },
+  members: readonly string[],
+): JsonObject {
+  const copy = pick(source, members);
+  if (source.annotations !== undefined && "annotations" in copy) {
+    copy["annotations"] = pick(source.annotations, revision.fields.annotations);
+  }
+  return copy;
 }

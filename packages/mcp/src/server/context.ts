@@ -1,6 +1,6 @@
 // What a handler may do besides returning: report progress, log, ask the client, look who is calling.
 import type { Call, Later } from "../endpoint/call.js";
-import { reportProgress } from "../endpoint/progress.js";
+import { CallLogs, levelOf, notifyOwn, reportProgress } from "../endpoint/progress.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type { Awaitable, JsonObject, RequestId } from "../jsonrpc/message.js";
 import type { Identity } from "../jsonrpc/transport.js";
@@ -17,7 +17,6 @@ import type { Reporter } from "./reporter.js";
 import { shownValue } from "../schema/schema.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { LiveSession, QuestionCode, Session } from "./session.js";
-import { CallLogs, levelOf, notifyOwn } from "./told.js";
 
 /** What asking needs of the server. */
 export interface AskServices {

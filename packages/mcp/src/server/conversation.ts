@@ -46,7 +46,7 @@ import type { Revision } from "../protocol/revisions/revision.js";
 import { capabilitiesAlone, capabilitiesToward, type ServerCore } from "./core.js";
 import { LiveSessions, LogGate, Session } from "./session.js";
 import { listen, subscribersOf } from "./subscription.js";
-import type { LogMessage } from "./told.js";
+import type { LogMessage } from "../endpoint/progress.js";
 
 /** Before anything is known of the peer: batches may come, and an unreadable id is answered as null. */
 const UNKNOWN_PEER: WireRules = { batches: true, unreadableId: "null" };

@@ -14,7 +14,7 @@ import type { CapabilitySettings, Implementation, ServerCapabilities } from "../
 import type { AskServices } from "./context.js";
 import type { ServerLimits } from "./limits.js";
 import type { LiveSessions, QuestionCode, SessionHooks } from "./session.js";
-import type { LogMessage } from "./told.js";
+import type { LogMessage } from "../endpoint/progress.js";
 import type { Parking } from "./parking.js";
 import type { Seal } from "./seal.js";
 import type { CoreNews, ListKind, ServerCluster, Subscribers, Tells } from "./subscription.js";

@@ -1,5 +1,6 @@
 // The part of a server that every program needs: tools, registered once and served to every revision.
 import type { Handler, Middleware, Answer } from "../endpoint/call.js";
+import { requireOwnMethod } from "../endpoint/progress.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
 import { LocalError, SERVE } from "../jsonrpc/errors.js";
 import type { Transport } from "../jsonrpc/transport.js";
@@ -18,7 +19,6 @@ import { type CapabilityOptions, ServerCore } from "./core.js";
 import type { ServeOptions, Serving } from "./conversation.js";
 import type { Seal } from "./seal.js";
 import type { EndedSession, LiveSession, OnSession } from "./session.js";
-import { requireOwnMethod } from "./told.js";
 import type { TaskStore } from "./tasks/task-store.js";
 import { type AnyInput, type SchemaReader, type ToolDefinition, badTool, toolEntry } from "./tools.js";
 import { type Awaitable, isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";

@@ -10,7 +10,7 @@ import { type Awaitable, isThenable, type JsonObject, notificationText } from ".
 import type { FormFields } from "../protocol/elicitation-form.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "../protocol/features/sampling.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
-import { levelOf, type LogMessage, requireOwnMethod } from "./told.js";
+import { levelOf, type LogMessage, requireOwnMethod } from "../endpoint/progress.js";
 import type { AskOptions, ElicitInput, FormAnswer, SchemaAnswer, SchemaForm } from "./ask.js";
 
 /** What a session receives before it sets a level: the revisions leave the choice to the server. */

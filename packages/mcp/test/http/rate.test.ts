@@ -1,7 +1,7 @@
 // The rate gate: whoever sends too much is told when to come back, and nobody else notices.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { HttpExchange } from "../../src/http/server/exchange.js";
-import { RateGate } from "../../src/http/server/http-site.js";
+import { RateGate } from "../../src/http/server/turns.js";
 import { call, post, send, start, testServer } from "./http-fixture.js";
 
 const LIMITS = { perSecond: 2, burst: 3, callers: 3 };

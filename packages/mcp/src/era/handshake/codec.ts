@@ -10,9 +10,16 @@ import type { DetailedTask, Task } from "../../protocol/extensions/tasks.js";
 import type { InitializeResult } from "../../protocol/features/lifecycle.js";
 import type { AudioContent, ContentBlock, EmbeddedResource, ResourceLink } from "../../protocol/content.js";
 import type { AnySchema, CallToolResult, ObjectSchema, Tool } from "../../protocol/features/tools.js";
-import { type Fitting, projectCapabilities, projectImplementation } from "../project-items.js";
 import { projectQuestion } from "../project-question.js";
-import { plainToolText, projectNotification, projectResult, unknownBlock } from "../project-result.js";
+import {
+  type Fitting,
+  plainToolText,
+  projectCapabilities,
+  projectImplementation,
+  projectNotification,
+  projectResult,
+  unknownBlock,
+} from "../project-result.js";
 
 /** Members of results that only the stateless era has. Old clients read empty results strictly and choke on them. */
 const STATELESS_MEMBERS = ["resultType", "ttlMs", "cacheScope", "inputRequests", "requestState"];

@@ -17,8 +17,7 @@ import { DATES, NEWEST } from "../../protocol/revisions/newest.js";
 import type { MethodRecord } from "../../protocol/method.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { Codec } from "../codec.js";
-import { plainToolText, projectNotification, projectResult } from "../project-result.js";
-import { projectImplementation } from "../project-items.js";
+import { plainToolText, projectImplementation, projectNotification, projectResult } from "../project-result.js";
 
 /** Codes from -32000 to -32099 that the revision defines; the others of that range must not be sent. */
 const DEFINED: ReadonlySet<number> = new Set([

@@ -16,10 +16,11 @@ import type { Carrier } from "../../jsonrpc/transport.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import { serveHandshake, ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
-import type { KeepAlive } from "./event-stream.js";
+import { Guard, judgeOf, servePage } from "./guard.js";
+import type { PingLimits } from "./http-limits.js";
 import type { HeaderList, HttpCluster, HttpExchange, Named, SessionFacts } from "./exchange.js";
 import type { GuestSessions, MakeGuests } from "./guest-sessions.js";
-import { HttpSession, newSessionId, type SessionSettings, SessionTable, type Whose } from "./http-session.js";
+import { HttpSession, newSessionId, pingerOf, type SessionSettings, SessionTable, type Whose } from "./http-session.js";
 import { turnedAway } from "./http-site.js";
 import { handshakeStatus, readsStreams, refuse, refuseMessage, Reply, type ReplyOwner } from "./reply.js";
 import {
@@ -39,7 +40,7 @@ export interface HandshakeOptions {
   readonly core: ServerCore;
   /** Counts what belongs to no session. */
   readonly sessionless: SessionlessRequests;
-  readonly pinger: KeepAlive | undefined;
+  readonly pings: PingLimits | undefined;
   /** The other processes of the server. */
   readonly cluster?: HttpCluster | undefined;
   /** Makes what serves their sessions. */
@@ -94,9 +95,9 @@ export class HandshakeRequests implements ConnectionHandler {
 
   constructor(options: HandshakeOptions) {
     this.#options = options;
-    const { core, sessionless, sessions, cluster, pinger, guests } = options;
+    const { core, sessionless, sessions, cluster, pings, guests } = options;
     serveHandshake(core);
-    this.#table = sessions && new SessionTable(sessions.limits, pinger, cluster);
+    this.#table = sessions && new SessionTable(sessions.limits, pingerOf(pings, core), cluster);
     this.#settings = sessions && settingsOf(sessions);
     this.guests = this.#settings && cluster && guests?.(core, cluster, this.#settings);
     this.#alone = sessionless.owner(handshakeStatus);
@@ -516,16 +517,22 @@ function idOf(value: unknown): string | number | undefined {
   return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
 
-// All that an endpoint needs for this era, which many a program never meets.
+// All that an endpoint needs for this era, and for whoever is asked who it is: what many a program never meets.
+
+/** What asks callers who they are, and judges what they may. */
+export type GuardCode = Pick<typeof import("./guard.js"), "Guard" | "judgeOf" | "servePage">;
 
 /** Makes what serves the era. Its code is at hand, or loaded for the first request that needs it. */
 export interface EndpointParts {
+  /** What asks and judges callers. */
+  guard(): Awaitable<GuardCode>;
   handshake(options: HandshakeOptions): Awaitable<HandshakeRequests>;
   sse(options: SseOptions): Awaitable<SseEndpoint>;
 }
 
 /** At hand: for processes that start once. */
 export const PARTS_AT_HAND: EndpointParts = {
+  guard: () => ({ Guard, judgeOf, servePage }),
   handshake: (options) => new HandshakeRequests(options),
   sse: (options) => new SseEndpoint(options),
 };
