@@ -265,7 +265,12 @@ export class OpenSessions {
     }
     if (QUESTIONS.has(method)) {
       requireCapability(call, method, params);
-      return send(call, standing(call), { method, params: projectQuestion(call.caller.codec, method, params) }, options);
+      return send(
+        call,
+        standing(call),
+        { method, params: projectQuestion(call.caller.codec, method, params) },
+        options,
+      );
     }
     return send(call, standing(call), { method, params }, options);
   }

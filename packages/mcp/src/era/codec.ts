@@ -4,11 +4,11 @@ import type { RpcError } from "../jsonrpc/errors.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { MethodRecord } from "../protocol/method.js";
 import type { Revision } from "../protocol/revisions/revision.js";
-import type { Target } from "./project-result.js";
+import type { Addressee } from "./project-result.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 
 /** Five instances exist, one for each revision, made once. They keep no state and change none of their arguments. */
-export interface Codec extends Target {
+export interface Codec extends Addressee {
   /**
    * JSON text of a neutral result (2026-07-28 shape without `resultType`; a result that carries its own keeps it).
    * `identity` is the server's; the stateless era puts it into the result's `_meta`.

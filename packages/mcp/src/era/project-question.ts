@@ -1,11 +1,12 @@
-// Projects what a server asks its client: forms, pages to open, completions of the client's model, roots.
-import { LocalError } from "../jsonrpc/errors.js";
-import type { JsonObject } from "../jsonrpc/message.js";
+// Projects what a server asks its client: forms, pages to open, completions of the client's model, roots. Checks what comes back.
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { blocksOf, type SamplingMessageContentBlock, type ToolResultContent } from "../protocol/content.js";
 import {
   type ElicitRequestFormParams,
   type ElicitRequestParams,
   type ElicitRequestURLParams,
+  type InputResponses,
   optionKey,
   type PrimitiveSchemaDefinition,
   type RequestedSchema,
@@ -13,13 +14,13 @@ import {
 } from "../protocol/features/elicitation.js";
 import type { CreateMessageRequestParams, SamplingMessage } from "../protocol/features/sampling.js";
 import type { ElicitationRules, Revision } from "../protocol/revisions/revision.js";
-import { pick, projectBlock, projectContent, projectTool, type Target } from "./project-result.js";
+import { pick, projectBlock, projectContent, projectTool, type Addressee } from "./project-result.js";
 
 /**
  * Params of a question (`elicitation/create`, `sampling/createMessage`, `roots/list`). Throws a LocalError with code
  * `NOT_EXPRESSIBLE` when the revision has no way to ask it.
  */
-export function projectQuestion(to: Target, method: string, params: object): object {
+export function projectQuestion(to: Addressee, method: string, params: object): object {
   const { revision } = to;
   if (!revision.serverRequests.has(method)) throw notExpressible(revision, `there is no ${method}`);
   switch (method) {
@@ -98,7 +99,7 @@ function choicesOf(items: { enum: readonly string[] } | { anyOf: readonly Titled
 // Projects a sampling request: tools, several blocks in one message and audio came later than sampling itself.
 
 /** Params of `sampling/createMessage`. Throws a LocalError with code `NOT_EXPRESSIBLE` when tools are used where there are none. */
-function projectSampling(to: Target, params: CreateMessageRequestParams): JsonObject {
+function projectSampling(to: Addressee, params: CreateMessageRequestParams): JsonObject {
   const { revision } = to;
   const { tools, toolChoice } = params;
   if ((tools !== undefined || toolChoice !== undefined) && !revision.sampling.tools) throw toolsUnknown(revision);
@@ -109,7 +110,7 @@ function projectSampling(to: Target, params: CreateMessageRequestParams): JsonOb
 }
 
 /** Where a message holds one block only, several become messages of the same role in a row. */
-function projectMessage(to: Target, message: SamplingMessage): JsonObject[] {
+function projectMessage(to: Addressee, message: SamplingMessage): JsonObject[] {
   const { revision } = to;
   const { contentArrays } = revision.sampling;
   const blocks = blocksOf(message.content).map((block) => projectSamplingBlock(to, block));
@@ -118,7 +119,7 @@ function projectMessage(to: Target, message: SamplingMessage): JsonObject[] {
   return blocks.map((content) => ({ ...rest, content }));
 }
 
-function projectSamplingBlock(to: Target, block: SamplingMessageContentBlock): unknown {
+function projectSamplingBlock(to: Addressee, block: SamplingMessageContentBlock): unknown {
   const { revision } = to;
   switch (block.type) {
     case "tool_use":
@@ -136,7 +137,7 @@ function projectSamplingBlock(to: Target, block: SamplingMessageContentBlock): u
   }
 }
 
-function projectToolResult(to: Target, block: ToolResultContent): object {
+function projectToolResult(to: Addressee, block: ToolResultContent): object {
   const { revision, fitting } = to;
   const fitted = fitting === undefined ? block : fitting.structured(revision, block);
   return { ...fitted, content: projectContent(to, fitted.content) };
@@ -144,4 +145,40 @@ function projectToolResult(to: Target, block: ToolResultContent): object {
 
 function toolsUnknown({ date }: Revision): LocalError {
   return new LocalError("NOT_EXPRESSIBLE", `The client speaks ${date}, in which sampling has no tools`);
+}
+
+// Checks what a client answered to a question before a handler sees it.
+
+const ACTIONS: readonly unknown[] = ["accept", "decline", "cancel"];
+
+/** What is wrong with the answer to a question of `method`, as the end of a sentence; undefined when nothing is. */
+export function answerFault(method: string, answer: unknown): string | undefined {
+  if (!isJsonObject(answer)) return "is no object";
+  switch (method) {
+    case "elicitation/create":
+      if (!ACTIONS.includes(answer["action"])) return 'needs an "action": accept, decline or cancel';
+      return answer["content"] === undefined || isJsonObject(answer["content"])
+        ? undefined
+        : 'has a "content" that is no object';
+    case "sampling/createMessage":
+      return typeof answer["content"] === "object" && answer["content"] !== null && typeof answer["role"] === "string"
+        ? undefined
+        : 'needs a "role" and "content"';
+    default:
+      if (!Array.isArray(answer["roots"])) return 'needs an array "roots"';
+      return answer["roots"].every(isRoot) ? undefined : 'has "roots" without a "uri"';
+  }
+}
+
+function isRoot(root: unknown): boolean {
+  return isJsonObject(root) && typeof root["uri"] === "string";
+}
+
+/** Throws -32602 when the answer under `key` is there and malformed. A missing one is asked for again. */
+export function checkAnswer(key: string, method: string, responses: InputResponses): void {
+  if (!Object.hasOwn(responses, key)) return;
+  const constraint = answerFault(method, responses[key]);
+  if (constraint === undefined) return;
+  const message = `params.inputResponses.${key} ${constraint}`;
+  throw new RpcError(ErrorCode.InvalidParams, message, { path: `/inputResponses/${key}`, constraint });
 }

@@ -33,13 +33,13 @@ export interface Fitting {
 }
 
 /** Whom something is projected for. */
-export interface Target {
+export interface Addressee {
   readonly revision: Revision;
   /** Undefined for the newest revision, whose shapes are those of the inside. */
   readonly fitting: Fitting | undefined;
 }
 
-type Projection = (to: Target, result: never) => object;
+type Projection = (to: Addressee, result: never) => object;
 
 const PROJECTIONS: { readonly [kind in ResultKind]: Projection } = {
   plain: unchanged,
@@ -85,11 +85,11 @@ const PROJECTIONS: { readonly [kind in ResultKind]: Projection } = {
 };
 
 /** The result as a peer of the revision may see it, but for what each era adds to or takes from every result. */
-export function projectResult(to: Target, kind: ResultKind, result: object): object {
+export function projectResult(to: Addressee, kind: ResultKind, result: object): object {
   return PROJECTIONS[kind](to, result as never);
 }
 
-function projectCallTool(to: Target, result: CallToolResult): CallToolResult {
+function projectCallTool(to: Addressee, result: CallToolResult): CallToolResult {
   const { revision, fitting } = to;
   const complete = result.content === undefined ? { ...result, content: missingContent(result) } : result;
   const fitted = fitting === undefined ? complete : fitting.structured(revision, complete);
@@ -106,7 +106,7 @@ function missingContent({ structuredContent }: CallToolResult): ContentBlock[] {
   return structuredContent === undefined ? [] : [{ type: "text", text: jsonText(structuredContent) }];
 }
 
-function unchanged(_to: Target, result: object): object {
+function unchanged(_to: Addressee, result: object): object {
   return result;
 }
 
@@ -152,14 +152,14 @@ function mapChanged<T>(items: readonly T[], map: (item: T) => T): readonly T[] {
   return items;
 }
 
-export function projectContent(to: Target, content: readonly ContentBlock[]): readonly ContentBlock[] {
+export function projectContent(to: Addressee, content: readonly ContentBlock[]): readonly ContentBlock[] {
   for (const block of content) {
     if (block.type !== "text" || !isBare(block)) return mapChanged(content, (each) => projectBlock(to, each));
   }
   return content;
 }
 
-export function projectBlock(to: Target, block: ContentBlock): ContentBlock {
+export function projectBlock(to: Addressee, block: ContentBlock): ContentBlock {
   const { revision, fitting } = to;
   const { fields } = revision;
   if (fitting !== undefined && !revision.content.has(block.type)) return projectBlock(to, fitting.block(block));
@@ -204,7 +204,7 @@ function projectLink(revision: Revision, link: ResourceLink): ContentBlock {
   return asBlock({ type: link.type, ...pickAnnotated(revision, link, revision.fields.resource) });
 }
 
-function projectPromptMessage(to: Target, message: PromptMessage): PromptMessage {
+function projectPromptMessage(to: Addressee, message: PromptMessage): PromptMessage {
   const content = projectBlock(to, message.content);
   return content === message.content ? message : { ...message, content };
 }
@@ -215,21 +215,21 @@ function asBlock(copy: JsonObject): ContentBlock {
 }
 
 /** A task as `tasks/get` and the notifications show it. */
-function projectTask(to: Target, task: DetailedTask): object {
+function projectTask(to: Addressee, task: DetailedTask): object {
   if (to.fitting !== undefined) return to.fitting.task(task);
   if (task.result === undefined) return task;
   return { ...task, result: projectCallTool(to, task.result as unknown as CallToolResult) };
 }
 
 /** The answer that announces a task. */
-function projectCreatedTask({ fitting }: Target, created: CreateTaskResult): object {
+function projectCreatedTask({ fitting }: Addressee, created: CreateTaskResult): object {
   return fitting === undefined ? created : { task: fitting.task(created) };
 }
 
 // Projects what a server notifies its client of.
 
 /** Params of a notification, or undefined when the revision lacks it. What the specification does not know passes as it is. */
-export function projectNotification(to: Target, method: string, params: object): object | undefined {
+export function projectNotification(to: Addressee, method: string, params: object): object | undefined {
   const { serverNotifications, fields } = to.revision;
   if (!serverNotifications.has(method)) return isSpecifiedNotification(method) ? undefined : params;
   switch (method) {
@@ -245,7 +245,7 @@ export function projectNotification(to: Target, method: string, params: object):
 
 // Projects what lists show (tools, resources, templates, prompts) and who serves them.
 
-export function projectTool({ revision, fitting }: Target, tool: Tool): JsonObject {
+export function projectTool({ revision, fitting }: Addressee, tool: Tool): JsonObject {
   const { fields } = revision;
   const copy = pick(tool, fields.tool);
   const { inputSchema, annotations } = tool;

@@ -1,21 +1,14 @@
 // Chooses the era of each request. Only this file and those that make the codecs name both eras.
-import {
-  type JsonObject,
-  quotedWords,
-  type RequestMessage,
-} from "../jsonrpc/message.js";
+import { type JsonObject, quotedWords, type RequestMessage } from "../jsonrpc/message.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import { NEWEST_HANDSHAKE, REVISIONS, revision } from "../protocol/revisions/all.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
-import {
-  INITIALIZE,
-  type InitializeRequestParams,
-} from "../protocol/features/lifecycle.js";
-import { checkedParams } from "../protocol/method.js";
+import { INITIALIZE, type InitializeRequestParams } from "../protocol/features/lifecycle.js";
+import { checkedParams, claimOf } from "../protocol/method.js";
 import type { Codec } from "./codec.js";
 import { HandshakeCodec } from "./handshake/codec.js";
-import { claimOf, type Envelope, missingEnvelope, readEnvelope, statelessCodec } from "./stateless/codec.js";
+import { type Envelope, missingEnvelope, readEnvelope, statelessCodec } from "./stateless/codec.js";
 
 // Opens a handshake-era session: version negotiation and what the client said of itself.
 
@@ -42,10 +35,7 @@ function negotiate({ protocolVersion, capabilities, clientInfo: client }: Initia
 // Makes the five codecs, once.
 
 const CODECS: ReadonlyMap<Revision, Codec> = new Map(
-  REVISIONS.map((revision) => [
-    revision,
-    statelessCodec(revision.date) ?? new HandshakeCodec(revision),
-  ]),
+  REVISIONS.map((revision) => [revision, statelessCodec(revision.date) ?? new HandshakeCodec(revision)]),
 );
 
 /** The codec of one of the library's own revisions. */

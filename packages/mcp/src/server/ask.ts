@@ -5,9 +5,8 @@ import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { AskError } from "./content.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { progressSink } from "../endpoint/progress.js";
-import { projectQuestion } from "../era/project-question.js";
+import { answerFault, projectQuestion } from "../era/project-question.js";
 import {
-  answerFault,
   type ElicitRequestParams,
   type ElicitResult,
   type ElicitValue,

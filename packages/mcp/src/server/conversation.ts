@@ -29,19 +29,8 @@ import {
 } from "../jsonrpc/message.js";
 import { Connection, type ConnectionHandler, type WireRules } from "../jsonrpc/connection.js";
 import type { Waiting } from "../jsonrpc/outgoing.js";
-import {
-  INITIALIZE,
-  levelIndex,
-  PING,
-  SET_LEVEL,
-  type SetLevelRequestParams,
-} from "../protocol/features/lifecycle.js";
-import {
-  LISTEN,
-  type ReadResourceRequestParams,
-  SUBSCRIBE,
-  UNSUBSCRIBE,
-} from "../protocol/features/resources.js";
+import { INITIALIZE, levelIndex, PING, SET_LEVEL, type SetLevelRequestParams } from "../protocol/features/lifecycle.js";
+import { LISTEN, type ReadResourceRequestParams, SUBSCRIBE, UNSUBSCRIBE } from "../protocol/features/resources.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import { capabilitiesAlone, capabilitiesToward, type ServerCore } from "./core.js";
 import { LiveSessions, LogGate, Session } from "./session.js";

@@ -7,7 +7,7 @@ import type { Transport } from "../jsonrpc/transport.js";
 import { LOGGING_LEVELS, type LoggingLevel } from "../protocol/features/lifecycle.js";
 import { checkOptions, type Icon, iconsFault } from "../protocol/capabilities.js";
 import { isSpecifiedMethod, NEWEST } from "../protocol/revisions/newest.js";
-import { definitionFault } from "./definition-fault.js";
+import { definitionFault, type Form, renamedTo } from "./definition-fault.js";
 import type { Kind, MembersOf } from "../schema/schema.js";
 import { DEFAULT_SERVER_LIMITS, resolveServerLimits, type ServerLimits } from "./limits.js";
 import { isReservedMetaKey } from "../protocol/meta.js";
@@ -101,6 +101,18 @@ export const SERVER_MEMBERS: MembersOf<ServerOptions> = {
   questions: ["=park", "=replay"],
 };
 
+const SERVER_FORM: Form = {
+  runs: undefined,
+  renamed: { ...renamedTo("report", ["logger", "onError", "onerror"]), ...renamedTo("icons", ["icon"]) },
+};
+
+const CAPABILITIES_FORM: Form = {
+  runs: undefined,
+  renamed: {},
+  unknown: (name) =>
+    `"${name}" is not said here: what is registered says it, and "expect" what will be registered later`,
+};
+
 /** The members of `CapabilityOptions`. */
 export const CAPABILITY_MEMBERS: MembersOf<CapabilityOptions> = {
   expect: "each tools prompts resources completions",
@@ -137,10 +149,10 @@ export class LeanServer {
   /** Throws BAD_SERVER for a member that does not exist and for icons no client should show, RangeError for a limit that is not a positive integer. */
   constructor(options: ServerOptions, more?: undefined) {
     const wrong =
-      definitionFault("server", options, SERVER_MEMBERS, more) ??
+      definitionFault(SERVER_FORM, options, SERVER_MEMBERS, more) ??
       (options.capabilities === undefined
         ? undefined
-        : definitionFault("capabilities", options.capabilities, CAPABILITY_MEMBERS));
+        : definitionFault(CAPABILITIES_FORM, options.capabilities, CAPABILITY_MEMBERS));
     if (wrong !== undefined) throw new LocalError("BAD_SERVER", `new Server(...): ${wrong}`);
     const { name, version }: { readonly name?: unknown; readonly version?: unknown } = options;
     if (typeof name !== "string" || name === "" || typeof version !== "string")

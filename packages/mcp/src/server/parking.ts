@@ -1,7 +1,6 @@
 // Parked handlers: the table in which they wait for the retry that wakes them, and the sealed states that name them.
 import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
 import {
-  checkAnswer,
   type InputRequest,
   type InputRequests,
   type InputResponse,
@@ -13,8 +12,9 @@ import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { shownValue } from "../schema/schema.js";
 import { type Asker, requireCapability, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
-import { ClusterSeal, type Seal } from "./seal.js";
-import { projectQuestion } from "../era/project-question.js";
+import type { Seal } from "./seal.js";
+import { ClusterSeal } from "./sealing.js";
+import { checkAnswer, projectQuestion } from "../era/project-question.js";
 import { nodeOf, type ServerCluster } from "./subscription.js";
 
 /** A handler, ready to run: given its interaction, and told whenever another request serves it. */

@@ -267,10 +267,7 @@ export class LiveSessions {
   readonly #known = new WeakMap<Session, OpenSession>();
   readonly #open = new Set<OpenSession>();
 
-  constructor(
-    host: SessionHost,
-    hooks: SessionHooks,
-  ) {
+  constructor(host: SessionHost, hooks: SessionHooks) {
     this.#host = host;
     this.#onSession = hooks.onSession;
     this.#onSessionEnd = hooks.onSessionEnd;

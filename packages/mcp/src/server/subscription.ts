@@ -9,8 +9,6 @@ import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { SubscriptionFilter, SubscriptionsListenRequestParams } from "../protocol/features/resources.js";
 import type { ServerCapabilities } from "../protocol/capabilities.js";
 import { META } from "../protocol/meta.js";
-import { saidYes } from "./registry.js";
-import type { Reporter } from "./reporter.js";
 import type { TaskRecord, TaskStore } from "./tasks/task-store.js";
 
 /** The lists whose changes are announced. */
@@ -334,7 +332,6 @@ interface Changing {
   readonly limits: { readonly subscribedUris: number; readonly listens: number };
   readonly offers: { readonly reader: Watchable } | undefined;
   readonly tasks: { visible(call: Call, taskIds: readonly string[]): Promise<readonly VisibleTask[]> } | undefined;
-  readonly report: Reporter;
   advertises(capability: keyof ServerCapabilities): boolean;
   guarded<T>(what: string, run: () => T): T | undefined;
 }
@@ -346,29 +343,14 @@ interface Watchable {
 
 /** Those who hear of a server's changes: made for the first of them. */
 export function subscribersOf(core: Changing): Subscribers {
-  return (core.subscribers ??= new Subscribers((uri) => watch(core, uri), judged(core)));
-}
-
-/** Asked while nobody waits for an answer: what it throws is a no. */
-function judged(core: Changing): Tells | undefined {
-  const { tells } = core;
-  if (tells === undefined) return undefined;
-  const warn = (text: string): void => core.report("error", text);
-  return (...about) =>
-    saidYes(
-      '"tells"',
-      core.guarded('"tells"', () => tells(...about)),
-      warn,
-    );
+  return (core.subscribers ??= new Subscribers((uri) => watch(core, uri), core.tells));
 }
 
 /** A resource that cannot be watched can still be subscribed to: it may be announced by `resourceUpdated`. */
 function watch(core: Changing, uri: string): Watched {
   const what = `Watching ${JSON.stringify(uri)}`;
   const ending = (stop: (() => void) | undefined) => stop && (() => core.guarded(what, stop));
-  const begun = core.guarded(what, () =>
-    core.offers?.reader.watch(uri, () => core.subscribers?.resourceUpdated(uri)),
-  );
+  const begun = core.guarded(what, () => core.offers?.reader.watch(uri, () => core.subscribers?.resourceUpdated(uri)));
   return isThenable(begun) ? Promise.resolve(begun).then(ending, () => undefined) : ending(begun);
 }
 

@@ -2,12 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { MethodRecord } from "../../src/protocol/method.js";
 import { NEWEST_HANDSHAKE, REVISIONS } from "../../src/protocol/revisions/all.js";
-import {
-  DATES,
-  isSpecifiedMethod,
-  isSpecifiedNotification,
-  NEWEST,
-} from "../../src/protocol/revisions/newest.js";
+import { DATES, isSpecifiedMethod, isSpecifiedNotification, NEWEST } from "../../src/protocol/revisions/newest.js";
 
 function check(method: string, params: object): unknown {
   const record = (NEWEST.methods.get(method) ?? NEWEST_HANDSHAKE.methods.get(method)) as MethodRecord;

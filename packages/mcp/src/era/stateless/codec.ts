@@ -14,7 +14,7 @@ import { McpErrorCode, META } from "../../protocol/meta.js";
 import type { ClientCapabilities, Implementation } from "../../protocol/capabilities.js";
 import { levelIndex, type LoggingLevel } from "../../protocol/features/lifecycle.js";
 import { DATES, NEWEST } from "../../protocol/revisions/newest.js";
-import type { MethodRecord } from "../../protocol/method.js";
+import { claimOf, type MethodRecord } from "../../protocol/method.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { Codec } from "../codec.js";
 import { plainToolText, projectImplementation, projectNotification, projectResult } from "../project-result.js";
@@ -106,13 +106,6 @@ export interface Envelope {
   readonly logLevel: LoggingLevel | undefined;
 }
 
-/** The request's `_meta` when it claims the stateless era: by a version, or by capabilities whose version was forgotten. */
-export function claimOf(params: JsonObject | undefined): JsonObject | undefined {
-  const meta = params?.["_meta"];
-  if (typeof meta !== "object" || meta === null) return undefined;
-  return META.protocolVersion in meta || META.clientCapabilities in meta ? meta : undefined;
-}
-
 /** Reads an envelope, or says what is wrong with it: -32602 for a missing or malformed key, -32022 for a version we do not serve this way. */
 export function readEnvelope(meta: JsonObject): Envelope | RpcError {
   const version = meta[META.protocolVersion];
@@ -154,4 +147,16 @@ function badKey(key: string, constraint: string): RpcError {
 /** Whether a message claims the stateless era, which has no batches. */
 export function claimsStateless(message: RequestMessage | NotificationMessage): boolean {
   return claimOf(message.params) !== undefined;
+}
+
+/** Whether a parsed message, batch or fault belongs to the stateless era: the header decides, then the body. */
+export function isStateless(value: unknown, version: string | undefined): boolean {
+  if (version !== undefined && statelessCodec(version.trim()) !== undefined) return true;
+  return Array.isArray(value) ? value.some(claims) : claims(value);
+}
+
+function claims(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const { params } = value;
+  return isJsonObject(params) && claimOf(params) !== undefined;
 }

@@ -1,13 +1,14 @@
 // Who is asking, and what they may: for endpoints that ask, count their callers, or answer web pages. At hand on Node; elsewhere it is
 // loaded for the first request, which nothing is served before.
-import { type AuthOutcome, checkVerdict, Misjudged, type Refusal } from "../../auth/authenticator.js";
+import { type AuthOutcome, checkVerdict, entranceFault, Misjudged, type Refusal } from "../../auth/authenticator.js";
 import { authRequest, gateRefusal, type RequestHead } from "../../auth/resource-metadata.js";
 import { scopeRules } from "../../auth/scopes.js";
 import { isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message.js";
 import { type Identity, identityFault } from "../../jsonrpc/transport.js";
-import { nearest, shownValue } from "../../schema/schema.js";
+import { shownValue } from "../../schema/schema.js";
 import type { ServerCore } from "../../server/core.js";
-import type { HeaderList, HttpCluster, HttpExchange } from "./exchange.js";
+import type { GoneListener, HeaderList, HttpCluster, HttpExchange } from "./exchange.js";
+import type { RateLimits } from "./http-limits.js";
 import {
   anonymous,
   type Authenticate,
@@ -26,7 +27,6 @@ import {
   turnedAway,
 } from "./http-site.js";
 import { headerList, type HttpRefusal, refuse, TEXTLESS, turnAway } from "./reply.js";
-import { RateGate, Turns } from "./turns.js";
 
 const STRANGER = "This request names nobody: log in, and send what the server gave you";
 /** Of a caller of whom the name alone is known. */
@@ -45,6 +45,9 @@ function admissionFault(who: HttpAdmission): string | undefined {
   return entranceFault(who.identity);
 }
 
+/** How many requests of one sender are served: all limits, and who counts as one. */
+export type Rate = RateLimits & { readonly address: RateOptions["address"] | undefined };
+
 /** What the guard of an endpoint goes by. */
 export interface GuardOptions {
   readonly site: HttpSite;
@@ -52,7 +55,7 @@ export interface GuardOptions {
   readonly cors: boolean;
   readonly authenticate: Authenticate | undefined;
   readonly authorization: HttpAuthorization | undefined;
-  readonly rate: RateOptions | undefined;
+  readonly rate: Rate | undefined;
   /** Requests of one principal in service at once. */
   readonly turns: number;
   readonly cluster: HttpCluster | undefined;
@@ -228,31 +231,6 @@ function answerPreflight(exchange: HttpExchange): void {
   ]);
 }
 
-// Who is asking, as a program of somebody's own says it.
-
-/** The members of an identity: one that is misspelt would take away what somebody may, or give it. */
-const IDENTITY_NAMES: readonly (keyof Identity)[] = [
-  "principal",
-  "scopes",
-  "clientId",
-  "program",
-  "claims",
-  "expiresAt",
-];
-
-/** What is wrong with an identity that has to be an object, as the end of a sentence. Members of nobody's are the program's business. */
-export function entranceFault(identity: unknown): string | undefined {
-  if (typeof identity !== "object" || identity === null)
-    return `the identity ${shownValue(identity)}: give an object, { principal, scopes: ["read", "write"] }`;
-  const fault = identityFault(identity);
-  if (fault !== undefined) return fault;
-  for (const name in identity) {
-    const meant = (IDENTITY_NAMES as readonly string[]).includes(name) ? undefined : nearest(name, IDENTITY_NAMES);
-    if (meant !== undefined) return `an identity with the member "${name}": did you mean "${meant}"?`;
-  }
-  return undefined;
-}
-
 // What a reply of somebody's own may be.
 
 /** Between the line that a final reply may have: what is below says that another one follows. */
@@ -345,11 +323,8 @@ export function judgeOf(authorization: HttpAuthorization | undefined, core: Serv
 }
 
 /** Tells of a refusal, and makes of it what is sent. */
-function refusedBy(
-  core: ServerCore,
-  onRefused: HttpAuthorization["onRefused"],
-): (refusal: Refusal, request: RefusedRequest) => HttpRefusal {
-  return (refusal, request) => {
+function refusedBy(core: ServerCore, onRefused: HttpAuthorization["onRefused"]) {
+  return (refusal: Refusal, request: RefusedRequest): HttpRefusal => {
     if (onRefused !== undefined) core.guarded("onRefused", () => onRefused(refusal, request));
     return sendable(refusal);
   };
@@ -396,4 +371,215 @@ function send(exchange: HttpExchange, { status, headers, body }: HttpPageReply):
   if (fault !== undefined)
     throw new TypeError(`A page of "pages" gave a reply that cannot be sent: ${fault.replace('"text"', '"body"')}`);
   exchange.reply(status, headerList(headers), exchange.method === "HEAD" ? "" : body);
+}
+
+// Gives callers their turn: who has many requests in service waits for those, and everybody else does not.
+
+/** Principals remembered though they have nothing in service: looking one up again is cheaper than making it. */
+const MOST_IDLE = 1_000;
+/** How often it is looked whether there is a reason to wait. */
+const LOOK_MS = 50;
+/** Above this share of the time spent working, requests compete for the processor. Below it nobody holds anybody up. */
+const BUSY = 0.9;
+
+interface Utilization {
+  readonly idle: number;
+  readonly active: number;
+  readonly utilization: number;
+}
+
+/** Node's measure of how busy its one thread is; other runtimes have none, and count as busy. */
+type Measure = (one?: Utilization, other?: Utilization) => Utilization;
+const measure = (performance as { eventLoopUtilization?: Measure }).eventLoopUtilization?.bind(performance);
+
+type Begin = (exchange: HttpExchange) => void;
+
+interface Waiting {
+  readonly exchange: HttpExchange;
+  readonly begin: Begin;
+}
+
+/** One principal: what it has in service, and what waits, by connection. */
+class Principal {
+  inService = 0;
+  /** Raised when what was in service stops counting. */
+  round = 0;
+  readonly waiting: Map<object | undefined, Waiting[]> = new Map();
+}
+
+/** A request in service gives its place back when its reply is complete. */
+class Place implements GoneListener {
+  readonly #turns: Turns;
+  readonly #principal: Principal;
+  readonly #round: number;
+
+  constructor(turns: Turns, principal: Principal) {
+    this.#turns = turns;
+    this.#principal = principal;
+    this.#round = principal.round;
+  }
+
+  gone(): void {
+    if (this.#round === this.#principal.round) this.#turns.leave(this.#principal);
+  }
+}
+
+/**
+ * Each principal has a bounded number of requests in service while the process is busy, and its connections take turns. While it
+ * is not, whatever waits is begun: calls that wait for a person or for another server are no reason to hold others back.
+ */
+export class Turns {
+  readonly #most: number;
+  readonly #principals = new Map<string, Principal>();
+  readonly #held = new Set<Principal>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #seen: Utilization | undefined;
+
+  /** `most`: requests of one principal in service at once. */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Begins a request now or in its turn. Nobody in particular has as many as there are connections. */
+  enter(exchange: HttpExchange, begin: Begin): void {
+    if (exchange.principal === undefined) return begin(exchange);
+    const principal = this.#find(exchange.principal);
+    if (principal.inService < this.#most && principal.waiting.size === 0) {
+      this.#begin(principal, { exchange, begin });
+      return;
+    }
+    const line = principal.waiting.get(exchange.connection);
+    if (line === undefined) principal.waiting.set(exchange.connection, [{ exchange, begin }]);
+    else line.push({ exchange, begin });
+    this.#held.add(principal);
+    if (this.#timer !== undefined) return;
+    this.#seen = measure?.();
+    this.#timer = setInterval(this.#look, LOOK_MS);
+    (this.#timer as { unref?(): void }).unref?.();
+  }
+
+  /** One of its requests has been answered: the next connection has its turn. */
+  leave(principal: Principal): void {
+    principal.inService--;
+    if (principal.waiting.size > 0) this.#goOn(principal);
+  }
+
+  #begin(principal: Principal, { exchange, begin }: Waiting): void {
+    principal.inService++;
+    const place = new Place(this, principal);
+    begin(exchange);
+    if (exchange.over) principal.inService--;
+    else exchange.onOver = place;
+  }
+
+  #goOn(principal: Principal): void {
+    while (principal.inService < this.#most) {
+      const next = principal.waiting.entries().next();
+      if (next.done === true) break;
+      const [connection, line] = next.value;
+      const first = line.shift();
+      principal.waiting.delete(connection);
+      if (line.length > 0) principal.waiting.set(connection, line);
+      // Whoever has gone meanwhile takes no turn.
+      if (first !== undefined && !first.exchange.over) this.#begin(principal, first);
+    }
+    if (principal.waiting.size === 0) this.#held.delete(principal);
+    if (this.#held.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  readonly #look = (): void => {
+    const before = this.#seen;
+    this.#seen = measure?.();
+    if (before === undefined || measure === undefined || measure(before).utilization >= BUSY) return;
+    for (const principal of [...this.#held]) {
+      principal.round++;
+      principal.inService = 0;
+      this.#goOn(principal);
+    }
+  };
+
+  #find(name: string): Principal {
+    let principal = this.#principals.get(name);
+    if (principal !== undefined) return principal;
+    if (this.#principals.size >= MOST_IDLE) {
+      for (const [other, { inService, waiting }] of this.#principals)
+        if (inService === 0 && waiting.size === 0) this.#principals.delete(other);
+    }
+    principal = new Principal();
+    this.#principals.set(name, principal);
+    return principal;
+  }
+}
+
+// Counts requests by who sends them and holds back whoever sends too many: a token bucket each, in a bounded table.
+
+interface Bucket {
+  tokens: number;
+  at: number;
+}
+
+/** Known senders are counted by principal wherever they are, unknown and refused ones by address. */
+export class RateGate {
+  readonly #limits: RateLimits;
+  readonly #address: Rate["address"];
+  /** The ones heard last come last. */
+  readonly #buckets = new Map<string, Bucket>();
+  /** Whoever was heard last: its bucket is the last one already, and most requests come from the one before. */
+  #last: string | undefined;
+  readonly #cluster: HttpCluster | undefined;
+
+  /** `cluster`: counts for all processes. */
+  constructor({ address, ...limits }: Rate, cluster?: HttpCluster) {
+    this.#cluster = cluster;
+    this.#limits = limits;
+    this.#address = address;
+  }
+
+  /** Counts a request. Returns 0 when it may pass, otherwise the seconds after which the next one may. */
+  take(exchange: HttpExchange): number | Promise<number> {
+    const sender = this.#sender(exchange);
+    if (this.#cluster === undefined) return this.#takeHere(sender);
+    // A sender that is held back here alone sends too many already: nobody else is asked.
+    const here = this.#takeHere(sender);
+    return here > 0 ? here : this.#cluster.take(sender, this.#limits);
+  }
+
+  #takeHere(sender: string): number {
+    const bucket = this.#bucketOf(sender);
+    if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / this.#limits.perSecond);
+    bucket.tokens--;
+    return 0;
+  }
+
+  #sender(exchange: HttpExchange): string {
+    const { principal } = exchange;
+    if (principal !== undefined) return `principal ${principal}`;
+    const address = this.#address === undefined ? exchange.address : this.#address(exchange);
+    return address === undefined ? "" : networkOf(address);
+  }
+
+  #bucketOf(sender: string): Bucket {
+    const { perSecond, burst, callers } = this.#limits;
+    const now = performance.now();
+    const bucket = this.#buckets.get(sender) ?? { tokens: burst, at: now };
+    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond);
+    bucket.at = now;
+    if (sender === this.#last) return bucket;
+    this.#last = sender;
+    this.#buckets.delete(sender);
+    this.#buckets.set(sender, bucket);
+    if (this.#buckets.size > callers) this.#buckets.delete(this.#buckets.keys().next().value as string);
+    return bucket;
+  }
+}
+
+/** One customer has a whole IPv6 network of 64 bits, and so as many addresses as it likes. */
+function networkOf(address: string): string {
+  const bare = address.replace(/^::ffff:(?=\d+\.)/i, "");
+  if (!bare.includes(":")) return bare;
+  const [left = [], right] = bare.split("::").map((half) => half.split(":").filter((group) => group !== ""));
+  const zeros = right === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
+  return [...left, ...Array<string>(zeros).fill("0"), ...(right ?? [])].slice(0, 4).join(":");
 }

@@ -1,6 +1,7 @@
 // Requests of the handshake era (up to 2025-11-25) over HTTP: in sessions, with their streams, or each by itself where there are none.
 import { type Call, type Caller, NO_LOGS } from "../../endpoint/call.js";
 import { assumedRevision, codecFor, openSession } from "../../era/select.js";
+import { isStateless } from "../../era/stateless/codec.js";
 import { Connection, type ConnectionHandler, type WireRules } from "../../jsonrpc/connection.js";
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import {
@@ -21,7 +22,7 @@ import type { PingLimits } from "./http-limits.js";
 import type { HeaderList, HttpCluster, HttpExchange, Named, SessionFacts } from "./exchange.js";
 import type { GuestSessions, MakeGuests } from "./guest-sessions.js";
 import { HttpSession, newSessionId, pingerOf, type SessionSettings, SessionTable, type Whose } from "./http-session.js";
-import { turnedAway } from "./http-site.js";
+import { answeredNode, turnedAway } from "./http-site.js";
 import { handshakeStatus, readsStreams, refuse, refuseMessage, Reply, type ReplyOwner } from "./reply.js";
 import {
   type Asked,
@@ -33,7 +34,7 @@ import {
   type ResumableStream,
   type StreamPosition,
 } from "./resumable-stream.js";
-import { answeredNode, isStateless, type SessionlessRequests } from "./sessionless-requests.js";
+import type { SessionlessRequests } from "./sessionless-requests.js";
 import { SseEndpoint, type SseOptions } from "./sse-endpoint.js";
 
 export interface HandshakeOptions {
@@ -51,13 +52,29 @@ export interface HandshakeOptions {
 
 /** What the sessions of all servers of an endpoint are made with. */
 interface EndpointSessions extends Omit<SessionSettings, "store"> {
-  /** Undefined: in memory, from the first server on that needs it. */
+  /** Of the program's own. */
+  readonly own: EventStore | undefined;
+  /** Made for the first server that needs it: in memory, where the program has none. */
   store: EventStore | undefined;
 }
 
-function settingsOf(sessions: EndpointSessions): SessionSettings {
-  const store = (sessions.store ??= new MemoryEventStore(sessions.limits));
+function settingsOf(sessions: EndpointSessions, core: ServerCore): SessionSettings {
+  const { own } = sessions;
+  const store = (sessions.store ??=
+    own === undefined ? new MemoryEventStore(sessions.limits) : guardedStore(own, core));
   return { ...sessions, store };
+}
+
+/** A store of somebody's own: what it throws costs the event, not the process. */
+function guardedStore(store: EventStore, core: ServerCore): EventStore {
+  return {
+    append: (...event) => core.guarded("append of eventStore", () => store.append(...event)),
+    after: async (...place) => {
+      const kept: unknown = await store.after(...place);
+      return Array.isArray(kept) ? (kept as Awaited<ReturnType<EventStore["after"]>>) : [];
+    },
+    forget: (session) => core.guarded("forget of eventStore", () => store.forget(session)),
+  };
 }
 
 /** A message that may be of a session of another process. */
@@ -98,7 +115,7 @@ export class HandshakeRequests implements ConnectionHandler {
     const { core, sessionless, sessions, cluster, pings, guests } = options;
     serveHandshake(core);
     this.#table = sessions && new SessionTable(sessions.limits, pingerOf(pings, core), cluster);
-    this.#settings = sessions && settingsOf(sessions);
+    this.#settings = sessions && settingsOf(sessions, core);
     this.guests = this.#settings && cluster && guests?.(core, cluster, this.#settings);
     this.#alone = sessionless.owner(handshakeStatus);
     this.#posted = new Connection(this, core.limits);

@@ -7,9 +7,8 @@ import { isSpecifiedMethod } from "../../protocol/revisions/newest.js";
 import type { ServerCore } from "../../server/core.js";
 import { type MembersOf, shownValue, valueFault } from "../../schema/schema.js";
 import { coreOf, type LeanServer } from "../../server/lean-server.js";
-import { noSuchTask } from "../../server/tasks/task-store.js";
 import { StreamKeeper } from "./event-stream.js";
-import type { ClusterMember, HttpExchange, LocalEnd } from "./exchange.js";
+import type { ClusterMember, HttpExchange } from "./exchange.js";
 import {
   DEFAULT_HTTP_LIMITS,
   DEFAULT_PINGS,
@@ -36,7 +35,7 @@ import type { EventStore } from "./resumable-stream.js";
 import { SessionlessRequests } from "./sessionless-requests.js";
 import type { SseEndpoint, SseOptions } from "./sse-endpoint.js";
 import type { MakeGuests } from "./guest-sessions.js";
-import type { GuardOptions } from "./guard.js";
+import type { GuardOptions, Rate } from "./guard.js";
 import type { EndpointParts, GuardCode, HandshakeOptions, HandshakeRequests } from "./handshake-requests.js";
 import { StreamableHttp } from "./streamable-http.js";
 
@@ -119,8 +118,8 @@ export interface HttpLoad {
 export interface HttpEndpoint {
   readonly site: HttpSite;
   readonly limits: HttpLimits;
-  /** The end that the other processes of the server reach. */
-  readonly local: LocalEnd;
+  readonly core: ServerCore;
+  readonly handshake: Later<HandshakeRequests>;
   load(): HttpLoad;
   /** Ends what some principals have open at once, and cancels what they have running. */
   endOf(whose: Whose): Promise<void>;
@@ -159,7 +158,7 @@ export function httpEndpoint(
   const keeper = new StreamKeeper(limits);
   const guards = guardsOf(defaults.parts);
   const permits = permitsOf(options, core, guards);
-  const kept = { limits: sessionLimits, store: guardedStore(options.eventStore, core), keeper, answers };
+  const kept = { limits: sessionLimits, own: options.eventStore, store: undefined, keeper, answers };
   const sessions = options.sessions === false ? undefined : kept;
   const sessionless = new SessionlessRequests({ core, limits, keeper, answers });
   const pings = pingsOf(options);
@@ -188,8 +187,7 @@ export function httpEndpoint(
   const open = [handshake, ...others.map((other) => other.handshake), sse?.part];
   const alone = [sessionless, ...others.map((other) => other.sessionless)];
   const endOf = (whose: Whose): Promise<void> => endAll(whose, { passes: site.passes, alone, open });
-  const local = localEnd(core, site, handshake);
-  return { site, limits, local, load: () => loadOf(keeper, open), endOf, close };
+  return { site, limits, core, handshake, load: () => loadOf(keeper, open), endOf, close };
 }
 
 function doorOf(options: HttpOptions, defaults: EndpointDefaults): FrontDoor {
@@ -273,39 +271,9 @@ function furtherServers(
   });
 }
 
-function localEnd(core: ServerCore, site: HttpSite, handshake: Later<HandshakeRequests>): LocalEnd {
-  return {
-    serve: (exchange) => site.relayed(exchange),
-    adopt: (id, principal, facts) => void handshake.use((requests) => requests.adopt(id, principal, facts)),
-    holds: (id) => handshake.there?.holds(id) === true,
-    release: (id) => handshake.there?.release(id),
-    keep: (id) => handshake.there?.keep(id),
-    hear(news) {
-      handshake.there?.guests?.hear(news);
-      if (!("session" in news)) core.hear(news);
-    },
-    // A process that made the task may be back under its name as one without tasks.
-    errand: (errand) => core.tasks?.errand(errand) ?? Promise.reject(noSuchTask()),
-    report: core.report,
-  };
-}
-
 /** Answers a request that something of the program's own threw at, with an id under which the log has what it was. */
 function failing({ report }: ServerCore): GuardOptions["failed"] {
   return (exchange, error) => failRequest(exchange, error, report);
-}
-
-/** A store of somebody's own: what it throws costs the event, not the process. */
-function guardedStore(store: EventStore | undefined, core: ServerCore): EventStore | undefined {
-  if (store === undefined) return undefined;
-  return {
-    append: (...event) => core.guarded("append of eventStore", () => store.append(...event)),
-    after: async (...place) => {
-      const kept: unknown = await store.after(...place);
-      return Array.isArray(kept) ? (kept as Awaited<ReturnType<EventStore["after"]>>) : [];
-    },
-    forget: (session) => core.guarded("forget of eventStore", () => store.forget(session)),
-  };
 }
 
 /** Milliseconds readers get to take the last answers before their streams are cut. */
@@ -336,10 +304,7 @@ function permitsOf(options: HttpOptions, core: ServerCore, guards: Guards): Perm
   checkAsking(options);
   const { authenticate, authorization } = options;
   if (authorization !== undefined && authenticate !== undefined)
-    throw new LocalError(
-      "BAD_OPTIONS",
-      "Give authenticate or authorization, not both: only one can say who is asking",
-    );
+    throw new LocalError("BAD_OPTIONS", "Give authenticate or authorization, not both: only one can say who is asking");
   checkNames(authorization?.scopes, core);
   if (authorization === undefined && authenticate === undefined) checkReachable(core);
   const judge = new Later(() => guards(core, ({ judgeOf }) => judgeOf(authorization, core)));
@@ -375,23 +340,23 @@ function guardsOf({ guard }: EndpointParts): Guards {
   };
 }
 
+/** Throws RangeError for a limit that is not a positive integer. */
+function rateOf({ address, ...limits }: RateOptions): Rate {
+  return { ...withLimits(DEFAULT_RATE, limits), address };
+}
+
 /** Undefined where nobody is asked, nothing counted and no web page answered. */
 function guardOf(
   { cors = false, authenticate, authorization, rate }: HttpOptions,
   guards: Guards,
   rest: () => Omit<GuardOptions, "cors" | "authenticate" | "authorization" | "rate">,
 ): Later<InstanceType<GuardCode["Guard"]>> | undefined {
-  if (rate !== undefined) checkRate(rate);
+  const counted = rate && rateOf(rate);
   if (!cors && authenticate === undefined && authorization === undefined && rate === undefined) return undefined;
   return new Later(() => {
-    const given = { ...rest(), cors, authenticate, authorization, rate };
+    const given = { ...rest(), cors, authenticate, authorization, rate: counted };
     return guards(given.core, ({ Guard }) => new Guard(given));
   });
-}
-
-/** Throws RangeError for a limit that is not a positive integer. */
-function checkRate({ address: _, ...limits }: RateOptions): void {
-  withLimits(DEFAULT_RATE, limits);
 }
 
 /** How clients with an open stream are pinged; undefined where they are not. */
@@ -500,4 +465,3 @@ function checkReachable({ tools, prompts, resources, templates }: ServerCore): v
     }
   }
 }
-

@@ -413,6 +413,9 @@ export class KeepAlive {
 }
 
 /** What pings the clients of a server's sessions, where they are to be; the log hears of who does not answer. */
-export function pingerOf(limits: PingLimits | undefined, { report }: Pick<ServerCore, "report">): KeepAlive | undefined {
+export function pingerOf(
+  limits: PingLimits | undefined,
+  { report }: Pick<ServerCore, "report">,
+): KeepAlive | undefined {
   return limits && new KeepAlive(limits, (message) => report("warning", message));
 }

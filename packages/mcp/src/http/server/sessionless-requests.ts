@@ -1,7 +1,7 @@
 // Requests outside of sessions: those of the stateless era (2026-07-28) are served here, and cancelled with their connection.
 // Older ones, where there are no sessions, are counted and bounded with them.
 import { Call, type Caller, type Line, LISTEN_METHOD, NO_LOGS, STOPPED } from "../../endpoint/call.js";
-import { claimOf, claimsStateless, missingEnvelope, readEnvelope, statelessCodec } from "../../era/stateless/codec.js";
+import { missingEnvelope, readEnvelope } from "../../era/stateless/codec.js";
 import {
   methodHeaderFault,
   type MirroredParam,
@@ -14,7 +14,6 @@ import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import {
   failureText,
   IncomingTable,
-  isJsonObject,
   type JsonObject,
   type NotificationMessage,
   type RequestId,
@@ -26,6 +25,7 @@ import type { Carrier } from "../../jsonrpc/transport.js";
 import { levelIndex } from "../../protocol/features/lifecycle.js";
 import type { Tool } from "../../protocol/features/tools.js";
 import { META } from "../../protocol/meta.js";
+import { claimOf } from "../../protocol/method.js";
 import type { ServerCore } from "../../server/core.js";
 import { EventStream, type StreamKeeper } from "./event-stream.js";
 import type { GoneListener, HttpExchange } from "./exchange.js";
@@ -227,24 +227,4 @@ function refuse(reply: Reply, id: RequestId | undefined, error: RpcError | Parse
   const data = error instanceof RpcError ? error.data : undefined;
   const { code, message } = error;
   reply.refuse(400, failureText(id, data === undefined ? { code, message } : { code, message, data }));
-}
-
-/** Whether a parsed message, batch or fault belongs to the stateless era: the header decides, then the body. */
-export function isStateless(value: unknown, version: string | undefined): boolean {
-  if (version !== undefined && statelessCodec(version.trim()) !== undefined) return true;
-  return Array.isArray(value) ? value.some(claims) : claims(value);
-}
-
-function claims(value: unknown): boolean {
-  return (
-    isJsonObject(value) && isJsonObject(value["params"]) && claimsStateless(value as unknown as NotificationMessage)
-  );
-}
-
-/** The process that asked what a message answers, where its id says so. */
-export function answeredNode(value: unknown): string | undefined {
-  if (!isJsonObject(value) || value["method"] !== undefined) return undefined;
-  const { id } = value;
-  const dot = typeof id === "string" ? id.indexOf(".") : -1;
-  return dot > 0 ? (id as string).slice(0, dot) : undefined;
 }

@@ -1,14 +1,23 @@
 // Streamable HTTP (basic/transports): which era a message belongs to, and which process has what it names.
 import type { Later } from "../../endpoint/call.js";
+import { isStateless } from "../../era/stateless/codec.js";
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
 import { parseJson } from "../../jsonrpc/parse.js";
 import type { ServerCore } from "../../server/core.js";
 import type { BodyFault, BodyReceiver, HttpCluster, HttpExchange, Named } from "./exchange.js";
 import type { HandshakeRequests } from "./handshake-requests.js";
-import { type FrontDoor, type HttpRoute, isPermitted, type Permits, serveLater, turnedAway } from "./http-site.js";
+import {
+  answeredNode,
+  type FrontDoor,
+  type HttpRoute,
+  isPermitted,
+  type Permits,
+  serveLater,
+  turnedAway,
+} from "./http-site.js";
 import { failRequest, refuseMessage, turnAway, turnAwayForNow } from "./reply.js";
-import { answeredNode, isStateless, type SessionlessRequests } from "./sessionless-requests.js";
+import type { SessionlessRequests } from "./sessionless-requests.js";
 
 interface StreamableHttpOptions {
   readonly core: ServerCore;

@@ -8,8 +8,7 @@ export const NEWEST: Revision = REVISION_2026_07_28;
 export const DATES: readonly string[] = [NEWEST.date, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /** Requests that a client may send in some revision and not in the newest. */
-const OLDER_METHODS =
-  /^(?:initialize|ping|resources\/(?:un)?subscribe|logging\/setLevel|tasks\/(?:list|result))$/;
+const OLDER_METHODS = /^(?:initialize|ping|resources\/(?:un)?subscribe|logging\/setLevel|tasks\/(?:list|result))$/;
 
 /** Notifications that a server may send in some revision and not in the newest. */
 const OLDER_NOTIFICATIONS = /^notifications\/(?:elicitation\/complete|tasks\/status)$/;
