@@ -64,8 +64,8 @@ export default defineConfig({
     // handles. And to start a program the system copies the page tables of all that started it: in one process of
     // several threads that took a fifth of the run.
     pool: "forks",
-    // Many tests wait for processes of their own: two workers more than there are cores keep all of them busy.
-    maxWorkers: availableParallelism() + 2,
+    // Of two workers on a core one waits most of the time: for processes it started, for the disk, for time limits.
+    maxWorkers: 3 * availableParallelism(),
     // Long enough for a machine that does much else: what hangs is still told, what is slow is not blamed.
     testTimeout: 60_000,
     hookTimeout: 60_000,

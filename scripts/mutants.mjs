@@ -15,6 +15,7 @@
 //               after each batch
 // --batch N     mutants a turn (default 40)
 // --fresh       forget what earlier runs found out
+// --costs FILE  what each test file costs, as a run of the tests with TEST_COSTS=FILE wrote it down
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -22,7 +23,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { root } from "./lib/run-command.mjs";
-import { findReached, Judge } from "./mutants/judge.mjs";
+import { findReached, Judge, readCosts } from "./mutants/judge.mjs";
 import { KeptResults } from "./mutants/kept-results.mjs";
 import { Lane } from "./mutants/lane.mjs";
 import { mutantsOf } from "./mutants/make-mutants.mjs";
@@ -66,6 +67,7 @@ const { values } = parseArgs({
     turn: { type: "string" },
     launcher: { type: "string" },
     fresh: { type: "boolean" },
+    costs: { type: "string" },
   },
 });
 
@@ -168,6 +170,7 @@ function told(mutant, { noticed, by, file }) {
 try {
   await copy.make(mutants);
   const results = new KeptResults(copy.root, { fresh: quick || values.fresh });
+  if (values.costs !== undefined) results.know(readCosts(values.costs));
   const unknown = quick ? [] : mutants.filter((mutant) => results.reached(mutant) === undefined);
   if (unknown.length > MOST_UNKNOWN * mutants.length)
     await inTurn(values.turn, () => findReached(copy, mutants, results, { launcher }));

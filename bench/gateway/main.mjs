@@ -359,10 +359,13 @@ const WORKLOADS = {
   async B11(n) {
     const up = await service("upstream-http", { era: "stateless", bytes: 1_000_000 });
     const floor = side(await service("floor-http", { url: up.url }), { era: "stateless" });
+    const parsing = side(await service("floor-http", { url: up.url, rename: true }), { era: "stateless" });
     const gate = side(await service("ours", { urls: [up.url], prefix: "" }), { era: "stateless" });
     const few = { ...n, calls: Math.ceil(n.calls / 20), inFlight: 4 };
+    const [piped, parsed, relayed] = await compare([floor, parsing, gate], few);
     return [
-      ...rowsOf("a result of 1 MB", await compare([floor, gate], few), "F2", 1.1),
+      ...rowsOf("a result of 1 MB", [piped, relayed], "F2", 1.1),
+      ...rowsOf("the same, beside what reads it as well", [parsed, relayed], "F3", 1.1),
       await slowReaders(await service("ours", { urls: [up.url], prefix: "" })),
     ];
   },

@@ -2,7 +2,7 @@
 import { relative } from "node:path";
 import { TestRunner } from "vitest";
 import { countHitsOf } from "../mutants/switch-mutants.mjs";
-import { compiledForm, inSources } from "./compiled-tests.mjs";
+import { BEFORE_FILES, compiledForm, inSources } from "./compiled-tests.mjs";
 import { root } from "./run-command.mjs";
 import { countCosts } from "./test-costs.mjs";
 
@@ -15,6 +15,7 @@ let counted;
 
 export default class CompiledTestRunner extends TestRunner {
   onBeforeCollect(paths) {
+    for (const forget of globalThis[BEFORE_FILES] ?? []) forget();
     if (hitsFolder) countHitsOf(relative(root, paths[0]), hitsFolder, { loading: true });
     if (log) counted = countCosts(log);
     return super.onBeforeCollect?.(paths);

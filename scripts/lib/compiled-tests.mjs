@@ -8,6 +8,9 @@ import { root } from "./run-command.mjs";
 /** In node_modules, where nothing is searched, checked or committed. */
 export const COMPILED = join(root, "node_modules/.compiled-tests");
 
+/** Global name of what a worker does before each file, so that none meets what another left behind in modules they share. */
+export const BEFORE_FILES = "__beforeTestFiles";
+
 const PLACE = new RegExp(`(${pathToFileURL(COMPILED).href}/[^\\s()]+\\.mjs):(\\d+):(\\d+)`, "g");
 const maps = new Map();
 

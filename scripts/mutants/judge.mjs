@@ -1,6 +1,6 @@
 // Tells whether a test notices a mutant: the test files that come by it are run one after another, the nearest and the
 // cheapest first, till one fails with the mutant and not without.
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "../lib/run-command.mjs";
@@ -38,12 +38,16 @@ export async function findReached(copy, mutants, results, { launcher = [] } = {}
     const name = (path) => path.slice(copy.root.length + 1);
     const tests = told.map((each) => name(each.name));
     const failing = told.filter(({ status }) => status !== "passed").map((each) => name(each.name));
-    const lines = readFileSync(log, "utf8").trim().split("\n").map(JSON.parse);
-    const costs = Object.fromEntries(lines.map(({ file, own, children }) => [file, own + children]));
-    results.keepReached({ ...readHits(hits, mutants), tests, failing, costs });
+    results.keepReached({ ...readHits(hits, mutants), tests, failing, costs: readCosts(log) });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Seconds of processors by test file, as the workers of a run wrote them down; empty where none did. */
+export function readCosts(log) {
+  const lines = existsSync(log) ? readFileSync(log, "utf8").split("\n").filter(Boolean) : [];
+  return Object.fromEntries(lines.map(JSON.parse).map(({ file, own, children }) => [file, own + children]));
 }
 
 function reported(report, output) {

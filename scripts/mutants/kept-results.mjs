@@ -92,6 +92,11 @@ export class KeptResults {
     return this.#kept.costs[test];
   }
 
+  /** Takes these for what test files cost from now on. */
+  know(costs) {
+    Object.assign(this.#kept.costs, costs);
+  }
+
   keepReached({ reached, atLoad, tests, failing, costs }) {
     const kept = this.#kept;
     const looked = Object.fromEntries(tests.map((test) => [test, this.#textOf(test)]));

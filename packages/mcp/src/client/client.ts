@@ -452,8 +452,11 @@ interface AskedBy {
   readonly questions?: Questions | undefined;
 }
 
-/** Questions answered at once by whoever answers: one call's caller, or the client itself. A server that asks more is told to wait. */
-const MOST_AT_ONCE = 32;
+/**
+ * Questions answered at once by whoever answers: one call's caller, or the client itself. A server that asks more is told so. As many
+ * as a batch of calls that each ask a model has under way, and still few enough to be held.
+ */
+const MOST_AT_ONCE = 256;
 
 class AskedQuestions {
   readonly #questions: Questions;
@@ -475,11 +478,13 @@ class AskedQuestions {
   ): Promise<void> {
     const { id, method, params = {} } = message;
     if (method === "ping") return void carrier.write(successText(id, "{}"), "response");
+    // It came twice, as from a stream that was taken up again: it has one answer.
+    if (this.#open.has(id)) return carrier.abandon?.();
     const controller = new AbortController();
     const who = about.questions ?? this.#questions;
     const load = this.#loads.get(who) ?? 0;
     try {
-      if (load >= MOST_AT_ONCE || this.#open.has(id)) throw busy();
+      if (load >= MOST_AT_ONCE) throw busy();
       this.#open.set(id, controller);
       this.#loads.set(who, load + 1);
       const text = await this.#answered(method, params, { ...about, signal: controller.signal });
@@ -532,5 +537,8 @@ class AskedQuestions {
 }
 
 function busy(): RpcError {
-  return new RpcError(ErrorCode.InternalError, `This client answers ${MOST_AT_ONCE} questions at once, not more`);
+  return new RpcError(
+    ErrorCode.InternalError,
+    `This client answers ${MOST_AT_ONCE} questions at once, not more: ask again later`,
+  );
 }

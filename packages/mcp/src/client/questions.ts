@@ -1,7 +1,7 @@
 // Answers a server's questions to the person, the model and the folders: only those that were declared.
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject, peerWords, quotedWords, type RequestId } from "../jsonrpc/message.js";
-import { offAbort, onAbort } from "../jsonrpc/outgoing.js";
+import { offAbort, onAbort, Stop } from "../jsonrpc/outgoing.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { ElicitResult, RequestedSchema, Root } from "../protocol/features/elicitation.js";
@@ -102,7 +102,7 @@ export class Questions {
 /** What ends the time in which a call's questions may be answered. */
 interface QuestionsEnd {
   /** The caller's. */
-  readonly signal: AbortSignal | undefined;
+  readonly call: { readonly signal?: AbortSignal | undefined; readonly stop?: Stop | undefined };
   /** The client's. */
   readonly closing: AbortSignal;
   readonly withinMs: number;
@@ -110,52 +110,84 @@ interface QuestionsEnd {
 
 /** The questions that a call waits for. Whoever is asked may never answer: the call ends when it is over all the same. */
 export class OpenQuestions {
-  readonly #controller = new AbortController();
+  /** Called for when the call they belong to ends, or the client closes. */
+  readonly stop: Stop = new Stop();
   readonly #ends: QuestionsEnd;
+  #reject!: (error: LocalError) => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(ends: QuestionsEnd) {
     this.#ends = ends;
   }
 
-  /** Aborted when the call they belong to ends, or the client closes. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
   /** What the answers resolve with. Rejects with CANCELLED, TIMEOUT or CLOSED as soon as the call is over. */
   until<T>(answers: Promise<T>): Promise<T> {
-    const { signal, closing, withinMs } = this.#ends;
+    const { call, closing, withinMs } = this.#ends;
+    const { signal, stop } = call;
     return new Promise<T>((resolve, reject) => {
-      const over = (error: LocalError): void => {
-        reject(error);
-        this.#controller.abort(error);
-      };
-      const cancelled = (): void => over(new LocalError("CANCELLED", CANCELLED, { cause: signal?.reason }));
-      const closed = (): void => over(new LocalError("CLOSED", "The client was closed"));
-      const late = `The call was given up after ${withinMs} ms, while a question of the server was open. Raise maxTimeoutMs.`;
-      const expired = (): void => over(new LocalError("TIMEOUT", late));
-      const timer = withinMs <= LONGEST_TIMER_MS ? setTimeout(expired, withinMs) : undefined;
-      const settled = (): void => {
-        clearTimeout(timer);
-        if (signal) offAbort(signal, cancelled);
-        offAbort(closing, closed);
-      };
-      answers.then(resolve, reject).finally(settled);
-      onAbort(this.signal, settled);
-      if (signal?.aborted === true) return cancelled();
-      if (closing.aborted) return closed();
-      if (signal) onAbort(signal, cancelled);
-      onAbort(closing, closed);
+      this.#reject = reject;
+      answers.then(resolve, reject).finally(() => this.#settled());
+      if (stop?.isStopped === true) return this.stopped(stop.reason);
+      if (signal?.aborted === true || closing.aborted) return this.handleEvent();
+      if (withinMs <= LONGEST_TIMER_MS) this.#timer = setTimeout(expired, withinMs, this);
+      stop?.listen(this);
+      if (signal) onAbort(signal, this);
+      onAbort(closing, this);
     });
   }
+
+  /** The call was cancelled. */
+  stopped(cause: unknown): void {
+    this.#end(new LocalError("CANCELLED", CANCELLED, { cause }));
+  }
+
+  /** One of the signals was aborted. */
+  handleEvent(): void {
+    const { signal } = this.#ends.call;
+    if (signal?.aborted === true) this.stopped(signal.reason);
+    else this.#end(new LocalError("CLOSED", "The client was closed"));
+  }
+
+  expired(): void {
+    const late = `The call was given up after ${this.#ends.withinMs} ms, while a question of the server was open`;
+    this.#end(new LocalError("TIMEOUT", `${late}. Raise maxTimeoutMs.`));
+  }
+
+  #end(error: LocalError): void {
+    this.#settled();
+    this.#reject(error);
+    this.stop.stop(error);
+  }
+
+  #settled(): void {
+    const { call, closing } = this.#ends;
+    clearTimeout(this.#timer);
+    call.stop?.forget(this);
+    if (call.signal) offAbort(call.signal, this);
+    offAbort(closing, this);
+  }
+}
+
+function expired(open: OpenQuestions): void {
+  open.expired();
 }
 
 const CANCELLED = "The call was cancelled while a question of the server was open";
 /** Timers count no further. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-function contextOf({ signal, server }: QuestionContext): QuestionContext {
-  return { signal, server };
+function contextOf(about: QuestionContext): QuestionContext {
+  return withSignal(() => about.signal, { server: about.server });
+}
+
+/** The signal is made for who looks at it: it weighs more than all else that is kept of a question. */
+export function withSignal<T extends object>(signal: () => AbortSignal, rest: T): T & { readonly signal: AbortSignal } {
+  return {
+    get signal() {
+      return signal();
+    },
+    ...rest,
+  };
 }
 
 /** `{}` means forms only. */

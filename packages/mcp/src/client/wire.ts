@@ -20,7 +20,7 @@ import { Establishing, handshake } from "./negotiate.js";
 import type { ElicitResult } from "../protocol/features/elicitation.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { HeaderArgument } from "../era/codec.js";
-import { OpenCalls, OpenQuestions, Questions } from "./questions.js";
+import { OpenCalls, OpenQuestions, Questions, withSignal } from "./questions.js";
 
 /** What the wire tells its client. */
 interface WireEvents extends Omit<ConversationEvents, "ended"> {
@@ -438,9 +438,8 @@ export class Requests {
 
   /** Answers each question of a round, one after the other: a person can only look at one. `withinMs`: no longer than that. */
   answers(inputRequests: unknown, options: SendOptions = NO_OPTIONS, withinMs: number = Infinity): Promise<JsonObject> {
-    const { stop: _, ...rest } = options;
-    const open = new OpenQuestions({ signal: signalOf(options), closing: this.#wire.closing, withinMs });
-    return open.until(this.#answers(inputRequests, { ...rest, signal: open.signal }));
+    const open = new OpenQuestions({ call: options, closing: this.#wire.closing, withinMs });
+    return open.until(this.#answers(inputRequests, { ...options, stop: open.stop }));
   }
 
   async #answers(inputRequests: unknown, options: SendOptions): Promise<JsonObject> {
@@ -548,14 +547,13 @@ export class Requests {
   }
 
   async #answer(question: unknown, options: SendOptions): Promise<object> {
-    const signal = signalOf(options) ?? NEVER;
     const { answers } = options;
     const { method, params } = isJsonObject(question) ? question : {};
     if (typeof method !== "string") throw unanswered("INVALID_RESPONSE", "its question names no method");
     const { server, conversation } = this.#wire.established;
     const { codec } = conversation;
     try {
-      const about = { signal, server, declared: codec.capabilities };
+      const about = withSignal(() => signalOf(options) ?? NEVER, { server, declared: codec.capabilities });
       const answer = await this.#asked(answers).answer(method, isJsonObject(params) ? params : {}, about);
       return codec.answer(method, answer);
     } catch (error) {

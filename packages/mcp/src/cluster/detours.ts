@@ -1,5 +1,8 @@
 // Ways to processes to which no socket leads: letters in what they share carry the bytes of a connection. That is slower and no less
 // safe: each letter is numbered, and what it holds is encrypted for its connection alone. And what goes on where the store fails.
+import { existsSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { dirname } from "node:path";
 import { randomBytes } from "node:crypto";
 import { Duplex } from "node:stream";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
@@ -7,7 +10,7 @@ import type { StreamBounds, StreamPiece } from "../http/server/exchange.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
 import { nodeOf } from "../server/subscription.js";
 import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
-import type { Bus, SharedStores, StreamStore } from "./stores.js";
+import { type Bus, lateAfter, type SharedStores, type StreamStore } from "./stores.js";
 
 /** Bytes in one letter: beyond them nothing else in the store should wait. */
 const LETTER_BYTES = 64 * 1024;
@@ -341,12 +344,8 @@ export function wayWords({ node, way, address }: Omit<WayChange, "byLetters">, n
 
 // What one process keeps of its streams for the others.
 
-/**
- * Milliseconds an event waits to be kept before it is sent without: far beyond a good network. They are counted in slices, as a
- * process that was held up has the answer lying there unread.
- */
+/** Milliseconds an event waits to be kept before it is sent without: far beyond a good network. */
 const KEPT_MS = 1_000;
-const KEPT_SLICES = 4;
 /** Streams whose length is remembered. */
 const MOST_KEPT = 100_000;
 
@@ -368,21 +367,12 @@ export class StreamKeep {
     if (this.away) return undefined;
     this.#count(stream, piece, bounds);
     return new Promise((resolve) => {
-      let left = KEPT_SLICES;
-      let timer: ReturnType<typeof setTimeout>;
       const miss = (): void => {
         this.away = true;
         resolve(true);
       };
-      const next = (): void => {
-        if (left-- > 0) timer = setTimeout(next, KEPT_MS / KEPT_SLICES);
-        else miss();
-      };
-      next();
-      this.#store
-        .append(stream, piece, bounds)
-        .then(resolve, miss)
-        .finally(() => clearTimeout(timer));
+      const inTime = lateAfter(KEPT_MS, miss);
+      this.#store.append(stream, piece, bounds).then(resolve, miss).finally(inTime);
     });
   }
 
@@ -470,5 +460,131 @@ export class LeasedTasks implements TaskStore {
     const kept = (await this.#store.get(task.taskId, principal)) ?? record;
     if (isFinal(kept.task.status)) this.#said(kept);
     return kept;
+  }
+}
+
+// Addresses of processes.
+
+/** Milliseconds to connect: a process on the same network answers in one. */
+const CONNECT_MS = 1_000;
+/** Bytes of a path of a socket: what is longer is cut, and another file is made. */
+const PATH_BYTES = process.platform === "linux" ? 107 : 103;
+/** Nobody can connect to all addresses of a machine. */
+const ALL_ADDRESSES: ReadonlySet<string> = new Set(["0.0.0.0", "0", "[::]"]);
+
+/** Throws BAD_SHARE for what nobody can be reached at. */
+export function addressOf(address: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const isTcp = url?.protocol === "tcp:" && url.port !== "" && url.hostname !== "";
+  if (url === undefined || !(isTcp || url.protocol === "unix:"))
+    throw bad(address, "must be tcp://host:port or unix:///path, where the other processes reach this one");
+  if (url.username !== "" || url.search !== "" || url.hash !== "" || (isTcp && !["", "/"].includes(url.pathname)))
+    throw bad(address, "has more than a host and a port, or a file: leave the rest out");
+  if (isTcp && ALL_ADDRESSES.has(url.hostname))
+    throw bad(address, "is every address of this machine: name the one at which the other processes reach it");
+  if (url.protocol === "unix:" && (url.host !== "" || url.pathname === "/" || url.pathname === ""))
+    throw bad(
+      address,
+      "must begin with three slashes and name a file by its whole path, as in unix:///run/mcp/one.sock",
+    );
+  if (Buffer.byteLength(pathOf(url) ?? "") > PATH_BYTES)
+    throw bad(address, `is too long for a socket: choose a path of at most ${PATH_BYTES} bytes`);
+  return url;
+}
+
+function bad(address: string, what: string): LocalError {
+  return new LocalError("BAD_SHARE", `share: address "${address}" ${what}`);
+}
+
+/** Why an address cannot be listened on, and what to change. */
+export function unheardAt(listen: URL, { code, message }: NodeJS.ErrnoException): LocalError {
+  const path = pathOf(listen);
+  if (path === undefined) {
+    if (code === "EADDRINUSE")
+      return bad(
+        listen.href,
+        `is taken: end the process that listens there, or choose another port (0: one that is free)`,
+      );
+    if (code === "EACCES") return bad(listen.href, "may not be listened on by you: choose a port above 1023");
+    return bad(listen.href, "is no address of this machine: choose one that it has");
+  }
+  if (code === "EADDRINUSE")
+    return bad(listen.href, "is taken: end the process that listens there, or remove the file where none does");
+  // Node says that it has no rights there, too.
+  if (!existsSync(dirname(path)))
+    return bad(listen.href, "is in a folder that is not there: make it, or choose another");
+  if (code === "EACCES") return bad(listen.href, "may not be made by you: choose a folder that you may write to");
+  return bad(listen.href, `cannot be listened on (${message}): choose another`);
+}
+
+/** The file of a socket. */
+export function pathOf(address: URL): string | undefined {
+  return address.protocol === "unix:" ? decodeURIComponent(address.pathname) : undefined;
+}
+
+export function connected(address: URL): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const path = pathOf(address);
+    const where = path === undefined ? { host: bare(address.hostname), port: Number(address.port) } : { path };
+    const socket = connect(where, () => {
+      inTime();
+      socket.off("error", reject);
+      resolve(socket);
+    });
+    const inTime = lateAfter(CONNECT_MS, () => socket.destroy(new Error("No connection in time")));
+    // Nobody else listens until the greeting begins: an error of that moment would end the program.
+    socket.on("error", inTime).once("error", reject);
+  });
+}
+
+/** An IPv6 address stands in brackets in a URL. */
+export function bare(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
+// What a process remembers of the others.
+
+/** Sessions that have moved or ended, and processes that have, of which that is remembered: one more lookup for those beyond it. */
+const MOST_REMEMBERED = 10_000;
+
+/** Remembers so many names, the last of them. */
+export function remember(names: Set<string>, name: string): void {
+  names.add(name);
+  trim(names);
+}
+
+/** Forgets the oldest where there are too many. */
+function trim(names: Set<string> | Map<string, unknown>): void {
+  if (names.size > MOST_REMEMBERED) names.delete(names.keys().next().value as string);
+}
+
+/** Where sessions are that are not at the process that their ids name. */
+export class SessionPlaces {
+  readonly #moved = new Map<string, string>();
+  /** The last that have ended: whoever can write to the store may put a record back, which must not revive one. */
+  readonly #ended = new Set<string>();
+
+  /** The process that has a session, as far as is known here. */
+  ownerOf(id: string): string | undefined {
+    return this.#moved.get(id) ?? nodeOf(id);
+  }
+
+  moved(id: string, owner: string): void {
+    if (owner === nodeOf(id)) this.#moved.delete(id);
+    else this.#moved.set(id, owner);
+    trim(this.#moved);
+  }
+
+  /** It is here, or nobody knows where. */
+  forget(id: string): void {
+    this.#moved.delete(id);
+  }
+
+  end(id: string): void {
+    remember(this.#ended, id);
+  }
+
+  hasEnded(id: string): boolean {
+    return this.#ended.has(id);
   }
 }

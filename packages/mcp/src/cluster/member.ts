@@ -1,5 +1,4 @@
 // One process among many: it keeps its lease, knows who has which session, and sends each request where it has to be served.
-import { checkOptions, type OptionTable } from "../protocol/capabilities.js";
 import { hkdfSync } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
@@ -21,55 +20,28 @@ import type {
 import {
   BEAT_MS,
   FairLimits,
-  type Fingerprint,
   LEASE_MS,
   type LimitRule,
   SESSION_TEXT,
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
-import { addressOf, type ForwardOutcome, lost, NodeRelay, repeatable, unavailable } from "./relay.js";
-import { allStores, AWAY, Detours, LeasedTasks, Presence, StreamKeep, type WayChange, wayWords } from "./detours.js";
-import { badShare, fleetOf, keysOf, newName } from "./relay-link.js";
-
-/** How a process shares with others. */
-export interface ShareOptions {
-  /**
-   * 32 random bytes that all processes of the server have and nobody else, as bytes or in base64: they prove to each other that
-   * they belong together, and nothing is kept where others could read it without. Several while keys are changed: the first is
-   * used, all are accepted.
-   */
-  readonly key: ShareKey | readonly ShareKey[];
-  /**
-   * Where the other processes reach this one: `tcp://10.0.0.5:3001`, or `unix:///run/mcp/one.sock` on one machine. Port 0: one
-   * that is free. Default `tcp://127.0.0.1:0`: other processes of this machine.
-   */
-  readonly address?: string;
-  /**
-   * The name of this process in ids, for balancers that read it: 1 to 32 small letters and digits. Default: a random one. A process
-   * that is started in place of another needs another name: what is asked of the one that has ended would be asked of it.
-   */
-  readonly node?: string;
-  /**
-   * A fingerprint of what has to be the same in all processes, such as a policy: others are refused. Several, such as one for each
-   * key: equal where any of them is. A function where it may change while the process runs.
-   */
-  readonly policy?: Fingerprint | (() => Fingerprint);
-  /** Fingerprints of what `policy` is made of, by the names people know them by: a refusal names those that differ. */
-  readonly parts?: () => Readonly<Record<string, Fingerprint>>;
-}
-
-/** The members of `ShareOptions`. */
-export const SHARE_MEMBERS: OptionTable<ShareOptions> = {
-  key: "any",
-  address: "text",
-  node: "text",
-  policy: ["text", "texts", "function"],
-  parts: "function",
-};
-
-/** 32 bytes, or their base64. */
-export type ShareKey = Uint8Array | string;
+import { isAnswer, lost, repeatable, unavailable } from "../http/server/resumable-stream.js";
+import { type ForwardOutcome, HeldAnswers, mayPass, NodeRelay, saidOf } from "./relay.js";
+import {
+  addressOf,
+  allStores,
+  AWAY,
+  Detours,
+  LeasedTasks,
+  Presence,
+  remember,
+  StreamKeep,
+  type WayChange,
+  wayWords,
+  SessionPlaces,
+} from "./detours.js";
+import { badShare, checkShare, fleetOf, keysOf, newName, NO_OPTIONS, type ShareOptions } from "./relay-link.js";
 
 /** A session that its process has ended may be taken up this long after it was last used. */
 const SESSION_MS = 45 * 60_000;
@@ -77,8 +49,6 @@ const SESSION_MS = 45 * 60_000;
 const TOUCH_MS = 10 * 60_000;
 /** Sessions in one round trip. */
 const TOUCH_PIECE = 500;
-/** Sessions that have moved or ended, and processes that have, of which that is remembered: one more lookup for those beyond it. */
-const MOST_REMEMBERED = 10_000;
 /** Milliseconds between two tries to reach a process that is there and does not answer. */
 const RETRY_MS = 100;
 /** Milliseconds after which a process that is there and cannot be reached is given up: its lease, and a little. */
@@ -88,18 +58,7 @@ const STEPS = 8;
 
 /** Shares what stores of one's own keep. Throws BAD_SHARE for options that make no sense. */
 export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTIONS): Share {
-  const { open, then } = Object(given) as { readonly open?: unknown; readonly then?: unknown };
-  if (typeof then === "function")
-    throw badShare("shareOver(stores, options) was given a promise of the stores: await it first");
-  if (typeof open !== "function")
-    throw badShare(
-      "shareOver(stores, options) takes the stores first: redisStores(target, { key }), memoryStores(), or some of your own with open()",
-    );
-  if (options === NO_OPTIONS)
-    throw badShare(
-      "shareOver(stores, options) needs options: { key } of 32 random bytes, the same in all processes (make one with: openssl rand -base64 32)",
-    );
-  checkOptions("shareOver(stores, options)", options, SHARE_MEMBERS);
+  checkShare(given, options);
   const stores = allStores(given);
   const keys = keysOf(options.key);
   const { node = newName(), address = "tcp://127.0.0.1:0", policy, parts } = options;
@@ -113,7 +72,7 @@ export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTION
   };
 }
 
-const NO_OPTIONS = {} as ShareOptions;
+const ENDING = "This process is shutting down and has not served this: send it again, another process goes on";
 
 /** What comes next for a request: nothing, it is served here, or it is tried at another process. */
 type Step = "done" | "here" | { readonly at: string };
@@ -156,11 +115,12 @@ class Member implements ClusterMember {
   #leaving = false;
   #stopListening: () => void = () => undefined;
   readonly #sessions = new Map<string, Mine>();
-  readonly #moved = new Map<string, string>();
-  /** Sessions that have ended, the last of them: whoever can write to the store may put a record back, which must not revive one. */
-  readonly #ended = new Set<string>();
+  /** Sessions that are being taken over: until that is settled nobody can say that they are not here. */
+  readonly #taking = new Map<string, Promise<unknown>>();
+  readonly #places = new SessionPlaces();
   /** Requests for which a process is looked for. */
   #looking = 0;
+  readonly #held = new HeldAnswers();
   readonly #limits: FairLimits;
   readonly #streams: StreamKeep;
   readonly #presence: Presence;
@@ -193,8 +153,12 @@ class Member implements ClusterMember {
       serve: (exchange) => this.#local?.serve(exchange),
       answer: (text) => this.#answer(text),
       // In one line: whoever connects is no fault of this program, and a process that was stopped for a while does so too.
-      onStranger: (error) =>
-        this.#local?.report("warning", `A connection to the relay was refused: ${(error as Error).message}`),
+      onStranger: (error, from) =>
+        this.#local?.report(
+          "warning",
+          `A connection to the relay from ${from} was refused: ${(error as Error).message}`,
+        ),
+      onLeft: (other) => this.#forget(other),
       onWay: (change) => this.#wayChanged(change),
       detours: (accept) =>
         new Detours({ node, mail: stores.mail, accept, knock: (at) => this.#notify({ kind: "knock", at, by: node }) }),
@@ -228,7 +192,7 @@ class Member implements ClusterMember {
     this.#address = await this.#relay.open();
     this.#stopListening = await this.#stores.bus.listen({
       hear: (from, text) => this.#hear(from, text),
-      missed: () => local.hear({ kind: "all" }),
+      missed: () => this.#heardAll(),
     });
     await this.#beat();
     this.#timer = setInterval(() => void this.#beat().catch(() => undefined), BEAT_MS);
@@ -258,6 +222,7 @@ class Member implements ClusterMember {
   async leave(): Promise<void> {
     clearInterval(this.#timer);
     this.#stopListening();
+    await this.#relay.part();
     await this.#relay.close();
     await this.#stores.close();
   }
@@ -267,13 +232,14 @@ class Member implements ClusterMember {
       exchange.stays = true;
       here();
     };
-    const give = (): void => {
-      const other = this.#anyOther();
+    // One that has left meanwhile did not take it.
+    const give = (steps: number): void => {
+      const other = steps > 0 ? this.#anyOther() : undefined;
       if (other === undefined) return stay();
-      this.bring(exchange, { kind: "call", id: `${other}.`, body }, stay);
+      this.bring(exchange, { kind: "call", id: `${other}.`, body }, () => give(steps - 1));
     };
-    if (named === undefined) give();
-    else this.bring(exchange, { ...named, body }, nodeOf(named.id) === this.node ? here : give);
+    if (named === undefined) give(STEPS);
+    else this.bring(exchange, { ...named, body }, nodeOf(named.id) === this.node ? here : () => give(STEPS));
   }
 
   #anyOther(): string | undefined {
@@ -291,9 +257,14 @@ class Member implements ClusterMember {
     this.#looking++;
     this.#bring(exchange, named, here)
       .catch((error: unknown) => {
-        const away = error instanceof LocalError && error.code === "UNREACHABLE";
-        if (!away) this.#local?.report("error", "A request could not be handed on", { error });
-        unavailable(exchange, named, AWAY);
+        const passes = (each: unknown): boolean => mayPass(each) && !this.#leaving && !exchange.over;
+        if (!passes(error) || !isAnswer(named)) throw error;
+        return this.#held.until(named.body ?? "", () => this.#bring(exchange, named, here), passes);
+      })
+      .catch((error: unknown) => {
+        const said = saidOf(error);
+        unavailable(exchange, named, said ?? AWAY);
+        if (said === undefined) this.#local?.report("error", "A request could not be handed on", { error });
       })
       .finally(() => this.#looking--);
   }
@@ -317,7 +288,7 @@ class Member implements ClusterMember {
 
   dropSession(id: string): void {
     if (!this.#sessions.delete(id)) return;
-    this.#end(id);
+    this.#places.end(id);
     const ended = { kind: "session", session: id, ended: true } as const;
     // This process may have served it for another one before, and would go on to.
     this.#local?.hear(ended);
@@ -377,12 +348,29 @@ class Member implements ClusterMember {
   #hear(from: string, text: string): void {
     if (from === this.node) return;
     const news = JSON.parse(text) as News | Notice;
-    if (news.kind === "session" && news.ended) this.#end(news.session);
+    if (news.kind === "all") return this.#heardAll();
+    if (news.kind === "session") this.#heardOf(news);
     if (news.kind === "left") return this.#forget(from);
     if (news.kind === "ending") return remember(this.#ending, from);
     if (news.kind !== "knock") this.#local?.hear(news);
     // Who cannot be answered asks again.
     else if (news.at === this.node) this.#relay.knocked(news.by).catch(() => undefined);
+  }
+
+  /** Something was missed: whatever was said may have been it. */
+  #heardAll(): void {
+    this.#touched = Number.NEGATIVE_INFINITY;
+    this.#local?.hear({ kind: "all" });
+  }
+
+  /** A session has ended, or another process has it. One of ours that was taken over while we seemed to be gone is let go of. */
+  #heardOf({ session, ended }: Extract<News, { readonly kind: "session" }>): void {
+    if (ended) return this.#places.end(session);
+    if (!this.#sessions.has(session)) return;
+    this.#ownerOf(session).then(
+      (owner) => owner !== undefined && owner !== this.node && this.#release(session),
+      () => (this.#touched = Number.NEGATIVE_INFINITY),
+    );
   }
 
   /** Another process is ending: it goes on with nothing, and whoever is asked for its sessions takes them over. */
@@ -437,8 +425,10 @@ class Member implements ClusterMember {
     const ids = [...this.#sessions.keys()];
     for (let at = 0; at < ids.length; at += TOUCH_PIECE) {
       const lost = await this.#stores.sessions.touch(ids.slice(at, at + TOUCH_PIECE), this.node, SESSION_MS);
-      for (const id of lost)
-        if ((await this.#stores.sessions.get(id)) === undefined) this.#local?.keep(id);
+      // All at once: whoever waits for this sign of life waits for them too.
+      const found = await Promise.all(lost.map((id) => this.#stores.sessions.get(id)));
+      for (const [which, id] of lost.entries())
+        if (found[which] === undefined) this.#local?.keep(id);
         else this.#release(id);
     }
   }
@@ -468,15 +458,23 @@ class Member implements ClusterMember {
   async #bring(exchange: HttpExchange, named: Named, here: () => void): Promise<void> {
     const { id, kind } = named;
     if (kind === "session" && (await this.#holds(id))) return here();
-    let owner = (kind === "session" ? this.#moved.get(id) : undefined) ?? nodeOf(id);
+    let owner = kind === "session" ? this.#places.ownerOf(id) : nodeOf(id);
     const until = performance.now() + PATIENCE_MS;
     for (let step = 0; step < STEPS || performance.now() < until; step++) {
       if (exchange.over) return;
       if (owner === undefined) return here();
       if (owner === this.node) {
+        if (kind === "session" && (await this.#holds(id))) return here();
         const now = kind === "session" ? await this.#ownerOf(id) : owner;
         // What this process, which is ending, has let go of is another's to take over.
         const other = now === owner && kind === "session" && this.#retires ? this.#anyOther() : undefined;
+        if (other === undefined && kind === "session" && now === owner) {
+          // Kept as this one's and not here: there was no room for it, or it was let go of for one that has ended.
+          const next = await this.#takeOver(id, owner);
+          if (typeof next === "string") return here();
+          owner = next.at;
+          continue;
+        }
         if (other === undefined && (now === owner || now === undefined)) return here();
         if (other !== undefined && step > 1) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
         owner = other ?? now;
@@ -488,18 +486,17 @@ class Member implements ClusterMember {
         owner = next.at;
         continue;
       }
-      const outcome = await this.#relay.forward(owner, {
-        ...named,
-        exchange,
-        session: kind === "session" ? id : undefined,
-        body: named.body,
-      });
+      const session = kind === "session" ? id : undefined;
+      const mostMs = Math.max(until - performance.now(), RETRY_MS);
+      const outcome = await this.#relay.forward(owner, { exchange, session, body: named.body, mostMs });
       const next = await this.#after(outcome, { exchange, named, owner });
       if (next === "done") return;
       if (next === "here") return here();
+      // Where nobody else has taken it there is only time to wait for.
+      if (next.at === owner && performance.now() >= until) break;
       owner = next.at;
     }
-    unavailable(exchange, named, "The process that has to serve this cannot be reached now: try again");
+    throw new LocalError("SILENT", "The process that has to serve this cannot be reached now: try again");
   }
 
   /** What to do with a request after it could, or could not, be sent to its owner: the process to try next, or the end. */
@@ -516,7 +513,7 @@ class Member implements ClusterMember {
         return now !== undefined && (now !== owner || this.#left.has(now)) ? { at: now } : "here";
       }
       case "left":
-        return this.#takeOver(named.id, owner);
+        return isSession ? this.#takeOver(named.id, owner) : "here";
       case "gone":
         if (!this.#sure) return this.#wait(owner);
         return isSession ? this.#takeOver(named.id, owner) : "here";
@@ -525,7 +522,10 @@ class Member implements ClusterMember {
       case "broken":
         if (exchange.over) return "done";
         if (repeatable(exchange, named)) return { at: owner };
-        lost(exchange, named);
+        lost(exchange, named, "process");
+        return "done";
+      case "parted":
+        lost(exchange, named, "way");
         return "done";
     }
   }
@@ -538,6 +538,8 @@ class Member implements ClusterMember {
 
   /** Whether a session is here, and is not another process's by now where that may be. */
   #holds(id: string): boolean | Promise<boolean> {
+    const taking = this.#taking.get(id);
+    if (taking !== undefined) return taking.then(() => this.#holds(id));
     if (this.#local?.holds(id) !== true) return false;
     // The last sign of life was not taken: asking would only be waited for.
     if (!this.lapsed || this.#since === Number.POSITIVE_INFINITY) return true;
@@ -549,52 +551,47 @@ class Member implements ClusterMember {
   }
 
   async #session(id: string): Promise<SharedSession | undefined> {
-    return this.#ended.has(id) ? undefined : this.#stores.sessions.get(id);
-  }
-
-  #end(id: string): void {
-    remember(this.#ended, id);
+    return this.#places.hasEnded(id) ? undefined : this.#stores.sessions.get(id);
   }
 
   async #ownerOf(id: string): Promise<string | undefined> {
     const session = await this.#session(id);
     if (session === undefined) return undefined;
-    this.#remember(id, session.owner);
+    this.#places.moved(id, session.owner);
     return session.owner;
   }
 
   /** Goes on with a session whose process has ended, unless another process does already. */
   async #takeOver(id: string, gone: string): Promise<Step> {
-    const { sessions } = this.#stores;
     const session = await this.#session(id);
     if (session === undefined) return "here";
-    if (session.owner === gone) {
-      // It would end with this process: whoever asks again reaches another.
-      if (this.#leaving) throw new LocalError("UNREACHABLE", "This process is ending");
-      const claimed = await sessions.claim(id, this.node, session.fence, SESSION_MS);
-      if (claimed === undefined) {
-        const now = await this.#ownerOf(id);
-        return now === undefined ? "here" : { at: now };
-      }
-      const { principal, facts } = JSON.parse(claimed.text) as { principal?: string; facts: SessionFacts };
-      this.#moved.delete(id);
-      this.#sessions.set(id, { fence: claimed.fence, kept: true });
-      this.#local?.adopt(id, principal, { ...facts, moved: claimed.fence });
-      return "here";
+    if (session.owner !== gone) {
+      this.#places.moved(id, session.owner);
+      return { at: session.owner };
     }
-    this.#remember(id, session.owner);
-    return { at: session.owner };
+    // It would end with this process: whoever asks again reaches another.
+    if (this.#leaving) throw new LocalError("ENDING", ENDING);
+    const taking = (this.#taking.get(id) ?? Promise.resolve()).then(() => this.#take(id, session.fence));
+    const settled = taking
+      .catch(() => undefined)
+      .finally(() => this.#taking.get(id) === settled && this.#taking.delete(id));
+    this.#taking.set(id, settled);
+    if (await taking) return "here";
+    const now = await this.#ownerOf(id);
+    return now === undefined || now === this.node ? "here" : { at: now };
   }
 
-  #remember(id: string, owner: string): void {
-    if (owner === nodeOf(id)) this.#moved.delete(id);
-    else this.#moved.set(id, owner);
-    if (this.#moved.size > MOST_REMEMBERED) this.#moved.delete(this.#moved.keys().next().value as string);
+  /** Resolves with whether this process has the session from now on. */
+  async #take(id: string, fence: number): Promise<boolean> {
+    const claimed = await this.#stores.sessions.claim(id, this.node, fence, SESSION_MS);
+    if (claimed === undefined) return false;
+    const { principal, facts } = JSON.parse(claimed.text) as { principal?: string; facts: SessionFacts };
+    this.#places.forget(id);
+    this.#sessions.set(id, { fence: claimed.fence, kept: true });
+    if (this.#local?.adopt(id, principal, { ...facts, moved: claimed.fence }) === false)
+      throw new LocalError("FULL", "There are too many sessions: try again later");
+    // The process that had it may be there after all, and have come back in this very moment.
+    this.tell({ kind: "session", session: id, ended: false });
+    return true;
   }
-}
-
-/** Remembers so many names, the last of them. */
-function remember(names: Set<string>, name: string): void {
-  names.add(name);
-  if (names.size > MOST_REMEMBERED) names.delete(names.values().next().value as string);
 }

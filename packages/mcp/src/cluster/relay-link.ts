@@ -5,8 +5,9 @@ import type { Duplex } from "node:stream";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "../http/server/exchange.js";
 import type { Identity, MessagePieces } from "../jsonrpc/transport.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import { checkOptions, type OptionTable } from "../protocol/capabilities.js";
 import { Detour } from "./detours.js";
-import type { Fingerprint, Fleet } from "./stores.js";
+import { type Fingerprint, type Fleet, lateAfter } from "./stores.js";
 
 /** Marks the protocol and its version. */
 const MAGIC = Buffer.from("mcp-relay-1\n");
@@ -280,7 +281,7 @@ export async function welcome(socket: Duplex, self: Side): Promise<Link> {
   const [peer, meant] = (hello.type === Frame.Hello ? JSON.parse(hello.text) : []) as readonly string[];
   if (peer === undefined || meant !== self.node) {
     socket.destroy();
-    throw new Error("A process called that looks for another one");
+    throw new Error(`The process ${peer ?? "?"} called, which looks for another one: ${meant ?? "?"}`);
   }
   socket.write(sealer.seal(Frame.Hello, 0, JSON.stringify([self.node, peer])));
   return new Link(peer, socket, { reader, sealer });
@@ -302,11 +303,10 @@ function readBytes(socket: Duplex, count: number): Promise<{ readonly head: Buff
 }
 
 function withinTime<T>(socket: Duplex, step: Promise<T>): Promise<T> {
-  const timer = setTimeout(
-    () => socket.destroy(new Error("The other process did not answer the greeting")),
-    GREETING_MS,
+  const inTime = lateAfter(GREETING_MS, () =>
+    socket.destroy(new Error("The other process did not answer the greeting")),
   );
-  return step.finally(() => clearTimeout(timer));
+  return step.finally(inTime);
 }
 
 // A request as it arrives over a connection: an exchange like any other.
@@ -484,8 +484,66 @@ function textOf(pieces: MessagePieces): string {
   return Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))).toString("utf8");
 }
 
+/** How a process shares with others. */
+export interface ShareOptions {
+  /**
+   * 32 random bytes that all processes of the server have and nobody else, as bytes or in base64: they prove to each other that
+   * they belong together, and nothing is kept where others could read it without. Several while keys are changed: the first is
+   * used, all are accepted.
+   */
+  readonly key: ShareKey | readonly ShareKey[];
+  /**
+   * Where the other processes reach this one: `tcp://10.0.0.5:3001`, or `unix:///run/mcp/one.sock` on one machine. Port 0: one
+   * that is free. Default `tcp://127.0.0.1:0`: other processes of this machine.
+   */
+  readonly address?: string;
+  /**
+   * The name of this process in ids, for balancers that read it: 1 to 32 small letters and digits. Default: a random one. A process
+   * that is started in place of another needs another name: what is asked of the one that has ended would be asked of it.
+   */
+  readonly node?: string;
+  /**
+   * A fingerprint of what has to be the same in all processes, such as a policy: others are refused. Several, such as one for each
+   * key: equal where any of them is. A function where it may change while the process runs.
+   */
+  readonly policy?: Fingerprint | (() => Fingerprint);
+  /** Fingerprints of what `policy` is made of, by the names people know them by: a refusal names those that differ. */
+  readonly parts?: () => Readonly<Record<string, Fingerprint>>;
+}
+
+/** The members of `ShareOptions`. */
+export const SHARE_MEMBERS: OptionTable<ShareOptions> = {
+  key: "any",
+  address: "text",
+  node: "text",
+  policy: ["text", "texts", "function"],
+  parts: "function",
+};
+
+/** Stands for options that were not given. */
+export const NO_OPTIONS = {} as ShareOptions;
+
+/** Throws BAD_SHARE for stores that are none and options that are none. */
+export function checkShare(given: unknown, options: ShareOptions): void {
+  const { open, then } = Object(given) as { readonly open?: unknown; readonly then?: unknown };
+  if (typeof then === "function")
+    throw badShare("shareOver(stores, options) was given a promise of the stores: await it first");
+  if (typeof open !== "function")
+    throw badShare(
+      "shareOver(stores, options) takes the stores first: redisStores(target, { key }), memoryStores(), or some of your own with open()",
+    );
+  if (options === NO_OPTIONS)
+    throw badShare(
+      "shareOver(stores, options) needs options: { key } of 32 random bytes, the same in all processes (make one with: openssl rand -base64 32)",
+    );
+  checkOptions("shareOver(stores, options)", options, SHARE_MEMBERS);
+}
+
+/** 32 bytes, or their base64. */
+export type ShareKey = Uint8Array | string;
+
 /** Keys as bytes. Throws BAD_SHARE for one that is not 32 bytes long. */
-export function keysOf(key: string | Uint8Array | readonly (string | Uint8Array)[]): readonly Buffer[] {
+export function keysOf(key: ShareKey | readonly ShareKey[]): readonly Buffer[] {
   const all: readonly unknown[] = Array.isArray(key) ? key : [key];
   if (all.length === 0) throw badShare("key needs 32 random bytes, the same in all processes");
   return all.map((each) => {
@@ -505,7 +563,7 @@ export function badShare(what: string): LocalError {
 
 /** What processes have to have in common, as `SharedStores.open` takes it. Throws BAD_SHARE for a key that is none. */
 export function fleetOf(
-  key: string | Uint8Array | readonly (string | Uint8Array)[],
+  key: ShareKey | readonly ShareKey[],
   policy?: Fingerprint | (() => Fingerprint),
   parts?: () => Fleet["parts"],
 ): Fleet {

@@ -1,15 +1,13 @@
 // Hands requests to the process that has to serve them, over one kept connection to each: a request is sent once, its
 // reply comes back as it is written, and the process that serves it sees an exchange like any other.
 
-import { type Server, type Socket, connect, createServer } from "node:net";
-import { existsSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { type Server, type Socket, createServer } from "node:net";
+import { rmSync } from "node:fs";
 import type { Duplex } from "node:stream";
-import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { failureText, type RequestId } from "../jsonrpc/message.js";
-import type { HttpExchange, HttpStream, Named } from "../http/server/exchange.js";
-import { unknownOutcome } from "../http/server/resumable-stream.js";
-import type { Detours, WayChange } from "./detours.js";
+import { LocalError, RpcError } from "../jsonrpc/errors.js";
+import type { HttpExchange, HttpStream } from "../http/server/exchange.js";
+import { goesOn, messageIn, unknownOutcome } from "../http/server/resumable-stream.js";
+import { AWAY, bare, connected, type Detours, pathOf, unheardAt, type WayChange } from "./detours.js";
 import {
   Frame,
   type FrameType,
@@ -21,17 +19,17 @@ import {
   welcome,
 } from "./relay-link.js";
 
-/** Milliseconds to connect: a process on the same network answers in one. */
-const CONNECT_MS = 1_000;
+/** Milliseconds that whoever sends something waits for a connection: to try one by letters, too, may take longer. */
+const LINK_MS = 4_000;
 /** Connections of other processes at once: as many processes, twice. What is more is a fault or an attack. */
 const MOST_LINKS = 2_000;
 
 /**
  * What became of a request: it was `taken` and is answered by the other process; that one does not have what it names
- * (`absent`), or has let go of it as it is ending (`left`); nobody is there (`gone`); it is there and cannot be reached; or the
- * connection broke after it was sent and before anything came back (`broken`).
+ * (`absent`), or has let go of it as it is ending (`left`); nobody is there (`gone`); it is there and cannot be reached; or, after it
+ * was sent and before anything came back, the connection broke (`broken`), or this process ended (`parted`).
  */
-export type ForwardOutcome = "taken" | "absent" | "left" | "gone" | "unreachable" | "broken";
+export type ForwardOutcome = "taken" | "absent" | "left" | "gone" | "unreachable" | "broken" | "parted";
 
 export interface NodeRelayOptions {
   readonly node: string;
@@ -47,8 +45,10 @@ export interface NodeRelayOptions {
   readonly serve: (exchange: HttpExchange) => void;
   /** Does what another process asks for. Rejects with an RpcError. */
   readonly answer: (text: string) => Promise<string>;
-  /** Told of a connection that was refused. */
-  readonly onStranger: (error: unknown) => void;
+  /** Told of a connection that was refused, and where it came from. */
+  readonly onStranger: (error: unknown, from: string) => void;
+  /** Told of a process that serves nothing any more. */
+  readonly onLeft?: (node: string) => void;
   /** Ways to processes that cannot be connected to. `accept` is told of those that others open. */
   readonly detours?: (accept: (way: Duplex) => void) => Detours;
   /** Told once when a process is reached by letters, once when it is by a socket again, and when it has ended meanwhile. */
@@ -66,14 +66,32 @@ export interface ForwardedRequest {
   readonly body: string | undefined;
   /** The session it is for; undefined for one that is not about a session. */
   readonly session: string | undefined;
+  /** Milliseconds a connection may take. Default `LINK_MS`. */
+  readonly mostMs?: number;
 }
 
 interface Waiting {
   /** Whether it lasts as long as its client likes, such as a stream of a session. */
   readonly lasts?: boolean;
   reply(type: FrameType, text: string): void;
-  broken(): void;
+  /** Nothing will come any more. `ours`: since this process ends. */
+  broken(ours: boolean): void;
 }
+
+/** What another process sends over a connection that it has opened. */
+interface Incoming {
+  readonly served: Map<number, RelayedExchange>;
+  /** Questions that are being answered. */
+  answering: number;
+  /** It has heard that this process leaves: it sends nothing more. */
+  parted: boolean;
+}
+
+/** The stream of what concerns the connection itself: no request has this number. */
+const ITSELF = 0;
+/** Milliseconds for the other processes to hear that this one leaves, and for what they had sent until then to be answered. */
+const PART_MS = 500;
+const LOOK_MS = 10;
 
 /** Whether a request lasts as long as its client likes: the stream of a session, or a listen. */
 export function lasts(exchange: HttpExchange): boolean {
@@ -87,7 +105,8 @@ export class NodeRelay {
   /** Those this process opened, by the process they lead to. */
   readonly #called = new Map<string, Promise<Link>>();
   readonly #links = new Map<Link, Map<number, Waiting>>();
-  readonly #incoming = new Set<Duplex>();
+  readonly #sockets = new Set<Duplex>();
+  readonly #incoming = new Map<Link, Incoming>();
   readonly #detours: Detours | undefined;
   /** When a socket was last tried, by the process letters lead to; and when letters were last used. */
   readonly #tried = new Map<string, number>();
@@ -95,6 +114,8 @@ export class NodeRelay {
   /** Addresses at which processes could not be connected to that letters reach. */
   readonly #apart = new Map<string, string>();
   #lastStream = 0;
+  #closing = false;
+  #closed: Promise<void> | undefined;
 
   constructor(options: NodeRelayOptions) {
     this.#options = options;
@@ -142,8 +163,8 @@ export class NodeRelay {
   }
 
   /** Sends a request to a process, once. Resolves as soon as it is known what became of it. Never rejects. */
-  async forward(node: string, { exchange, body, session }: ForwardedRequest): Promise<ForwardOutcome> {
-    const link = await this.#linkTo(node);
+  async forward(node: string, { exchange, body, session, mostMs }: ForwardedRequest): Promise<ForwardOutcome> {
+    const link = await soon(this.#linkTo(node), mostMs);
     if (typeof link === "string") return link;
     if (exchange.over) return "taken";
     const begun = this.#links.get(link);
@@ -165,7 +186,7 @@ export class NodeRelay {
 
   /** Asks a process for something. Rejects with its RpcError, or with GONE or UNREACHABLE. */
   async ask(node: string, text: string): Promise<string> {
-    const link = await this.#linkTo(node);
+    const link = await soon(this.#linkTo(node));
     const begun = typeof link === "string" ? undefined : this.#links.get(link);
     if (typeof link === "string" || begun === undefined) {
       const isGone = link === "gone";
@@ -182,7 +203,7 @@ export class NodeRelay {
           const { code, message, data } = JSON.parse(answer) as { code: number; message: string; data?: unknown };
           reject(new RpcError(code, message, data));
         },
-        broken: () => reject(new LocalError("GONE", `The process ${node} ended before it answered`)),
+        broken: () => reject(new LocalError("GONE", `The process ${node} was lost before it answered`)),
       });
       link.send(Frame.Ask, stream, text);
     });
@@ -190,13 +211,38 @@ export class NodeRelay {
 
   /** Ends every connection. */
   async close(): Promise<void> {
-    const path = this.#server.listening ? pathOf(this.#options.listen) : undefined;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const closed = this.#stopListening();
+    this.#closing = true;
     for (const link of [...this.#links.keys()]) link.close();
     this.#detours?.close();
-    for (const socket of this.#incoming) socket.destroy();
+    for (const socket of this.#sockets) socket.destroy();
     await closed;
-    if (path !== undefined) rmSync(path, { force: true });
+  }
+
+  #stopListening(): Promise<void> {
+    const path = this.#server.listening ? pathOf(this.#options.listen) : undefined;
+    return (this.#closed ??= new Promise<void>((resolve) => this.#server.close(() => resolve())).then(() => {
+      if (path !== undefined) rmSync(path, { force: true });
+    }));
+  }
+
+  /** Before `close`: the others hear that nothing is served here any more, and what they had sent is answered. Bounded in time. */
+  async part(): Promise<void> {
+    void this.#stopListening();
+    for (const link of this.#incoming.keys()) link.send(Frame.Absent, ITSELF, LEFT);
+    const owes = ([link, { parted, served, answering }]: readonly [Link, Incoming]): boolean =>
+      !link.closed &&
+      (!parted || answering > 0 || link.unsent > 0 || [...served.values()].some((each) => !lasts(each)));
+    const until = performance.now() + PART_MS;
+    while ([...this.#incoming].some(owes) && performance.now() < until)
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+
+  /** The other process serves nothing any more: what it has got it answers, and it is sent nothing new. */
+  #parted(node: string, link: Link): void {
+    link.send(Frame.Gone, ITSELF);
+    void this.#forget(node, link);
+    this.#options.onLeft?.(node);
   }
 
   #headOf(exchange: HttpExchange, session: string | undefined): RelayedHead {
@@ -275,7 +321,10 @@ export class NodeRelay {
       throw error;
     });
     this.#begin(link, {
-      frame: (type, stream, text) => this.#links.get(link)?.get(stream)?.reply(type, text),
+      frame: (type, stream, text) => {
+        if (stream === ITSELF) this.#parted(node, link);
+        else this.#links.get(link)?.get(stream)?.reply(type, text);
+      },
       closed: () => void this.#forget(node, link),
     });
     return link;
@@ -289,22 +338,26 @@ export class NodeRelay {
   }
 
   async #accept(socket: Duplex): Promise<void> {
-    this.#incoming.add(socket);
+    this.#sockets.add(socket);
+    const { remoteAddress } = socket as Partial<Socket>;
     socket.on("error", () => undefined);
-    socket.on("close", () => this.#incoming.delete(socket));
+    socket.on("close", () => this.#sockets.delete(socket));
     try {
       const { node, keys } = this.#options;
       const link = await welcome(socket, { node, keys });
-      const served = new Map<number, RelayedExchange>();
+      const incoming: Incoming = { served: new Map(), answering: 0, parted: false };
+      this.#incoming.set(link, incoming);
+      if (this.#closed !== undefined) link.send(Frame.Absent, ITSELF, LEFT);
       this.#begin(link, {
-        frame: (type, stream, text) => this.#serve(link, served, { type, stream, text }),
+        frame: (type, stream, text) => this.#serve(link, incoming, { type, stream, text }),
         closed: () => {
-          for (const exchange of [...served.values()]) exchange.gone();
+          this.#incoming.delete(link);
+          for (const exchange of [...incoming.served.values()]) exchange.gone();
         },
       });
     } catch (error) {
       socket.destroy();
-      this.#options.onStranger(error);
+      this.#options.onStranger(error, remoteAddress ?? this.#options.listen.href);
     }
   }
 
@@ -316,7 +369,7 @@ export class NodeRelay {
         const waiting = this.#links.get(link);
         this.#links.delete(link);
         closed();
-        for (const each of waiting?.values() ?? []) each.broken();
+        for (const each of waiting?.values() ?? []) each.broken(this.#closing);
       },
     };
     link.start();
@@ -324,12 +377,14 @@ export class NodeRelay {
 
   #serve(
     link: Link,
-    served: Map<number, RelayedExchange>,
+    incoming: Incoming,
     { type, stream, text }: { readonly type: FrameType; readonly stream: number; readonly text: string },
   ): void {
+    const { served } = incoming;
+    if (stream === ITSELF) return void (incoming.parted = true);
     switch (type) {
       case Frame.Request:
-        return this.#request(link, served, stream, text);
+        return this.#request(link, incoming, stream, text);
       case Frame.Gone:
         return served.get(stream)?.gone();
       case Frame.Pause:
@@ -337,22 +392,23 @@ export class NodeRelay {
       case Frame.Resume:
         return served.get(stream)?.resume();
       case Frame.Ask:
-        return void this.#answer(link, stream, text);
+        return void this.#answer(link, incoming, { stream, text });
       default:
       // What only the process that asks is told: there is nobody for it here.
     }
   }
 
-  #request(link: Link, served: Map<number, RelayedExchange>, stream: number, text: string): void {
+  #request(link: Link, incoming: Incoming, stream: number, text: string): void {
     const end = text.indexOf("\n");
     const head = JSON.parse(text.slice(0, end)) as RelayedHead;
     const held = head.session === undefined || this.#options.holds(head.session, link.peer, head.ending === true);
     const begin = (here: boolean): void => {
-      if (here) this.#begun(link, served, stream, { head, body: text.slice(end + 1) });
+      if (here) this.#begun(link, incoming.served, stream, { head, body: text.slice(end + 1) });
       else link.send(Frame.Absent, stream, this.#options.ending?.() === true ? LEFT : "");
     };
-    if (typeof held === "boolean") begin(held);
-    else void held.then(begin, () => begin(false));
+    if (typeof held === "boolean") return begin(held);
+    incoming.answering++;
+    void held.then(begin, () => begin(false)).finally(() => incoming.answering--);
   }
 
   #begun(
@@ -370,15 +426,30 @@ export class NodeRelay {
     this.#options.serve(exchange);
   }
 
-  async #answer(link: Link, stream: number, text: string): Promise<void> {
+  async #answer(
+    link: Link,
+    incoming: Incoming,
+    { stream, text }: { readonly stream: number; readonly text: string },
+  ): Promise<void> {
+    incoming.answering++;
     try {
       link.send(Frame.Answer, stream, await this.#options.answer(text));
     } catch (error) {
       const refusal =
         error instanceof RpcError ? error.toObject() : { code: -32603, message: "The other process failed" };
       link.send(Frame.Refused, stream, JSON.stringify(refusal));
+    } finally {
+      incoming.answering--;
     }
   }
+}
+
+/** A connection that takes longer is there for what is sent later. */
+function soon<T>(connecting: Promise<T>, mostMs: number = LINK_MS): Promise<T | "unreachable"> {
+  return new Promise((resolve) => {
+    const late = setTimeout(resolve, mostMs, "unreachable");
+    void connecting.then(resolve).finally(() => clearTimeout(late));
+  });
 }
 
 /** What a process that is ending says of a session that it does not have (any more). */
@@ -439,14 +510,16 @@ class Forwarded implements Waiting {
   }
 
   /** The other process has gone, or this one goes. A stream is cut where its client comes back for the rest, and ends with an answer elsewhere. */
-  broken(): void {
-    const comesBack = this.lasts || this.#exchange.header("mcp-session-id") !== undefined;
+  broken(ours: boolean): void {
+    const comesBack = this.lasts || goesOn(this.#exchange);
     if (comesBack) this.#open?.destroy();
     else {
-      this.#open?.write(`event: message\ndata: ${unknownOutcome(messageIn(this.#body).id)}\n\n`);
+      this.#open?.write(
+        `event: message\ndata: ${unknownOutcome(messageIn(this.#body).id, ours ? "way" : "process")}\n\n`,
+      );
       this.#open?.end();
     }
-    this.#end("broken");
+    this.#end(ours ? "parted" : "broken");
   }
 
   #end(outcome: ForwardOutcome): void {
@@ -469,118 +542,59 @@ class Forwarded implements Waiting {
   }
 }
 
-// Addresses of processes.
+/** Why something could not be brought where it belongs, and may be in a moment; and which of it is said in its own words. */
+const PASSING: ReadonlySet<string> = new Set(["UNREACHABLE", "SILENT", "FULL"]);
+const SAID: ReadonlySet<string> = new Set(["SILENT", "FULL", "ENDING"]);
 
-/** Bytes of a path of a socket: what is longer is cut, and another file is made. */
-const PATH_BYTES = process.platform === "linux" ? 107 : 103;
-/** Nobody can connect to all addresses of a machine. */
-const ALL_ADDRESSES: ReadonlySet<string> = new Set(["0.0.0.0", "0", "[::]"]);
-
-/** Throws BAD_SHARE for what nobody can be reached at. */
-export function addressOf(address: string): URL {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  const isTcp = url?.protocol === "tcp:" && url.port !== "" && url.hostname !== "";
-  if (url === undefined || !(isTcp || url.protocol === "unix:"))
-    throw bad(address, "must be tcp://host:port or unix:///path, where the other processes reach this one");
-  if (url.username !== "" || url.search !== "" || url.hash !== "" || (isTcp && !["", "/"].includes(url.pathname)))
-    throw bad(address, "has more than a host and a port, or a file: leave the rest out");
-  if (isTcp && ALL_ADDRESSES.has(url.hostname))
-    throw bad(address, "is every address of this machine: name the one at which the other processes reach it");
-  if (url.protocol === "unix:" && (url.host !== "" || url.pathname === "/" || url.pathname === ""))
-    throw bad(
-      address,
-      "must begin with three slashes and name a file by its whole path, as in unix:///run/mcp/one.sock",
-    );
-  if (Buffer.byteLength(pathOf(url) ?? "") > PATH_BYTES)
-    throw bad(address, `is too long for a socket: choose a path of at most ${PATH_BYTES} bytes`);
-  return url;
+export function mayPass(error: unknown): boolean {
+  return error instanceof LocalError && PASSING.has(error.code);
 }
 
-function bad(address: string, what: string): LocalError {
-  return new LocalError("BAD_SHARE", `share: address "${address}" ${what}`);
+/** What its sender is told; undefined for what nobody was to expect. */
+export function saidOf(error: unknown): string | undefined {
+  if (error instanceof LocalError && SAID.has(error.code)) return error.message;
+  return mayPass(error) ? AWAY : undefined;
 }
 
-/** Why an address cannot be listened on, and what to change. */
-function unheardAt(listen: URL, { code, message }: NodeJS.ErrnoException): LocalError {
-  const path = pathOf(listen);
-  if (path === undefined) {
-    if (code === "EADDRINUSE")
-      return bad(
-        listen.href,
-        `is taken: end the process that listens there, or choose another port (0: one that is free)`,
-      );
-    if (code === "EACCES") return bad(listen.href, "may not be listened on by you: choose a port above 1023");
-    return bad(listen.href, "is no address of this machine: choose one that it has");
+// Answers to questions that cannot be brought to who has asked at the moment: clients send them once, and people wait for what comes of them.
+
+/** Milliseconds an answer waits: a store fails over, and a process is started again, in less. Proxies wait as long. */
+const HELD_MS = 55_000;
+/** Answers that wait at once, and their characters: as many as a busy process has open, none of them long. */
+const MOST_HELD = 1_000;
+/** Milliseconds before it is tried again, the first time and at most: all together ask the store no more than a thousand times a second. */
+const HELD_PAUSE_MS = 100;
+const MOST_PAUSE_MS = 1_000;
+const HELD_CHARS = 16 * 1024 * 1024;
+
+export class HeldAnswers {
+  #count = 0;
+  #chars = 0;
+
+  /**
+   * Does something for an answer again and again while `passes` says of what it rejected with that it may pass, and there is room
+   * and time. Rejects with what the last trial rejected with.
+   */
+  async until<T>(body: string, trial: () => Promise<T>, passes: (error: unknown) => boolean): Promise<T> {
+    const until = performance.now() + HELD_MS;
+    let error: unknown = new LocalError("UNREACHABLE", AWAY);
+    if (this.#count >= MOST_HELD || this.#chars + body.length > HELD_CHARS) throw error;
+    this.#count++;
+    this.#chars += body.length;
+    try {
+      for (let pause = HELD_PAUSE_MS; performance.now() < until; pause = Math.min(2 * pause, MOST_PAUSE_MS)) {
+        await new Promise((resolve) => setTimeout(resolve, pause));
+        try {
+          return await trial();
+        } catch (thrown) {
+          error = thrown;
+          if (!passes(error)) break;
+        }
+      }
+      throw error;
+    } finally {
+      this.#count--;
+      this.#chars -= body.length;
+    }
   }
-  if (code === "EADDRINUSE")
-    return bad(listen.href, "is taken: end the process that listens there, or remove the file where none does");
-  // Node says that it has no rights there, too.
-  if (!existsSync(dirname(path)))
-    return bad(listen.href, "is in a folder that is not there: make it, or choose another");
-  if (code === "EACCES") return bad(listen.href, "may not be made by you: choose a folder that you may write to");
-  return bad(listen.href, `cannot be listened on (${message}): choose another`);
-}
-
-/** The file of a socket. */
-function pathOf(address: URL): string | undefined {
-  return address.protocol === "unix:" ? decodeURIComponent(address.pathname) : undefined;
-}
-
-function connected(address: URL): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const path = pathOf(address);
-    const where = path === undefined ? { host: bare(address.hostname), port: Number(address.port) } : { path };
-    const socket = connect(where, () => {
-      clearTimeout(timer);
-      socket.off("error", reject);
-      resolve(socket);
-    });
-    const timer = setTimeout(() => socket.destroy(new Error("No connection in time")), CONNECT_MS);
-    // Nobody else listens until the greeting begins: an error of that moment would end the program.
-    socket.on("error", () => clearTimeout(timer)).once("error", reject);
-  });
-}
-
-/** An IPv6 address stands in brackets in a URL. */
-function bare(hostname: string): string {
-  return hostname.replace(/^\[(.*)\]$/, "$1");
-}
-
-// What may be sent again, and what a request is answered that nobody serves.
-
-/** Methods that change nothing: only they are sent again when nobody knows whether they were served. */
-const READS: ReadonlySet<string> = new Set([
-  "ping",
-  "tools/list",
-  "resources/list",
-  "resources/templates/list",
-  "resources/read",
-  "prompts/list",
-  "prompts/get",
-  "completion/complete",
-  "tasks/get",
-  "tasks/list",
-]);
-
-export function repeatable({ method }: HttpExchange, { body }: Named): boolean {
-  return method === "GET" || (method === "POST" && READS.has(messageIn(body).method ?? ""));
-}
-
-function messageIn(body: string | undefined): { readonly id?: RequestId; readonly method?: string } {
-  try {
-    const value: unknown = JSON.parse(body ?? "");
-    return typeof value === "object" && value !== null ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-const TEXT = ["content-type", "application/json", "retry-after", "1"];
-
-export function unavailable(exchange: HttpExchange, { body }: Named, what: string): void {
-  exchange.reply(503, TEXT, failureText(messageIn(body).id, { code: ErrorCode.InternalError, message: what }));
-}
-
-export function lost(exchange: HttpExchange, { body }: Named): void {
-  exchange.reply(502, ["content-type", "application/json"], unknownOutcome(messageIn(body).id));
 }

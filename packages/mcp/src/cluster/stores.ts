@@ -284,6 +284,24 @@ function partOf(rule: LimitRule | WindowRule, parts: number): LimitRule | Window
   return { perSecond: rule.perSecond / parts, burst: Math.max(1, Math.floor(rule.burst / parts)) };
 }
 
+/** Slices of a time that is waited. */
+const SLICES = 8;
+
+/**
+ * Calls `late` after so many milliseconds, unless what is returned was called before. They are counted in slices, each of which the
+ * event loop has to begin: a process that was held up has answers lying there unread, and is not to take others for away.
+ */
+export function lateAfter(ms: number, late: () => void): () => void {
+  let left = SLICES;
+  let timer: ReturnType<typeof setTimeout>;
+  const next = (): void => {
+    if (left-- > 0) timer = setTimeout(next, ms / SLICES);
+    else late();
+  };
+  next();
+  return () => clearTimeout(timer);
+}
+
 /** What ends by itself. */
 class Expiring<T> {
   readonly #kept = new Map<string, { readonly value: T; readonly ends: number }>();

@@ -12,6 +12,7 @@ import {
   notificationText,
   peerWords,
   type RequestId,
+  successHead,
   successPieces,
   successText,
 } from "../jsonrpc/message.js";
@@ -428,7 +429,7 @@ export class Dispatcher {
       done(call, undefined);
       return;
     }
-    let text: string;
+    let text: string | readonly string[];
     try {
       text = this.#encode(call, answer);
     } catch (error) {
@@ -439,6 +440,7 @@ export class Dispatcher {
     call.logs?.finish();
     call.ended = true;
     done(call, true);
+    if (typeof text !== "string") return this.#sendTexts(call, text);
     if (answer instanceof ReadyResult && text.length >= WORTH_ENCODING && this.#sendBytes(call, answer)) return;
     if (text.length >= WORTH_PARTING && call.carrier.writeTexts) {
       call.carrier.writeTexts(successPieces(call.id, text));
@@ -447,17 +449,24 @@ export class Dispatcher {
     }
   }
 
+  #sendTexts({ id, carrier }: Call, texts: readonly string[]): void {
+    const pieces = [successHead(id), ...texts, "}"];
+    if (carrier.writePieces?.(pieces) === true) return;
+    if (carrier.writeTexts) carrier.writeTexts(pieces);
+    else void carrier.write(pieces.join(""), "response");
+  }
+
   #sendBytes({ id, carrier, caller }: Call, answer: ReadyResult): boolean {
     return carrier.writePieces?.(successPieces(id, answer.bytesFor(caller.codec))) ?? false;
   }
 
-  #encode(call: Call, answer: Answer): string {
+  #encode(call: Call, answer: Answer): string | readonly string[] {
     const { codec } = call.caller;
     if (answer instanceof ReadyResult) return answer.textFor(codec);
     if (!isJsonObject(answer)) {
       throw new TypeError(`${call.method} was answered with no result object: return one, or next()`);
     }
-    return codec.resultText(call.record, answer, this.#options.identity);
+    return codec.resultPieces(call.record, answer, this.#options.identity);
   }
 
   #fail(call: Call, error: unknown, done: Done): void {

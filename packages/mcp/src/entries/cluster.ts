@@ -1,6 +1,6 @@
 // The public surface for many processes over stores of one's own.
-export { type ShareKey, shareOver, type ShareOptions } from "../cluster/member.js";
-export { fleetOf } from "../cluster/relay-link.js";
+export { shareOver } from "../cluster/member.js";
+export { fleetOf, type ShareKey, type ShareOptions } from "../cluster/relay-link.js";
 export {
   FairLimits,
   memoryStores,

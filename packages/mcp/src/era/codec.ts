@@ -14,6 +14,8 @@ export interface Codec extends Addressee {
    * `identity` is the server's; the stateless era puts it into the result's `_meta`.
    */
   resultText(record: MethodRecord, result: object, identity: Implementation): string;
+  /** The same; in pieces where it holds texts so long that it would cost to join them. */
+  resultPieces(record: MethodRecord, result: object, identity: Implementation): string | readonly string[];
   /** The error as this revision numbers it. */
   error(error: RpcError): ErrorObject;
   /** Params of a notification from the server, or undefined when the revision lacks the notification. */

@@ -18,7 +18,7 @@ import type { CallToolResult, ListToolsResult, Tool } from "../protocol/features
 import type { ResultKind } from "../protocol/method.js";
 import { isSpecifiedNotification } from "../protocol/revisions/newest.js";
 import type { Revision } from "../protocol/revisions/revision.js";
-import { jsonText, type JsonObject } from "../jsonrpc/message.js";
+import { jsonPieces, jsonText, type JsonObject } from "../jsonrpc/message.js";
 
 /** What revisions before the newest need besides having members left out. */
 export interface Fitting {
@@ -113,20 +113,26 @@ function unchanged(_to: Addressee, result: object): object {
 // Writes the commonest tool result, one text, without going through the general serialiser: a tenth of a small call's cost.
 
 /**
- * The JSON of a tool result that is one text block and perhaps `isError`, and nothing else: every revision reads the same.
+ * The JSON of a tool result that is one text block and perhaps `isError`, and nothing else, in pieces where it is long: every
+ * revision reads the same.
  * Undefined for any other result. `head`: members that come first, each followed by a comma: to put them into a long text later
  * would copy it.
  */
-export function plainToolText(result: object, head = ""): string | undefined {
+export function plainToolPieces(result: object, head = ""): string | readonly string[] | undefined {
   if (!isPlain(result)) return undefined;
   const { content, isError } = result;
   for (const key in result) if (key !== "content" && key !== "isError") return undefined;
   const text = Array.isArray(content) && content.length === 1 ? plainText(content[0]) : undefined;
   if (text === undefined) return undefined;
-  const block = `{${head}"content":[{"type":"text","text":${JSON.stringify(text)}}]`;
-  if (isError === undefined) return `${block}}`;
-  return typeof isError === "boolean" ? `${block},"isError":${isError}}` : undefined;
+  if (isError !== undefined && typeof isError !== "boolean") return undefined;
+  const tail = isError === undefined ? "]}" : `],"isError":${isError}}`;
+  if (text.length < LONG) return `{${head}"content":[{"type":"text","text":${JSON.stringify(text)}}${tail}`;
+  const block = jsonPieces((content as readonly unknown[])[0]);
+  return [`{${head}"content":[`, ...(typeof block === "string" ? [block] : block), tail];
 }
+
+/** Texts from this length on are not asOneText with what stands around them: that would copy them. */
+const LONG = 64 * 1024;
 
 function plainText(block: unknown): string | undefined {
   if (!isPlain(block) || block["type"] !== "text") return undefined;

@@ -1,7 +1,8 @@
-// Keeps the digits of numbers that JavaScript would write in another way than they were sent: 12345678901234567890, 1.0, 1e400.
+// Keeps what is passed on as it was sent: the digits of numbers that JavaScript would write in another way (12345678901234567890,
+// 1.0, 1e400), and the JSON of long texts, which it would cost too much to write anew.
 
-import { writeBy } from "./message.js";
-import { lookAtParsed } from "./parse.js";
+import { asOneText, writeBy } from "./message.js";
+import { closingQuote, lookAtParsed } from "./parse.js";
 
 /** A number by its own digits. It stands in values that are passed on, and in no others. */
 export class ExactNumber {
@@ -17,47 +18,74 @@ export class ExactNumber {
 
   /** What `exactJson` makes the number of; to everybody else its digits, as a text. */
   toJSON(): string {
-    if (!writing) return this.#text;
-    mark ??= `number ${crypto.randomUUID()} `;
-    return mark + this.#text;
+    return writing ? theMark() + this.#text : this.#text;
   }
 }
 
+/** Texts from this length on are long. */
+const LONG = 64 * 1024;
+
 let writing = false;
-/** Stands before the digits in a text that is being written. Nobody outside can know it, so that no text passes for a number. */
+/** Stands in a text that is being written before what tells what goes there. Nobody outside can know it, so that no text passes for it. */
 let mark: string | undefined;
 
-/** JSON text as `JSON.stringify` writes it, and exact numbers by their own digits. */
+function theMark(): string {
+  return (mark ??= `as sent ${crypto.randomUUID()} `);
+}
+
+/** JSON text as `JSON.stringify` writes it, but exact numbers by their own digits and long texts as they came. */
 export function exactJson(value: unknown): string {
+  return asOneText(exactPieces(value));
+}
+
+/** The same in pieces, each long text one of its own; one text where there is none. */
+export function exactPieces(value: unknown): string | readonly string[] {
+  const long: string[] = [];
   const outer = writing;
   writing = true;
   try {
-    const text = JSON.stringify(value);
-    return mark !== undefined && (text as string | undefined)?.includes(mark) === true ? unmarked(text, mark) : text;
+    const text = JSON.stringify(
+      anyLong ? replaced(value, COPIED, (note, member) => leftOut(note, member, long)) : value,
+    );
+    return mark !== undefined && (text as string | undefined)?.includes(mark) === true ? putIn(text, mark, long) : text;
   } finally {
     writing = outer;
   }
 }
 
-const DIGITS = /^[-+.\deE]+(?=")/;
-
-function unmarked(text: string, marked: string): string {
-  const [before = "", ...parts] = text.split(`"${marked}`);
-  const written = parts.map((part) => {
-    const [digits] = DIGITS.exec(part) ?? [];
-    return digits === undefined ? `"${marked}${part}` : digits + part.slice(digits.length + 1);
-  });
-  return before + written.join("");
+/** What stands for a long text until its JSON is put in. A text that is another than came is written as every other. */
+function leftOut(note: Note, member: unknown, long: string[]): unknown {
+  if (typeof note === "string" || note.value !== member) return member;
+  return `${theMark()}#${long.push(note.json)}`;
 }
 
-/** By the object or list they stand in: numbers as they were sent, by key. Whatever holds such an object is in it too. */
-const sent = new WeakMap<object, Map<string, string>>();
-let anySent = false;
+/** The digits of a number, or which of the long texts. */
+const PUT_IN = /^(?:[-+.\deE]+|#\d+)(?=")/;
 
-/** From now on numbers of messages are kept where they would be lost, and written so: only who passes values on needs that. */
+function putIn(text: string, marked: string, long: readonly string[]): string | readonly string[] {
+  const [before = "", ...parts] = text.split(`"${marked}`);
+  const pieces = [before];
+  for (const part of parts) {
+    const [told = ""] = PUT_IN.exec(part) ?? [];
+    const rest = part.slice(told.length + 1);
+    const json = told.startsWith("#") ? long[Number(told.slice(1)) - 1] : undefined;
+    if (json !== undefined) pieces.push(json, rest);
+    else pieces[pieces.length - 1] += told === "" || told.startsWith("#") ? `"${marked}${part}` : told + rest;
+  }
+  return pieces.length === 1 ? (pieces[0] as string) : pieces;
+}
+
+/** Of a number its digits; of a long text its JSON, quotes and all. */
+type Note = string | { readonly value: string; readonly json: string };
+
+/** By the object or list they stand in, by key: what was sent. Whatever holds such an object is in it too. */
+const sent = new WeakMap<object, Map<string, Note>>();
+let [anySent, anyLong] = [false, false];
+
+/** From now on what would be lost of messages, or costs much to write, is kept: only who passes values on needs that. */
 export function watchNumbers(): void {
-  lookAtParsed(noteNumbers);
-  writeBy(exactJson);
+  lookAtParsed(noteSent);
+  writeBy(exactPieces);
 }
 
 /** What nearly no text has: a number with a fraction, an exponent or many digits, or minus nought. Words may look like it. */
@@ -65,23 +93,21 @@ const SUSPECT = /[:,[\s]-?(?:\d+[.eE]|\d{16})|[:,[\s]-0/;
 const NUMBER = /[-+.\deE]+/y;
 
 /** Keeps what would be lost of the numbers in a message that was parsed: its text is valid JSON without duplicate keys. */
-function noteNumbers(text: string, message: unknown): void {
+function noteSent(text: string, message: unknown): void {
   if (!isContainer(message)) return;
+  if (text.length >= LONG && holds(message, isLong)) return new Scan(text).run(message);
   // Most texts need not be looked at: the only number of a message is its id.
-  if (Object.values(message).some((member) => isContainer(member) && hasNumber(member))) note(text, message);
+  const hasNumber = Object.values(message).some(
+    (member) => isContainer(member) && holds(member, (each) => typeof each === "number"),
+  );
+  if (hasNumber && SUSPECT.test(text)) new Scan(text).run(message);
 }
 
-function hasNumber(value: object): boolean {
-  for (const key in value) {
-    const member = (value as Readonly<Record<string, unknown>>)[key];
-    if (typeof member === "number" || (isContainer(member) && hasNumber(member))) return true;
-  }
-  return false;
+function holds(value: object, sought: (member: unknown) => boolean): boolean {
+  return Object.values(value).some((member) => sought(member) || (isContainer(member) && holds(member, sought)));
 }
 
-function note(text: string, value: object): void {
-  if (SUSPECT.test(text)) new Scan(text).run(value);
-}
+const isLong = (member: unknown): boolean => typeof member === "string" && member.length >= LONG;
 
 function isContainer(value: unknown): value is object {
   return typeof value === "object" && value !== null;
@@ -117,10 +143,14 @@ class Scan {
 
   /** The index of the quote that ends it. */
   #string(start: number): number {
-    const text = this.#text;
-    let end = text.indexOf('"', start + 1);
-    while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
-    if (this.#place?.at === "") this.#place.at = text.slice(start, end + 1);
+    const end = closingQuote(this.#text, start);
+    const place = this.#place;
+    if (place?.at === "") place.at = this.#text.slice(start, end + 1);
+    else if (place !== undefined && end - start > LONG) {
+      const value = (place.holder as Readonly<Record<string, string>>)[keyOf(place)] as string;
+      anyLong = true;
+      this.#note(place, { value, json: this.#text.slice(start, end + 1) });
+    }
     return end;
   }
 
@@ -140,21 +170,17 @@ class Scan {
   #number(start: number): number {
     NUMBER.lastIndex = start;
     const [token] = NUMBER.exec(this.#text) as unknown as [string];
-    const place = this.#place as Place;
     if (String(Number(token)) !== token) {
       anySent = true;
-      for (const { holder } of this.#around) if (!sent.has(holder)) sent.set(holder, new Map());
-      const known = sent.get(place.holder) ?? new Map<string, string>();
-      sent.set(place.holder, known.set(keyOf(place), token));
+      this.#note(this.#place as Place, token);
     }
     return start + token.length - 1;
   }
-}
 
-function isEscaped(text: string, quote: number): boolean {
-  let first = quote;
-  while (text[first - 1] === "\\") first--;
-  return (quote - first) % 2 === 1;
+  #note(place: Place, note: Note): void {
+    for (const { holder } of this.#around) if (!sent.has(holder)) sent.set(holder, new Map());
+    sent.set(place.holder, (sent.get(place.holder) ?? new Map<string, Note>()).set(keyOf(place), note));
+  }
 }
 
 function keyOf({ at }: Place): string {
@@ -163,9 +189,12 @@ function keyOf({ at }: Place): string {
 
 /** The digits of a number as it was sent, where they are others than JavaScript writes. */
 export function sentDigits(holder: object, key: string): string | undefined {
-  const text = anySent ? sent.get(holder)?.get(key) : undefined;
-  const isSame = text !== undefined && Object.is(Number(text), (holder as Readonly<Record<string, unknown>>)[key]);
-  return isSame ? text : undefined;
+  const note = anySent ? sent.get(holder)?.get(key) : undefined;
+  return digitsOf(note, (holder as Readonly<Record<string, unknown>>)[key]);
+}
+
+function digitsOf(note: Note | undefined, member: unknown): string | undefined {
+  return typeof note === "string" && Object.is(Number(note), member) ? note : undefined;
 }
 
 /** As deep as values are copied, from one object to another, on their way to whoever passes them on. */
@@ -176,28 +205,36 @@ const COPIED = 2;
  * as it was changed to.
  */
 export function exactly<T>(value: T): T {
-  return anySent ? (exact(value, COPIED) as T) : value;
+  return anySent ? (replaced(value, COPIED, exactNumber) as T) : value;
 }
 
-function exact(value: unknown, copied: number): unknown {
-  if (!isContainer(value) || value instanceof ExactNumber) return value;
+function exactNumber(note: Note, member: unknown): unknown {
+  const digits = digitsOf(note, member);
+  return digits === undefined ? member : new ExactNumber(digits);
+}
+
+/** The value with members of which something is noted as `by` gives them. Objects that hold none are the very same. */
+function replaced(value: unknown, copied: number, by: (note: Note, member: unknown) => unknown): unknown {
+  // What says itself how it is written is no copy of what was parsed.
+  if (!isContainer(value) || typeof (value as { readonly toJSON?: unknown }).toJSON === "function") return value;
   const known = sent.get(value);
   if (known === undefined && copied === 0) return value;
   let changed = false;
   const entries = Object.entries(value).map(([key, member]) => {
-    const text = typeof member === "number" ? known?.get(key) : undefined;
-    const itself = text !== undefined && Object.is(Number(text), member);
-    const now = itself ? new ExactNumber(text) : exact(member, known === undefined ? copied - 1 : copied);
+    const note = known?.get(key);
+    const now = note === undefined ? replaced(member, known === undefined ? copied - 1 : copied, by) : by(note, member);
     changed ||= now !== member;
     return [key, now] as const;
   });
   if (!changed) return value;
-  return Array.isArray(value) ? entries.map(([, member]) => member) : Object.fromEntries(entries);
+  const copy: object = Array.isArray(value) ? entries.map(([, member]) => member) : Object.fromEntries(entries);
+  if (known !== undefined) sent.set(copy, known);
+  return copy;
 }
 
 /** What `exactJson` wrote: as `JSON.parse` reads it, with the numbers by their own digits. Throws a SyntaxError for what is not JSON. */
 export function exactValue(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  if (isContainer(value)) note(text, value);
+  if (isContainer(value) && SUSPECT.test(text)) new Scan(text).run(value);
   return exactly(value);
 }

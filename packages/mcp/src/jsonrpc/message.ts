@@ -64,7 +64,12 @@ export function successText(id: RequestId, resultJson: string): string {
 
 /** The same in pieces, for a result whose bytes are kept, or whose text is long. */
 export function successPieces<T extends string | Uint8Array>(id: RequestId, resultJson: T): readonly (string | T)[] {
-  return [`{"jsonrpc":"2.0","id":${idText(id)},"result":`, resultJson, "}"];
+  return [successHead(id), resultJson, "}"];
+}
+
+/** What stands before the result. */
+export function successHead(id: RequestId): string {
+  return `{"jsonrpc":"2.0","id":${idText(id)},"result":`;
 }
 
 /** An `id` of undefined leaves the member out, null writes null: revisions differ in what an unreadable id becomes. */
@@ -83,16 +88,26 @@ export function requestText(id: RequestId, method: string, params?: object): str
   return `{"jsonrpc":"2.0","id":${idText(id)},"method":${JSON.stringify(method)}${paramsMember(params)}}`;
 }
 
-let write: ((value: unknown) => string) | undefined;
+let write: ((value: unknown) => string | readonly string[]) | undefined;
 
 /** The text of what a message holds: as `JSON.stringify` writes it, unless somebody writes numbers by their own digits. */
 export function jsonText(value: unknown): string {
+  return asOneText(jsonPieces(value));
+}
+
+/** The same; in pieces where it holds texts so long that it would cost to join them. */
+export function jsonPieces(value: unknown): string | readonly string[] {
   return write === undefined ? JSON.stringify(value) : write(value);
 }
 
-/** From now on `jsonText` writes so. */
-export function writeBy(writer: (value: unknown) => string): void {
+/** From now on both write so. */
+export function writeBy(writer: (value: unknown) => string | readonly string[]): void {
   write = writer;
+}
+
+/** What was written in pieces. */
+export function asOneText(written: string | readonly string[]): string {
+  return Array.isArray(written) ? written.join("") : (written as string);
 }
 
 function idText(id: RequestId): string {

@@ -367,7 +367,7 @@ function nextMeaning(text: string, from: number): number {
 }
 
 /** The index of the quote that closes the string opened at `opening`, or -1. */
-function closingQuote(text: string, opening: number): number {
+export function closingQuote(text: string, opening: number): number {
   // Empty strings by the million must not cost a search each.
   if (text.charCodeAt(opening + 1) === QUOTE) return opening + 1;
   let from = opening + 1;

@@ -21,172 +21,10 @@ import type {
   HttpExchange,
   HttpStream,
 } from "../http/server/exchange.js";
+import { type ConnectionLimits, HttpConnection, type Pipelined } from "./node-exchange.js";
 
-/** Requests that may wait: what shares a packet with others is here before reading can be stopped. */
-const MOST_WAITING = 512;
 /** Requests that may wait on all connections together: what one packet of each brings would else fill the memory. */
 const MOST_WAITING_OF_ALL = 16_384;
-/** How long what is in service may hold up what comes behind it on its connection, which may be what it waits for. */
-const OVERDUE_MS = 250;
-
-export interface ConnectionLimits {
-  /** Requests in service at once, the ones whose replies have not been read among them. */
-  readonly pipelined: number;
-  /** Bytes of replies not read yet from which nothing more is begun. */
-  readonly bufferedBytes: number;
-  /** Milliseconds a reader may take nothing. */
-  readonly stallMs: number;
-  /** Places for requests that wait, of all connections together. */
-  readonly room: { left: number };
-}
-
-/** A request and its reply. */
-export interface Pipelined {
-  /** Bytes of the reply that were written and not taken yet. */
-  readonly buffered: number;
-  /** Nobody will read its reply. */
-  closed(): void;
-}
-
-/**
- * Replies leave in the order of their requests, so serving more than a few at once helps nobody and lets a client that does not
- * read pile up answers. Most clients send one request at a time: for them this only counts to one.
- */
-export class HttpConnection<T extends Pipelined> {
-  readonly socket: Socket;
-  readonly #limits: ConnectionLimits;
-  readonly #serve: (request: T) => void;
-  #inService: T[] = [];
-  #waiting: T[] = [];
-  #overdue: NodeJS.Timeout | undefined;
-  #allowance: number;
-  #scheduled = false;
-  #paused = false;
-  #heard = false;
-
-  /** `serve` begins a request. */
-  constructor(socket: Socket, limits: ConnectionLimits, serve: (request: T) => void) {
-    this.socket = socket;
-    this.#serve = serve;
-    this.#limits = limits;
-    this.#allowance = limits.pipelined;
-    // Reading the body of a request goes on with the connection, whatever this one thinks of it.
-    socket.on("resume", () => this.#paused && socket.pause());
-  }
-
-  /** Whether it has sent a whole request yet. */
-  get heard(): boolean {
-    return this.#heard;
-  }
-
-  /** Whether nobody on it waits for an answer. */
-  get idle(): boolean {
-    return this.#inService.length === 0 && this.#waiting.length === 0;
-  }
-
-  /** Serves a request now or in its turn. */
-  enter(request: T): void {
-    this.#heard = true;
-    if (this.#waiting.length === 0 && this.#hasRoom) return this.#begin(request);
-    // Nobody has to send more before the answers are there: whoever does, where so many do, gives up the connection.
-    if (this.socket.destroyed) return;
-    if (this.#limits.room.left === 0) return void this.socket.destroy();
-    this.#limits.room.left -= 1;
-    this.#waiting.push(request);
-    this.#overdue ??= setTimeout(this.#letMoreIn, OVERDUE_MS).unref();
-    if (this.#waiting.length >= MOST_WAITING || this.#behind) this.#pause();
-  }
-
-  /** A reply was read to its end, or nobody will read it. */
-  done(request: T): void {
-    const at = this.#inService.indexOf(request);
-    if (at < 0) return;
-    if (this.#inService.length === 1) this.#inService.pop();
-    else this.#inService.splice(at, 1);
-    this.#allowance = Math.max(this.#limits.pipelined, this.#allowance - 1);
-    // What timed the reading of that reply must not end a request that takes longer.
-    if (this.#inService[0]?.buffered === 0) this.socket.setTimeout(0);
-    this.#readOn();
-  }
-
-  /** A reply was written: a reader that is behind is not listened to, and cut when it takes nothing. */
-  replied(request: T): void {
-    if (request.buffered === 0) return;
-    this.socket.setTimeout(this.#limits.stallMs);
-    if (this.#behind) this.#pause();
-  }
-
-  /** The connection has ended: what waited is never begun, and what is in service has nobody to answer. */
-  ended(): void {
-    clearTimeout(this.#overdue);
-    this.#limits.room.left += this.#waiting.length;
-    this.#waiting = [];
-    const left = this.#inService;
-    this.#inService = [];
-    for (const each of left) each.closed();
-  }
-
-  get #hasRoom(): boolean {
-    const { length } = this.#inService;
-    return length === 0 || (length < this.#allowance && !this.#behind);
-  }
-
-  get #behind(): boolean {
-    let unread = 0;
-    for (const { buffered } of this.#inService) unread += buffered;
-    return unread >= this.#limits.bufferedBytes;
-  }
-
-  #begin(request: T): void {
-    this.#inService.push(request);
-    this.#serve(request);
-  }
-
-  #readOn(): void {
-    if (this.#waiting.length > 0) this.#schedule();
-    if (!this.#paused || this.#behind || this.#waiting.length * 2 > MOST_WAITING) return;
-    this.#paused = false;
-    this.socket.resume();
-  }
-
-  #pause(): void {
-    if (this.#paused) return;
-    this.#paused = true;
-    this.socket.pause();
-  }
-
-  /** One in a turn of the event loop, so that the other connections have theirs. */
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(this.#next);
-  }
-
-  readonly #next = (): void => {
-    this.#scheduled = false;
-    clearTimeout(this.#overdue);
-    this.#overdue = undefined;
-    if (!this.#hasRoom) return this.#wait();
-    const request = this.#waiting.shift();
-    if (request !== undefined) {
-      this.#limits.room.left += 1;
-      this.#begin(request);
-    }
-    if (this.#waiting.length > 0) this.#schedule();
-    else this.#readOn();
-  };
-
-  #wait(): void {
-    if (this.#waiting.length > 0) this.#overdue ??= setTimeout(this.#letMoreIn, OVERDUE_MS).unref();
-  }
-
-  /** Nothing was finished for a while: perhaps what is in service waits for a message that is still to be served. */
-  readonly #letMoreIn = (): void => {
-    this.#overdue = undefined;
-    if (!this.#behind) this.#allowance = this.#inService.length + this.#limits.pipelined;
-    this.#next();
-  };
-}
 
 interface ListenOptions {
   readonly port: number;
@@ -207,8 +45,12 @@ const CHECK_MS = 1_000;
 
 /** Milliseconds between two looks at whether connections have ended. */
 const LOOK_MS = 20;
-/** Turns of the event loop at most for those who have connected already. */
-const MOST_TURNS = 50;
+/** Milliseconds for whoever has just connected to send its request, and for what is under way at the end to be answered. */
+const LAST_MS = 500;
+/** A turn of the event loop that is no longer leaves no time in which much could arrive unseen. */
+const QUIET_MS = 1;
+/** Where none is, so many at least: in one of them one connection is let in. */
+const LEAST_TURNS = 100;
 
 /** Places that are kept free for who comes next: several may come before one that was ended is gone. */
 const SPARE = 8;
@@ -222,11 +64,11 @@ export class HttpListener {
   /** Sockets count their bytes themselves: asking them now and then costs a request nothing. */
   readonly #connections = new Map<Socket, HttpConnection<NodeExchange>>();
   readonly #limits: HttpLimits;
-  readonly #waitingOf: HttpLimits & Pick<ConnectionLimits, "room">;
+  readonly #waitingOf: HttpLimits & Pick<ConnectionLimits, "room" | "end">;
   #bytesIn = 0;
   #bytesOut = 0;
-  #drains = false;
   #taken = 0;
+  #lettingIn = false;
 
   constructor(limits: HttpLimits, tls: TlsOptions | undefined) {
     const options: ServerOptions = {
@@ -241,11 +83,11 @@ export class HttpListener {
       requireHostHeader: false,
     };
     this.#limits = limits;
-    this.#waitingOf = { ...limits, room: { left: MOST_WAITING_OF_ALL } };
+    this.#waitingOf = { ...limits, room: { left: MOST_WAITING_OF_ALL }, end: { near: false } };
     const room = new BodyRoom(limits.bodyBytes);
     // Node drops what shared a packet with a wish to upgrade: whoever waits for its answer must see an end.
     const listener: RequestListener = (request, response) => {
-      if (request.headers.upgrade !== undefined || this.#drains) response.shouldKeepAlive = false;
+      if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
       const connection = this.#connections.get(request.socket);
       if (connection !== undefined) connection.enter(new NodeExchange(request, response, { connection, room }));
     };
@@ -284,52 +126,81 @@ export class HttpListener {
   /** From now on requests are handled: first those that have waited for it. */
   serve(site: HttpSite): void {
     this.#site = site;
-    for (const exchange of this.#early.splice(0)) if (!exchange.isClosed) site.handle(exchange);
+    for (const exchange of this.#early.splice(0)) if (!exchange.over) site.handle(exchange);
   }
 
   readonly #serve = (exchange: NodeExchange): void => {
-    if (exchange.tooLate) return;
-    if (isMalformed(exchange.request, this.#limits)) exchange.refuseMalformed();
-    else if (this.#site === undefined) this.#early.push(exchange);
+    if (exchange.tooLate || exchange.refusesMalformed(this.#limits)) return;
+    if (this.#site === undefined) this.#early.push(exchange);
     else this.#site.handle(exchange);
   };
 
   /** From now on the reply to a request is the last of its connection: a balancer takes what follows elsewhere. */
   drain(): void {
-    this.#drains = true;
+    this.#waitingOf.end.near = true;
   }
 
   /**
-   * Takes no more connections. What still comes on those that are open is served for `graceMs`: to end a connection on which a request
-   * is just arriving would lose it. Then those on which nothing is under way end.
+   * Takes no more connections. What still comes on those that are open is served for `graceMs`, and on new ones for a moment: to end
+   * a connection on which a request is just arriving would lose it. Then those on which nothing is under way end.
    */
   async refuse(graceMs = 0): Promise<void> {
-    const idle = (): boolean => [...this.#connections.values()].some((each) => each.idle);
-    if (graceMs > 0 && this.#closed === undefined) {
-      await this.#letIn();
-      // Not that of HTTP, which ends idle connections at once.
-      this.#closed = new Promise((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
-      for (const until = performance.now() + graceMs; idle() && performance.now() < until;)
-        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-      // That one too: it looks for requests that take too long until then.
-      this.#server.close();
-    }
-    this.#closed ??= new Promise((resolve) => this.#server.close(() => resolve()));
+    if (this.#closed !== undefined) return;
+    this.drain();
+    const server = this.#server;
+    let ended = (): void => undefined;
+    this.#closed = new Promise((resolve) => (ended = resolve));
+    this.#lettingIn = true;
+    await this.#letIn(() => this.#taken);
+    // Not that of HTTP, which ends idle connections at once.
+    NetServer.prototype.close.call(server, ended);
+    this.#goOn();
+    await this.#wait(({ idle, heard }) => idle && (graceMs > 0 || !heard), Math.max(graceMs, LAST_MS));
+    await this.#letIn(() => this.traffic().bytesIn);
+    // That one too: it looks for requests that take too long until then.
+    server.close();
   }
 
-  /** Lets in who has connected already: what waits for that when no more are taken is cut. */
-  async #letIn(): Promise<void> {
-    for (let turn = 0, before = -1; turn < MOST_TURNS && before !== this.#taken; turn++) {
-      before = this.#taken;
+  #goOn(): void {
+    this.#lettingIn = false;
+    for (const connection of this.#connections.values()) connection.goOn();
+  }
+
+  /** Waits as long as any connection is one to wait for. Time is counted in looks: a process that is held up has not read what came. */
+  async #wait(awaited: (connection: HttpConnection<NodeExchange>) => boolean, mostMs: number): Promise<void> {
+    for (let look = 0; look * LOOK_MS < mostMs && [...this.#connections.values()].some(awaited); look++)
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+
+  /**
+   * Lets in what has arrived and is counted by `arrived`: what waits for that when no more is taken is cut. Who comes meanwhile is
+   * not served before `#goOn`: those who come again as soon as they are answered would never end.
+   */
+  async #letIn(arrived: () => number): Promise<void> {
+    const until = performance.now() + LAST_MS;
+    for (let [before, turn] = [-1, 0]; ; turn++) {
+      const began = performance.now();
       await new Promise((resolve) => setImmediate(resolve));
+      const ended = performance.now();
+      const count = arrived();
+      if ((count === before && ended - began <= QUIET_MS) || (ended > until && turn > LEAST_TURNS)) break;
+      before = count;
     }
   }
 
-  /** Ends every connection. */
+  /** Ends every connection, once what is under way on it is answered; in a moment it is told that it will not be. */
   async close(): Promise<void> {
     await this.refuse();
+    // Where there was never anybody to serve nobody waits for that.
+    if (this.#site !== undefined) await this.#finish();
     this.#server.closeAllConnections();
     await this.#closed;
+  }
+
+  async #finish(): Promise<void> {
+    await this.#wait(() => true, LAST_MS);
+    for (const connection of this.#connections.values()) connection.giveUp();
+    await this.#wait(() => true, LAST_MS);
   }
 
   /** Whoever fills all places and sends nothing is to keep nobody out: the oldest who has nothing under way gives up theirs. */
@@ -350,6 +221,7 @@ export class HttpListener {
     this.#makeRoom();
     const connection = new HttpConnection(socket, this.#waitingOf, this.#serve);
     this.#connections.set(socket, connection);
+    if (this.#lettingIn) connection.hold();
     socket.once("close", () => {
       this.#connections.delete(socket);
       connection.ended();
@@ -376,6 +248,8 @@ const WORTH_ENCODING = 64 * 1024;
  */
 const LINGER_MS = 1_000;
 const LINGER_BYTES = 16 * 1024 * 1024;
+const LATE: HeaderList = ["content-type", "text/plain; charset=utf-8", "retry-after", "5", "connection", "close"];
+const NOT_SERVED = "The server has shut down before it had all of this request, which was not served: send it again";
 
 /** Connections told that they end with a reply: what was sent behind its request is not served any more (RFC 9112 §9.6). */
 const ending = new WeakSet<object>();
@@ -397,12 +271,15 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   identity: Identity | undefined;
   pass: HttpExchange["pass"];
   extra: HeaderList | undefined;
-  readonly request: IncomingMessage;
-  readonly #response: ServerResponse;
+  /** Of the request, as long as the exchange is kept: a parked call keeps it until somebody has thought about a question. */
+  readonly #headers: IncomingMessage["headers"];
+  readonly #socket: Socket;
+  /** Let go of at the end, with all that Node keeps of them. */
+  #request: IncomingMessage | undefined;
+  #response: ServerResponse | undefined;
   onGone: GoneListener | undefined;
   onOver: GoneListener | undefined;
   readonly connection: HttpConnection<NodeExchange>;
-  #closed = false;
   #drain: (() => void) | undefined;
   #chunks: Buffer[] | undefined;
   #bytes = 0;
@@ -418,8 +295,10 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   ) {
     this.connection = connection;
     this.#room = room;
-    this.request = request;
+    this.#request = request;
     this.#response = response;
+    this.#headers = request.headers;
+    this.#socket = request.socket;
     (response as OwnResponse).exchange = this;
     response.on("close", onClose);
     this.method = request.method ?? "";
@@ -430,42 +309,47 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   }
 
   get address(): string | undefined {
-    return this.request.socket.remoteAddress;
+    return this.#socket.remoteAddress;
   }
 
   get allHeaders(): Readonly<Record<string, string | readonly string[] | undefined>> {
-    return this.request.headers;
+    return this.#headers;
   }
 
   get over(): boolean {
-    return this.#lingers || this.#closed || this.#response.writableEnded || this.#response.destroyed;
+    const response = this.#response;
+    return this.#lingers || response === undefined || response.writableEnded || response.destroyed;
   }
 
   get buffered(): number {
-    return this.#response.writableLength;
+    return this.#response?.writableLength ?? 0;
   }
 
   /** The connection ends with the reply to an earlier request: this one is not served any more. */
   get tooLate(): boolean {
-    return ending.has(this.request.socket);
+    return ending.has(this.#socket);
   }
 
-  /** Nobody waits for the reply any more. */
-  get isClosed(): boolean {
-    return this.#closed;
+  /** Refuses what is no proper HTTP, and ends its connection. False for what is. */
+  refusesMalformed(limits: HttpLimits): boolean {
+    if (this.#request === undefined || !isMalformed(this.#request, limits)) return false;
+    ending.add(this.#socket);
+    this.#response?.writeHead(400, ["connection", "close", "content-length", "0"]).end();
+    return true;
   }
 
-  /** Refuses what is no proper HTTP, and ends its connection. */
-  refuseMalformed(): void {
-    ending.add(this.request.socket);
-    this.#response.writeHead(400, ["connection", "close", "content-length", "0"]).end();
+  /** Says that the request was not served, where nothing was said yet. */
+  giveUp(): void {
+    if (this.#response?.headersSent === false) this.reply(503, LATE, NOT_SERVED);
   }
 
   /** Nothing can be sent any more: the reply was read to its end, or its reader has gone. */
   closed(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    if (!this.#response.writableFinished) this.onGone?.gone();
+    const response = this.#response;
+    if (response === undefined) return;
+    this.#request = undefined;
+    this.#response = undefined;
+    if (!response.writableFinished) this.onGone?.gone();
     this.connection.done(this);
     this.onOver?.gone();
   }
@@ -476,51 +360,52 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
 
   set onDrain(listener: (() => void) | undefined) {
     if (this.#drain === undefined) {
-      this.#response.on("drain", () => this.#drain?.());
-      this.#response.on("finish", () => this.#drain?.());
+      this.#response?.on("drain", () => this.#drain?.());
+      this.#response?.on("finish", () => this.#drain?.());
     }
     this.#drain = listener;
   }
 
   header(name: string): string | undefined {
-    return this.request.headers[name] as string | undefined;
+    return this.#headers[name] as string | undefined;
   }
 
   readBody(limit: number, receiver: BodyReceiver): void {
-    const request = this.request;
-    const announced = Number(request.headers["content-length"] ?? 0);
+    const announced = Number(this.#headers["content-length"] ?? 0);
     if (announced > SMALL_BODY && !this.#claim(announced)) return receiver.bodyFault(this, "no-room");
-    request.on("data", (chunk: Buffer) => this.#take(chunk, limit, receiver));
-    request.on("end", () => this.#deliver(receiver));
+    this.#request?.on("data", (chunk: Buffer) => this.#take(chunk, limit, receiver));
+    this.#request?.on("end", () => this.#deliver(receiver));
   }
 
   reply(status: number, headers: HeaderList, body: string | MessagePieces = ""): void {
-    if (this.over) return;
+    const response = this.#response;
+    if (response === undefined || this.over) return;
     // To count the bytes of a long text, and then to send it, would walk it twice.
     if (typeof body === "string" && body.length >= WORTH_ENCODING && status < 400)
       return this.reply(status, headers, [Buffer.from(body)]);
-    const bytes = typeof body === "string" ? Buffer.byteLength(body) : totalBytes(body);
+    const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.reduce(addBytes, 0);
     const length = status === 204 ? [] : ["content-length", String(bytes)];
-    this.#response.writeHead(status, [...headers, ...(this.extra ?? []), ...length]);
+    this.#mayBeLast(response);
+    response.writeHead(status, [...headers, ...(this.extra ?? []), ...length]);
     if (status >= 400 && headers.includes("connection")) {
-      ending.add(this.request.socket);
-      if (typeof body === "string" && !this.request.complete) return this.#linger(body);
+      ending.add(this.#socket);
+      const request = this.#request;
+      if (typeof body === "string" && request?.complete === false) return this.#linger(request, response, body);
     }
-    if (typeof body === "string") this.#response.end(body);
-    else this.#endWith(body);
+    if (typeof body === "string") response.end(body);
+    else endWith(response, body);
     this.connection.replied(this);
   }
 
   /** Writes the whole reply, drops what still comes, and only then ends the connection. */
-  #linger(body: string): void {
-    const request = this.request;
+  #linger(request: IncomingMessage, response: ServerResponse, body: string): void {
     this.#lingers = true;
-    if (body === "") this.#response.flushHeaders();
-    else this.#response.write(body);
+    if (body === "") response.flushHeaders();
+    else response.write(body);
     let dropped = 0;
     const end = (): void => {
       clearTimeout(timer);
-      this.#response.end();
+      response.end();
     };
     const timer = setTimeout(end, LINGER_MS).unref();
     request.on("data", (chunk: Buffer) => (dropped += chunk.length) > LINGER_BYTES && end());
@@ -528,28 +413,28 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
     request.resume();
   }
 
-  /** The head of the reply and all pieces leave in one write. */
-  #endWith(pieces: MessagePieces): void {
-    this.#response.cork();
-    for (const piece of pieces) this.#response.write(piece);
-    this.#response.end();
-  }
-
   open(status: number, headers: HeaderList): HttpStream {
-    if (!this.over) this.#response.writeHead(status, [...headers, ...(this.extra ?? [])]);
+    const response = this.#response;
+    if (this.over || response === undefined) return this;
+    this.#mayBeLast(response);
+    response.writeHead(status, [...headers, ...(this.extra ?? [])]);
     return this;
   }
 
+  #mayBeLast(response: ServerResponse): void {
+    if (this.connection.ends) response.shouldKeepAlive = false;
+  }
+
   write(text: string): boolean {
-    return this.over || this.#response.write(text);
+    return this.over || this.#response?.write(text) !== false;
   }
 
   end(): void {
-    this.#response.end();
+    this.#response?.end();
   }
 
   destroy(): void {
-    this.#response.destroy();
+    this.#response?.destroy();
   }
 
   #take(chunk: Buffer, limit: number, receiver: BodyReceiver): void {
@@ -558,7 +443,7 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
     if (this.#bytes <= limit) {
       // One that did not say how long it is gets the room of the longest once it is no small one.
       const grown = before <= SMALL_BODY && this.#bytes > SMALL_BODY;
-      if (grown && this.request.headers["content-length"] === undefined && !this.#claim(limit))
+      if (grown && this.#headers["content-length"] === undefined && !this.#claim(limit))
         return this.#refuseBody(receiver, "no-room");
       if (this.#chunks === undefined) this.#chunks = [chunk];
       else this.#chunks.push(chunk);
@@ -568,9 +453,9 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   }
 
   #refuseBody(receiver: BodyReceiver, fault: BodyFault): void {
-    this.request.removeAllListeners("data");
-    this.request.removeAllListeners("end");
-    this.request.pause();
+    this.#request?.removeAllListeners("data");
+    this.#request?.removeAllListeners("end");
+    this.#request?.pause();
     this.#chunks = undefined;
     receiver.bodyFault(this, fault);
   }
@@ -578,7 +463,7 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   /** Takes room for the body until its reply is over; false when there is none. */
   #claim(bytes: number): boolean {
     if (!this.#room.take(bytes)) return false;
-    this.#response.once("close", () => this.#room.give(bytes));
+    this.#response?.once("close", () => this.#room.give(bytes));
     return true;
   }
 
@@ -592,8 +477,11 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   }
 }
 
-function totalBytes(pieces: MessagePieces): number {
-  let total = 0;
-  for (const piece of pieces) total += Buffer.byteLength(piece);
-  return total;
+/** The head of the reply and all pieces leave in one write. */
+function endWith(response: ServerResponse, pieces: MessagePieces): void {
+  response.cork();
+  for (const piece of pieces) response.write(piece);
+  response.end();
 }
+
+const addBytes = (sum: number, piece: string | Uint8Array): number => sum + Buffer.byteLength(piece);

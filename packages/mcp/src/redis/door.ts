@@ -1,6 +1,7 @@
 // The one door to Redis: which client leads there, and how what is kept there is encrypted.
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { badShare } from "../cluster/relay-link.js";
+import { lateAfter } from "../cluster/stores.js";
 import { LocalError } from "../jsonrpc/errors.js";
 
 /** A client of ioredis, as far as it is used: `new Redis(…)` or `new Cluster(…)`. */
@@ -250,23 +251,11 @@ function plainly(cause: Error): string {
   return NO_CONNECTION.test(message) ? "the connection was lost" : message;
 }
 
-/** Slices of the time an answer may take. */
-const SLICES = 8;
-
-/**
- * Rejects when nothing comes in time. The time is counted in slices, each of which the event loop has to begin: a process that was
- * held up, as at its start on a crowded machine, has answers lying there unread and is not to take Redis for away.
- */
+/** Rejects when nothing comes in time. */
 function within<T>(promise: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    let left = SLICES;
-    let timer: ReturnType<typeof setTimeout>;
-    const next = (): void => {
-      if (left-- > 0) timer = setTimeout(next, ms / SLICES);
-      else reject(new NoAnswerError(ms));
-    };
-    next();
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+    const inTime = lateAfter(ms, () => reject(new NoAnswerError(ms)));
+    promise.then(resolve, reject).finally(inTime);
   });
 }
 

@@ -46,8 +46,8 @@ import {
   TOUCH_SESSION,
   USE_KEY,
 } from "./redis-scripts.js";
-import { SHARE_MEMBERS, type ShareOptions, shareOver } from "../cluster/member.js";
-import { badShare, keysOf } from "../cluster/relay-link.js";
+import { shareOver } from "../cluster/member.js";
+import { badShare, keysOf, SHARE_MEMBERS, type ShareOptions } from "../cluster/relay-link.js";
 import type { Share } from "../http/server/exchange.js";
 
 /** Tries to take a session whose owner writes it at the same moment. */

@@ -38,6 +38,7 @@ import { listen, subscribersOf } from "./subscription.js";
 import type { LogMessage } from "../endpoint/progress.js";
 
 /** Before anything is known of the peer: batches may come, and an unreadable id is answered as null. */
+const ENDS = "The server is shutting down and has not served this: send it again in a moment";
 const UNKNOWN_PEER: WireRules = { batches: true, unreadableId: "null" };
 
 /** What a session is made of again. */
@@ -102,8 +103,7 @@ export class ServerConversation implements ConnectionHandler {
   }
 
   request(message: RequestMessage, carrier: Carrier): void {
-    if (this.#closing)
-      return this.#refuse(message, carrier, new RpcError(ErrorCode.InternalError, "The server is shutting down"));
+    if (this.#closing) return this.#refuse(message, carrier, new RpcError(ErrorCode.InternalError, ENDS));
     if (this.connection.incoming.find(message.id) !== undefined) return this.#refuseDuplicate(message, carrier);
     const selection = select(message, this.#sessionState);
     switch (selection.kind) {

@@ -103,3 +103,24 @@ it.each(Object.keys(PLACES).flatMap((place) => ["2025-11-25", "2026-07-28"].map(
     expect(warned).toEqual([]);
   },
 );
+
+it("answers a hundred questions that are open at once", async () => {
+  const server = new Server({ name: "asking", version: "1", report: false });
+  const question = { message: "?", schema: { yes: { type: "boolean" } } } as const;
+  server.tool("many", {
+    async run(_, ctx) {
+      const asked = await Promise.all(Array.from({ length: 100 }, () => ctx.elicit(question)));
+      return `${asked.filter(({ action }) => action === "accept").length} accepted`;
+    },
+  });
+  let [waiting, open] = [0, (): void => undefined];
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const elicit: Elicit = async () => {
+    if (++waiting === 100) open();
+    await opened;
+    return { action: "accept", content: { yes: true } };
+  };
+  const client = await connect((await start(server)).url, { revision: "2025-11-25", elicit, verdicts: false });
+  closing.push(() => client.close());
+  expect((await client.call("many")).content).toEqual([{ type: "text", text: "100 accepted" }]);
+});

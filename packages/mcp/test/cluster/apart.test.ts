@@ -71,5 +71,7 @@ it("says of a connection that ends before its greeting why it was refused, in on
   await once(socket, "connect");
   socket.end();
   await until(() => said.length > 0);
-  expect(said).toEqual([["A connection to the relay was refused: The other process closed the connection", undefined]]);
+  expect(said).toEqual([
+    ["A connection to the relay from 127.0.0.1 was refused: The other process closed the connection", undefined],
+  ]);
 });

@@ -4,7 +4,8 @@ import { type Agent, createServer, request as httpRequest, type Server as HttpSe
 import { Agent as HttpAgent } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished } from "vitest";
-import { shareOver, type ShareOptions } from "../../src/cluster/member.js";
+import { shareOver } from "../../src/cluster/member.js";
+import type { ShareOptions } from "../../src/cluster/relay-link.js";
 import { memoryStores } from "../../src/cluster/stores.js";
 import { type HttpServing, serveHttp, type ServeHttpOptions } from "../../src/serve/http.js";
 import type { HttpExchange, Share } from "../../src/http/server/exchange.js";

@@ -171,6 +171,30 @@ it("has the rest of an answer given by another process when the one that gave it
   expect((await back(other as string)).status).toBe(404);
 });
 
+it("goes on where a call runs when its client comes back through any process, and is not told that it is lost", async () => {
+  const { server, waits } = named();
+  const cluster = await startCluster({ server });
+  cluster.to(0);
+  const { headers } = await session(cluster.url);
+  cluster.to(1);
+  const stream = await waiting(cluster.url, headers, 1);
+  const last = events(stream.text).findLast(({ data }) => data !== "")?.id as string;
+  stream.close();
+  for (const member of [2, 0]) {
+    cluster.to(member);
+    const again = new OpenStream(cluster.url, {
+      headers: { ...headers, accept: "text/event-stream", "last-event-id": last },
+    });
+    onTestFinished(() => again.close());
+    await again.until(({ text }) => text !== "");
+    if (member === 0) waits.open();
+    else again.close();
+    await again.ended;
+    if (member === 0) expect(again.messages).toMatchObject([{ id: 1, result: { content: [{ text: "1" }] } }]);
+    else expect(again.messages).toEqual([]);
+  }
+});
+
 it(
   "ends where it was taken over, also for what that process had served of it before",
   { timeout: 60_000 },
@@ -188,5 +212,24 @@ it(
     await expect.poll(async () => (await asking.post(subscribe)).status, { timeout: 30_000 }).toBe(200);
     expect((await fetch(cluster.url, { method: "DELETE", headers: asking.headers })).status).toBe(204);
     expect(await where()).toBe(404);
+  },
+);
+
+it.each([
+  ["its session's own", 0],
+  ["another", 1],
+])(
+  "keeps nobody waiting for an answer that %s process takes and cannot hand on: the client may answer again",
+  async (_, at) => {
+    const { server } = named();
+    const cluster = await startCluster({ server, count: 2 });
+    cluster.to(0);
+    const one = await session(cluster.url);
+    cluster.to(1);
+    expect((await one.post(call("where"))).status).toBe(200);
+    cluster.to(at);
+    // Whoever is not in the directory may have ended, or be cut off from what they share.
+    const answer = await one.post({ jsonrpc: "2.0", id: "m7.1", result: { action: "decline" } });
+    expect([answer.status, answer.text]).toEqual([503, expect.stringContaining("answer again")]);
   },
 );

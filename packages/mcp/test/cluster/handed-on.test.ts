@@ -1,7 +1,10 @@
 // How long a request is tried to be handed on, and how long a process that ends waits for what it has handed on.
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { shareOver } from "../../src/cluster/member.js";
 import { LEASE_MS, memoryStores } from "../../src/cluster/stores.js";
+import { LocalError } from "../../src/jsonrpc/errors.js";
 import type { ClusterMember, LocalEnd } from "../../src/http/server/exchange.js";
 import { fakeRequest, KEY } from "./cluster-fixture.js";
 
@@ -27,11 +30,13 @@ interface Trying {
   until(holds: () => boolean): Promise<number>;
 }
 
+/** No socket has a port of this number. */
+const NOBODY = 70_000;
+
 /** A process that tries to hand a request to another one, which says that it is there and can be reached by nobody. */
-async function trying(): Promise<Trying> {
+async function trying(port: number = NOBODY): Promise<Trying> {
   const stores = memoryStores();
-  // No socket has a port of this number.
-  const isThere = (): Promise<unknown> => stores.beat("other", "tcp://127.0.0.1:70000");
+  const isThere = (): Promise<unknown> => stores.beat("other", `tcp://127.0.0.1:${port}`);
   await isThere();
   const local = { holds: () => false, hear: () => undefined, report: () => undefined } as Partial<LocalEnd>;
   const member = (await shareOver(stores, { key: KEY, node: "front" }).join()) as ClusterMember;
@@ -52,8 +57,23 @@ async function trying(): Promise<Trying> {
   return { member, replies: exchange.replies, until };
 }
 
-it("gives up a process that is there and cannot be reached after its lease and a second, and says so", async () => {
-  const { replies, until } = await trying();
+/** The port of somebody who takes a connection and says nothing. */
+async function silentPort(): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket.on("error", () => undefined)));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+it.each([
+  ["nobody listens", () => NOBODY],
+  ["nobody answers, to whom each connection takes seconds", silentPort],
+])("gives up a process that is there and cannot be reached after its lease and a second, where %s", async (_, port) => {
+  const { replies, until } = await trying(await port());
   const took = await until(() => replies.length > 0);
   expect(replies).toEqual([[503, expect.stringContaining("cannot be reached now: try again")]]);
   expect(took).toBeGreaterThanOrEqual(PATIENCE_MS);
@@ -91,7 +111,72 @@ it("takes over no session once it is about to end, which would end with it: whoe
   member.bring(exchange, { kind: "session", id: "gone.session", body }, () => exchange.reply(404, []));
   for (let passed = 0; exchange.replies.length === 0 && passed < 2 * PATIENCE_MS; passed += STEP_MS)
     await vi.advanceTimersByTimeAsync(STEP_MS);
-  expect(exchange.replies).toEqual([[503, expect.stringContaining("try again")]]);
+  expect(exchange.replies).toEqual([[503, expect.stringContaining("shutting down and has not served this")]]);
   expect(adopted).toBe(0);
   expect(await stores.sessions.get("gone.session")).toEqual(session);
+});
+
+const CALL = { jsonrpc: "2.0", id: 1, method: "tools/call", params: {} };
+const ANSWER = { jsonrpc: "2.0", id: 1, result: { action: "accept" } };
+/** As long as an answer waits, and a little. */
+const HELD_MS = 56_000;
+const MOST_HELD = 1_000;
+
+const REFUSED = [503, expect.stringContaining("try again")];
+
+/** A process that takes sessions over, whose store is away until `back` is called. */
+async function away() {
+  const stores = memoryStores();
+  const session = { owner: "gone", fence: 1, text: JSON.stringify({ facts: { params: {} } }) };
+  await stores.sessions.put("gone.session", session, 10 * HELD_MS);
+  let isAway = true;
+  const get = stores.sessions.get.bind(stores.sessions);
+  stores.sessions.get = async (id) => {
+    if (isAway) throw new LocalError("UNREACHABLE", "The store cannot be reached");
+    return get(id);
+  };
+  const local: Partial<LocalEnd> = {
+    holds: () => false,
+    hear: () => undefined,
+    report: () => undefined,
+    adopt: () => 1,
+  };
+  const member = (await shareOver(stores, { key: KEY, node: "front" }).join()) as ClusterMember;
+  await member.open(local as LocalEnd);
+  onTestFinished(() => member.leave());
+  await vi.advanceTimersByTimeAsync(2 * LEASE_MS);
+  const bring = (message: object, here = (): void => undefined): ReturnType<typeof fakeRequest> => {
+    const exchange = fakeRequest();
+    member.bring(exchange, { kind: "session", id: "gone.session", body: JSON.stringify(message) }, here);
+    return exchange;
+  };
+  return { bring, member, back: () => (isAway = false) };
+}
+
+it("holds an answer to a question while the store is away, and nothing else", async () => {
+  const { bring, back } = await away();
+  let here = 0;
+  const answer = bring(ANSWER, () => (here += 1));
+  const called = bring(CALL);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect([answer.replies, called.replies]).toEqual([[], [[503, expect.stringContaining("try again")]]]);
+  back();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect([here, answer.replies]).toEqual([1, []]);
+});
+
+it("holds no answer for ever", async () => {
+  const { replies } = (await away()).bring(ANSWER);
+  await vi.advanceTimersByTimeAsync(HELD_MS);
+  expect(replies).toEqual([REFUSED]);
+});
+
+it("holds no more answers than so many, and none once it ends", async () => {
+  const { bring, member } = await away();
+  const all = Array.from({ length: MOST_HELD + 1 }, () => bring(ANSWER));
+  await vi.advanceTimersByTimeAsync(500);
+  expect(all.filter(({ replies }) => replies.length > 0)).toHaveLength(1);
+  await member.drain();
+  await vi.advanceTimersByTimeAsync(1_500);
+  for (const { replies } of all) expect(replies).toEqual([REFUSED]);
 });

@@ -317,7 +317,7 @@ it("refuses a call that has waited until the end, which so did not run", async (
   running.catch(() => undefined);
   await expect.poll(() => all.hanging).toHaveLength(1);
   const { closed } = await leaving(all);
-  expect((await own.post(call("where", {}, 2), NO_STREAMS)).text).toContain("The server is shutting down");
+  expect((await own.post(call("where", {}, 2), NO_STREAMS)).text).toContain("shutting down and has not served this");
   await closed;
   expect(all.ran).toEqual([]);
 });

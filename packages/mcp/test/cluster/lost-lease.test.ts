@@ -1,7 +1,7 @@
 // A process whose lease ended, and which does not hear that it had: its sessions are another's all the same, and it lets go of them.
 import { expect, it, onTestFinished, vi } from "vitest";
 import { shareOver } from "../../src/cluster/member.js";
-import { LEASE_MS, memoryStores, type SharedStores } from "../../src/cluster/stores.js";
+import { type BusListener, LEASE_MS, memoryStores, type SharedStores } from "../../src/cluster/stores.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
 import { Server } from "../../src/server/server.js";
 import { call, JSON_TYPES, OpenStream, post, session } from "../http/http-fixture.js";
@@ -66,7 +66,7 @@ it.each(WRONGS)("does not go on with sessions that another process took over, wh
   expect(stream.text).toContain("decline");
 });
 
-it("keeps its sessions for the others once more where the store has come back empty", async () => {
+it("keeps its sessions for the others once more where the store has come back empty, asking for all of them at once", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
   onTestFinished(() => void vi.useRealTimers());
   vi.advanceTimersByTime(1);
@@ -75,9 +75,15 @@ it("keeps its sessions for the others once more where the store has come back em
   const beat: SharedStores["beat"] = (...self) =>
     isAway ? Promise.reject(new LocalError("UNREACHABLE", "away")) : stores.beat(...self);
   let kept = stores.sessions;
+  let [asked, most] = [0, 0];
   const sessions: SharedStores["sessions"] = {
     put: (...given) => kept.put(...given),
-    get: (...given) => kept.get(...given),
+    async get(...given) {
+      most = Math.max(most, ++asked);
+      const found = await kept.get(...given);
+      asked--;
+      return found;
+    },
     claim: (...given) => kept.claim(...given),
     touch: (...given) => kept.touch(...given),
     delete: (...given) => kept.delete(...given),
@@ -87,6 +93,7 @@ it("keeps its sessions for the others once more where the store has come back em
   const shareOf = (member: number): ReturnType<typeof shareOver> => shareOver(shared, { key: KEY, node: `m${member}` });
   const { members } = await startCluster({ count: 1, server, shareOf });
   const own = await session(members[0]?.url ?? "");
+  const more = [await session(members[0]?.url ?? ""), await session(members[0]?.url ?? "")];
   await post(members[0]?.url ?? "", LEVEL, own.headers);
   const before = await sessions.get(own.id);
 
@@ -97,4 +104,63 @@ it("keeps its sessions for the others once more where the store has come back em
   for (let n = 0; n < 3; n++) await vi.advanceTimersByTimeAsync(1_000);
   expect(before?.text).toContain('"level":');
   expect(await sessions.get(own.id)).toEqual(before);
+  expect(most).toBe(1 + more.length);
+});
+
+/** How a process that has come back hears that another one took over what is its own, by a view of the directory from before. */
+const HEARINGS = ["at once", "late, as it could not be told", "not at all, as the bus had a gap"] as const;
+
+it.each(HEARINGS)("lets go of what is taken over once it is back already, and hears of it %s", async (hearing) => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  vi.advanceTimersByTime(1);
+  const stores = memoryStores();
+  let isAway = false;
+  const away = withOwn(stores, {
+    beat: (...self) => (isAway ? Promise.reject(new LocalError("UNREACHABLE", "away")) : stores.beat(...self)),
+  });
+  // What was true when the first one was away is what the second one goes by.
+  let before: Awaited<ReturnType<SharedStores["beat"]>> | undefined;
+  let isUnheard = false;
+  const listeners: BusListener[] = [];
+  const late = withOwn(stores, {
+    beat: async (...self) => before ?? (await stores.beat(...self)),
+    bus: withOwn(stores.bus, {
+      publish: async (...said) => {
+        if (!isUnheard) return stores.bus.publish(...said);
+        if (hearing === HEARINGS[1]) throw new LocalError("UNREACHABLE", "away");
+      },
+    }),
+  });
+  const first = withOwn(away, {
+    bus: withOwn(stores.bus, {
+      listen: (listener, name) => (listeners.push(listener), stores.bus.listen(listener, name)),
+    }),
+  });
+  const server = (member: number): Server => {
+    const made = new Server({ name: "back", version: "1.0.0", report: false });
+    made.tool("where", { run: () => `at ${member}` });
+    return made;
+  };
+  const { members } = await startCluster({
+    count: 2,
+    server,
+    shareOf: (member) => shareOver(member === 0 ? first : late, { key: KEY, node: `m${member}` }),
+  });
+  const [one, two] = members.map(({ url }) => url) as [string, string];
+  const own = await session(one, "2025-06-18");
+
+  isAway = true;
+  for (let passed = 0; passed <= LEASE_MS; passed += 1_000) await vi.advanceTimersByTimeAsync(1_000);
+  before = await stores.beat("m1", "tcp://127.0.0.1:1");
+  expect([...before.nodes.keys()]).toEqual(["m1"]);
+  isAway = false;
+  await vi.advanceTimersByTimeAsync(1_000);
+  isUnheard = hearing !== HEARINGS[0];
+  expect((await post(two, LEVEL, own.headers)).status).toBe(200);
+  before = undefined;
+  isUnheard = false;
+  if (hearing === HEARINGS[2]) for (const each of listeners) each.missed();
+  for (let n = 0; n < 3; n++) await vi.advanceTimersByTimeAsync(1_000);
+  expect((await post(one, call("where"), { ...own.headers, ...NO_STREAMS })).text).toContain("at 1");
 });

@@ -174,7 +174,7 @@ describe("the relay", () => {
       const [sent, asked] = await outcomes;
       const refused = asked as { readonly reason?: { readonly code?: string } };
       expect([undefined, "GONE", "UNREACHABLE"]).toContain(refused.reason && String(refused.reason.code));
-      expect(["taken", "broken", "unreachable"]).toContain((sent as { value: unknown }).value);
+      expect(["taken", "parted", "unreachable"]).toContain((sent as { value: unknown }).value);
       await closed;
     },
   );

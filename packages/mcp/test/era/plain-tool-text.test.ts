@@ -1,7 +1,8 @@
 // The short way to write a tool result: it writes what the general serialiser would, or leaves it alone.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { plainToolText } from "../../src/era/project-result.js";
+import { plainToolPieces } from "../../src/era/project-result.js";
+import { asOneText } from "../../src/jsonrpc/message.js";
 import { repeated } from "../support/soak.js";
 
 const text = fc.string({ unit: fc.constantFrom("a", '"', "\\", "\n", "\u2028", "\ud800", "é", "\u0000") });
@@ -30,10 +31,10 @@ describe("the short way to write a tool result", () => {
     let written = 0;
     fc.assert(
       fc.property(result, (value) => {
-        const short = plainToolText(value);
+        const short = plainToolPieces(value);
         if (short === undefined) return;
         written++;
-        expect(JSON.parse(short)).toEqual(JSON.parse(JSON.stringify(value)));
+        expect(JSON.parse(asOneText(short))).toEqual(JSON.parse(JSON.stringify(value)));
       }),
       { numRuns: repeated(500, 20_000) },
     );
@@ -46,7 +47,7 @@ describe("the short way to write a tool result", () => {
       { content: [{ type: "text", text: "" }], isError: true },
       { content: [{ type: "text", text: "\ud800" }] },
     ])
-      expect(plainToolText(value)).toBe(JSON.stringify(value));
+      expect(plainToolPieces(value)).toBe(JSON.stringify(value));
   });
 
   it("leaves alone what says for itself how it is written", () => {
@@ -57,8 +58,8 @@ describe("the short way to write a tool result", () => {
       }
     }
     const inherited: unknown = Object.create({ toJSON: () => "other" }, { type: { value: "text", enumerable: true } });
-    expect(plainToolText(new Own())).toBeUndefined();
-    expect(plainToolText({ content: [inherited] })).toBeUndefined();
-    expect(plainToolText(Object.create(null) as object)).toBeUndefined();
+    expect(plainToolPieces(new Own())).toBeUndefined();
+    expect(plainToolPieces({ content: [inherited] })).toBeUndefined();
+    expect(plainToolPieces(Object.create(null) as object)).toBeUndefined();
   });
 });

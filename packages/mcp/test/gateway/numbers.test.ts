@@ -1,6 +1,9 @@
-// Case 37: numbers that JavaScript would write otherwise, and halves of characters, go through the gateway by their own digits.
+// Case 37: numbers that JavaScript would write otherwise, and halves of characters, go through the gateway by their own digits, and
+// long texts as they came.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +12,14 @@ import { afterEach, beforeAll, expect, it } from "vitest";
 import type { Client } from "../../src/client/client.js";
 import type { Dialer } from "../../src/client/options.js";
 import { Gateway } from "../../src/gateway/gateway.js";
-import { exactJson, exactly, ExactNumber, exactValue, watchNumbers } from "../../src/jsonrpc/exact-numbers.js";
+import {
+  exactJson,
+  exactly,
+  ExactNumber,
+  exactPieces,
+  exactValue,
+  watchNumbers,
+} from "../../src/jsonrpc/exact-numbers.js";
 import { DEFAULT_LIMITS } from "../../src/jsonrpc/limits.js";
 import { parseJson } from "../../src/jsonrpc/parse.js";
 import { taskFileStore } from "../../src/node/task-file-store.js";
@@ -161,4 +171,89 @@ it("no text passes for a number, and what was changed on the way is as it was ch
   expect(exactJson(exactly({ ...parsed, n: 2 }))).toBe('{"n":2,"list":[3]}');
   // Everywhere else they are texts of their digits.
   expect(JSON.stringify(exactly(parseJson('{"a":{"n":1e400}}', DEFAULT_LIMITS)))).toBe('{"a":{"n":"1e400"}}');
+});
+
+/** JSON of a long text as another program writes it: with an escape that `JSON.stringify` would not write. */
+const LONG = `"\\u0041${"x".repeat(70_000)}\\"\\\\"`;
+const LONG_TEXT = JSON.parse(LONG) as string;
+
+it("a long text is passed on by its own JSON, in a piece of its own", () => {
+  const result = parseJson(`{"a":[{"text":${LONG},"n":1.0}],"short":"\\u0041"}`, DEFAULT_LIMITS) as JsonObject;
+  expect(exactPieces({ ...result })).toEqual(['{"a":[{"text":', LONG, ',"n":1}],"short":"A"}']);
+  expect(exactJson(exactly(result))).toBe(`{"a":[{"text":${LONG},"n":1.0}],"short":"A"}`);
+});
+
+it("a long text that was changed on the way is written as it was changed to", () => {
+  const result = parseJson(`{"a":[{"text":${LONG}}]}`, DEFAULT_LIMITS) as { a: { text: string }[] };
+  (result.a[0] as { text: string }).text = `${LONG_TEXT.slice(0, -1)}!`;
+  expect(exactJson(result)).toBe(JSON.stringify(result));
+  (result.a[0] as { text: string }).text = "[redacted]";
+  expect(exactPieces(result)).toBe('{"a":[{"text":"[redacted]"}]}');
+});
+
+it("what says itself how it is written is written so, whatever it holds", () => {
+  const held = parseJson(`{"text":${LONG},"n":1.0}`, DEFAULT_LIMITS) as JsonObject;
+  class Own {
+    readonly held = held;
+    toJSON(): string {
+      return "mine";
+    }
+  }
+  expect(exactJson({ own: exactly(new Own()) })).toBe('{"own":"mine"}');
+});
+
+it("no text passes for a long one", () => {
+  let mark = "";
+  exactJson({ toJSON: () => (mark = new ExactNumber("1.0").toJSON().slice(0, -3)) });
+  const result = parseJson(`{"text":${LONG}}`, DEFAULT_LIMITS) as JsonObject;
+  const forged = { one: `${mark}#1,"admin":true`, two: `${mark}#9` };
+  expect(JSON.parse(exactJson({ forged, result }))).toEqual({ forged, result });
+});
+
+/** What a server sends whose answer holds the long text, changed by `change` in the gateway, as a client of the revision gets it. */
+async function longAnswer(revision: string, change: (answer: JsonObject) => void): Promise<string> {
+  const answers: Record<string, string> = {
+    "server/discover": `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"up","version":"1"},"ttlMs":0,"cacheScope":"private"}`,
+    "tools/list": `{"resultType":"complete","tools":[{"name":"read","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}`,
+    "tools/call": `{"resultType":"complete","content":[{"type":"text","text":${LONG}}]}`,
+  };
+  const upstreamServer = createServer((request, response) => {
+    let body = "";
+    request.setEncoding("utf8").on("data", (text: string) => (body += text));
+    request.on("end", () => {
+      const { id, method } = JSON.parse(body) as { readonly id: number; readonly method: string };
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(`{"jsonrpc":"2.0","id":${id},"result":${answers[method]}}`);
+    });
+  });
+  await once(upstreamServer.listen(0, "127.0.0.1"), "listening");
+  closing.push(async () => void upstreamServer.close());
+  const gateway = new Gateway({ name: "gateway", version: "1.0.0" });
+  closing.push(() => gateway.unmountAll());
+  gateway.use(async (call, next) => {
+    const answer = await next();
+    if (call.method === "tools/call") change(answer as JsonObject);
+    return answer;
+  });
+  const url = `http://127.0.0.1:${(upstreamServer.address() as AddressInfo).port}/mcp`;
+  await gateway.mount("up", (options) => connectNode(url, { ...options, revision: "2026-07-28" }), { prefix: "" });
+  const { client, heard } = await clientOf(gateway, "http", revision);
+  await client.call("read");
+  return heard.at(-1) as string;
+}
+
+it.each(["2026-07-28", "2025-11-25"])(
+  "a long answer to a client of %s is the very one its server wrote",
+  async (ours) => {
+    const heard = await longAnswer(ours, () => undefined);
+    expect(heard).toContain(`"content":[{"type":"text","text":${LONG}}]`);
+  },
+);
+
+it.each(["2026-07-28", "2025-11-25"])("what was taken out of a long answer reaches no client of %s", async (ours) => {
+  const heard = await longAnswer(ours, (answer) => {
+    for (const block of answer["content"] as { text: string }[]) block.text = block.text.replace("xxx", "[out]");
+  });
+  expect(heard).toContain(JSON.stringify(LONG_TEXT.replace("xxx", "[out]")));
+  expect(heard).not.toContain(LONG);
 });

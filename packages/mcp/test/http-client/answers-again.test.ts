@@ -1,6 +1,7 @@
 // An answer to a question that did not arrive is posted again: whoever has asked waits for it. Nothing else is.
 import { describe, expect, it } from "vitest";
 import { nodeRequester } from "../../src/node/http-requester.js";
+import type { HttpClientLimits } from "../../src/http/client/http-caller.js";
 import { sseTransport } from "../../src/http/client/sse-transport.js";
 import { streamableHttpTransport } from "../../src/http/client/streamable-http-transport.js";
 import { byHand, driven, notification, type Seen, type TestLink } from "./transport-fixture.js";
@@ -13,7 +14,11 @@ const LASTING = [400, 401, 403, 413, 500] as const;
 type Fate = (typeof PASSING | typeof LASTING)[number];
 
 /** A link to a server by hand that gives its posts these fates, one after the other, and then takes what comes. */
-async function linked(make: (typeof LINKS)[keyof typeof LINKS], fates: readonly Fate[]) {
+async function linked(
+  make: (typeof LINKS)[keyof typeof LINKS],
+  fates: readonly Fate[],
+  limits: Partial<HttpClientLimits> = {},
+) {
   const left = [...fates];
   const posts: Seen[] = [];
   const { url } = await byHand((seen) => {
@@ -27,7 +32,7 @@ async function linked(make: (typeof LINKS)[keyof typeof LINKS], fates: readonly 
     if (fate === "cut") response.destroy();
     else response.writeHead(fate ?? 202).end();
   });
-  const made: TestLink = await driven(make({ url, requester: nodeRequester(), ownsRequester: true }));
+  const made: TestLink = await driven(make({ url, requester: nodeRequester(), ownsRequester: true, limits }));
   return { posts, link: made.link };
 }
 
@@ -39,11 +44,28 @@ describe.each(Object.entries(LINKS))("over %s", (_name, make) => {
     expect(link.troubles?.() ?? "").toBe("");
   });
 
-  it("four times at most, and then it is said", async () => {
-    const { posts, link } = await linked(make, [502, 502, 502, 502, 502]);
+  it("as long as the server is away, such as while a store of its processes is", async () => {
+    const { posts, link } = await linked(make, [503, 503, 502, 503]);
     await link.send(ANSWER);
-    expect(posts).toHaveLength(4);
+    expect(posts).toHaveLength(5);
+    expect(link.troubles?.() ?? "").toBe("");
+  });
+
+  it("until its time is over, and then it is said", async () => {
+    const { posts, link } = await linked(make, Array<Fate>(20).fill(502), { answerMs: 500 });
+    await link.send(ANSWER);
+    expect(posts.length).toBeLessThan(5);
     expect(link.troubles?.()).toMatch(/response was not delivered: .*502/);
+  });
+
+  it("holds up nothing else meanwhile", async () => {
+    const { posts, link } = await linked(make, [503, 503, 503], { posts: 1 });
+    const answered = link.send(ANSWER);
+    await expect.poll(() => posts.length).toBe(1);
+    await link.send(notification("notifications/cancelled"));
+    expect(posts.length).toBeLessThan(4);
+    await link.close();
+    await answered;
   });
 
   it.each(LASTING)("an answer that met %i is not", async (fate) => {

@@ -102,6 +102,25 @@ it("tells handlers of this very request's token, and middleware too", async () =
   expect(seen).toEqual([["other"], ["other"], ["a", "b"], ["c"]]);
 });
 
+it("asks no scope for what is no request: whoever was asked something may answer", async () => {
+  const needed = { methods: { initialize: [], "notifications/initialized": [], "tools/call": [] }, default: ["rest"] };
+  const server = scoped();
+  server.tool("sure", {
+    run: async (_, ctx) => (await ctx.elicit({ message: "?", schema: { sure: { type: "boolean" } } })).action,
+  });
+  const authorization = { authenticator: authenticator(), scopes: scopeRules(needed) };
+  const { url } = await start(server, { authorization });
+  const opened = await session(url, "2025-11-25", { headers: NONE, capabilities: { elicitation: {} } });
+  const headers = { ...JSON_TYPES, ...opened.headers, ...NONE };
+  const stream = new OpenStream(url, { method: "POST", headers, body: JSON.stringify(call("sure")) });
+  await stream.until(({ messages }) => messages.length > 0);
+  const answer = { jsonrpc: "2.0", id: stream.messages[0]?.["id"], result: { action: "decline" } };
+  expect((await post(url, answer, headers)).status).toBe(202);
+  await stream.ended;
+  expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "decline" }] } });
+  expect((await post(url, { jsonrpc: "2.0", id: 2, method: "tools/list" }, headers)).status).toBe(403);
+});
+
 it("puts the authenticator's headers on every answer", async () => {
   const url = await served();
   const opened = await session(url, "2025-11-25", { headers: NONE });

@@ -274,3 +274,23 @@ it("a client that goes away cancels its request, whether it was being streamed o
   }
   expect(aborted).toEqual(["plain", "streamed"]);
 });
+
+it("a busy server says so and works on", async () => {
+  const server = new Server({ name: "t", version: "1" });
+  const go = gate();
+  let started = 0;
+  server.tool("slow", {
+    async run() {
+      started++;
+      await go.opened;
+    },
+  });
+  const { url } = await start(server, { limits: { inFlight: 2 } });
+  const message = modern("tools/call", { name: "slow" });
+  const running = [postModern(url, message), postModern(url, message)];
+  await expect.poll(() => started).toBe(2);
+  const refused = await postModern(url, message);
+  expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "1"]);
+  go.open();
+  expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
+});

@@ -26,7 +26,8 @@ describe("closing", () => {
     peer.send(stateless(1, "tools/call", { name: "gate" }));
     const closed = peer.serving.close();
     peer.send(stateless(2, "tools/list"));
-    expect((await peer.answer(2))["error"]).toMatchObject({ code: -32603, message: "The server is shutting down" });
+    const message = "The server is shutting down and has not served this: send it again in a moment";
+    expect((await peer.answer(2))["error"]).toMatchObject({ code: -32603, message });
     open();
     await closed;
     expect((await peer.answer(1))["result"]).toMatchObject({ content: [{ text: "through" }] });

@@ -279,7 +279,7 @@ function beginAttached({ secure, profiles, gate, book }: Parts, socket: string):
 
 /** The library has begun to drain at the same signal, and ends at once at a second one. */
 function drain(signal: string): void {
-  say(`${signal}: no new requests are taken, what runs may finish; once more ends at once`);
+  say(`${signal}: shutting down, what runs may finish; once more ends at once`);
   setTimeout(() => process.exit(ExitCode.Failed), DEADLINE_MS).unref();
 }
 

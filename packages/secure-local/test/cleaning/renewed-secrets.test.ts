@@ -4,6 +4,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, utimesSync, w
 import { join } from "node:path";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { repeated } from "../../../mcp/test/support/soak.js";
 import { eventText, MemoryAudit, redactString } from "../../src/audit/event-text.js";
 import { followSecretFile } from "../../src/audit/secret-spellings.js";
 import { rememberSecret, replaceKnown } from "../../src/audit/secret-shapes.js";
@@ -139,7 +140,7 @@ it("however often a value is replaced, the new one is known, and so are the late
   const before: string[] = [];
   const kept = next();
   rememberSecret("kept", kept);
-  for (let round = 0; round < 150; round += 1)
+  for (let round = 0; round < repeated(50, 150); round += 1)
     for (const [, file] of files) {
       before.push(next());
       writeFileSync(file, before.at(-1) ?? "");

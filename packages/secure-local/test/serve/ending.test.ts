@@ -59,7 +59,7 @@ describe("SIGTERM", () => {
     const open = connect(Number(new URL(url).port), "127.0.0.1");
     await once(open, "connect");
     served.child.kill("SIGTERM");
-    await served.complained("SIGTERM: no new requests are taken");
+    await served.complained("SIGTERM: shutting down, what runs may finish");
     expect(await send(url, SUM)).toMatchObject({ status: 503 });
     open.destroy();
     search.answer();

@@ -1,6 +1,6 @@
 // Writes for the revisions that begin with `initialize`: no result types, no cache hints, their own error numbers.
 import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
-import { jsonText, type ErrorObject, isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
+import { asOneText, jsonPieces, jsonText, type ErrorObject, isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import { McpErrorCode, META } from "../../protocol/meta.js";
 import type { ElicitRequestURLParams } from "../../protocol/features/elicitation.js";
 import type { MethodRecord } from "../../protocol/method.js";
@@ -13,7 +13,7 @@ import type { AnySchema, CallToolResult, ObjectSchema, Tool } from "../../protoc
 import { projectQuestion } from "../project-question.js";
 import {
   type Fitting,
-  plainToolText,
+  plainToolPieces,
   projectCapabilities,
   projectImplementation,
   projectNotification,
@@ -41,8 +41,12 @@ export class HandshakeCodec implements Codec {
   }
 
   resultText(record: MethodRecord, result: object): string {
+    return asOneText(this.resultPieces(record, result));
+  }
+
+  resultPieces(record: MethodRecord, result: object): string | readonly string[] {
     if (record.result === "empty") return "{}";
-    const plain = record.result === "callTool" ? plainToolText(result) : undefined;
+    const plain = record.result === "callTool" ? plainToolPieces(result) : undefined;
     if (plain !== undefined) return plain;
     if ((result as JsonObject)["resultType"] === "input_required") {
       throw new TypeError(
@@ -53,7 +57,7 @@ export class HandshakeCodec implements Codec {
       record.result === "initialize"
         ? projectInitialize(this.revision, result as InitializeResult)
         : projectResult(this, record.result, result);
-    return jsonText(withoutStateless(projected));
+    return jsonPieces(withoutStateless(projected));
   }
 
   error(error: RpcError): ErrorObject {

@@ -2,6 +2,8 @@
 // request of it says of its caller.
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import {
+  asOneText,
+  jsonPieces,
   jsonText,
   type ErrorObject,
   isJsonObject,
@@ -17,7 +19,7 @@ import { DATES, NEWEST } from "../../protocol/revisions/newest.js";
 import { claimOf, type MethodRecord } from "../../protocol/method.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { Codec } from "../codec.js";
-import { plainToolText, projectImplementation, projectNotification, projectResult } from "../project-result.js";
+import { plainToolPieces, projectImplementation, projectNotification, projectResult } from "../project-result.js";
 
 /** Codes from -32000 to -32099 that the revision defines; the others of that range must not be sent. */
 const DEFINED: ReadonlySet<number> = new Set([
@@ -42,8 +44,12 @@ export class StatelessCodec implements Codec {
   }
 
   resultText(record: MethodRecord, result: object, identity: Implementation): string {
+    return asOneText(this.resultPieces(record, result, identity));
+  }
+
+  resultPieces(record: MethodRecord, result: object, identity: Implementation): string | readonly string[] {
     const isCall = record.result === "callTool";
-    const plain = isCall ? plainToolText(result, COMPLETE + this.#metaText(identity)) : undefined;
+    const plain = isCall ? plainToolPieces(result, COMPLETE + this.#metaText(identity)) : undefined;
     if (plain !== undefined) return plain;
     const { resultType, ttlMs, cacheScope, _meta } = result as JsonObject;
     // Whoever asks has its questions projected.
@@ -52,8 +58,8 @@ export class StatelessCodec implements Codec {
     if (record.cacheable && ttlMs === undefined) head += NO_TTL;
     if (record.cacheable && cacheScope === undefined) head += PRIVATE;
     const projected = projectResult(this, record.result, result);
-    if (_meta === undefined) return withHead(head + this.#metaText(identity), jsonText(projected));
-    return withHead(head, jsonText(this.#signed(projected, identity)));
+    if (_meta === undefined) return withHead(head + this.#metaText(identity), jsonPieces(projected));
+    return withHead(head, jsonPieces(this.#signed(projected, identity)));
   }
 
   error(error: RpcError): ErrorObject {
@@ -85,8 +91,10 @@ export class StatelessCodec implements Codec {
 }
 
 /** Puts members, each followed by a comma, before those of an object's JSON text. */
-function withHead(head: string, text: string): string {
-  return text === "{}" ? `{${head.slice(0, -1)}}` : `{${head}${text.slice(1)}`;
+function withHead(head: string, text: string | readonly string[]): string | readonly string[] {
+  if (typeof text === "string") return text === "{}" ? `{${head.slice(0, -1)}}` : `{${head}${text.slice(1)}`;
+  const [first = "", ...rest] = text;
+  return [`{${head}${first.slice(1)}`, ...rest];
 }
 
 const CODECS: ReadonlyMap<string, Codec> = new Map([[NEWEST.date, new StatelessCodec(NEWEST)]]);

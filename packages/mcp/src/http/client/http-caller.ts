@@ -203,29 +203,41 @@ export class Deadline extends Canceller {
 
 // What may be posted again.
 
-/** Times an answer is posted, and the milliseconds before the second: a proxy may have sent it to a process that was just ending. */
-const ANSWER_TRIALS = 4;
+/** Milliseconds before an answer is posted again, the first time; each time twice as long, up to the second. */
 const ANSWER_PAUSE_MS = 100;
+const MOST_PAUSE_MS = 5_000;
 
 /**
- * Posts a message once; an answer to a question up to four times, where that may go otherwise in a moment: it counts once however often
- * it comes, and whoever has asked waits for it. Rejects with what the last trial rejected with.
+ * Posts a message once; an answer to a question again and again until `canceller` ends it, where that may go otherwise in a moment: it
+ * counts once however often it comes, and whoever has asked waits for it. Rejects with what the last trial rejected with.
+ * `rests` is told when nothing is under way for it, and when something is again.
  */
 export async function delivered(
   kind: OutgoingKind,
   post: () => Promise<void>,
-  isGivenUp: () => boolean,
+  { canceller, rests }: { readonly canceller: Canceller; readonly rests?: (rests: boolean) => void },
 ): Promise<void> {
-  const trials = kind === "response" ? ANSWER_TRIALS : 1;
-  for (let trial = 1; ; trial++) {
+  for (let pause = ANSWER_PAUSE_MS; ; pause = Math.min(2 * pause, MOST_PAUSE_MS)) {
     try {
       return await post();
     } catch (error) {
-      if (trial >= trials || isGivenUp() || !isPassing(error)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, ANSWER_PAUSE_MS * 2 ** (trial - 1)));
-      if (isGivenUp()) throw error;
+      if (kind !== "response" || canceller.cancelled || !isPassing(error)) throw error;
+      rests?.(true);
+      await rested(pause, canceller);
+      rests?.(false);
+      if (canceller.cancelled) throw error;
     }
   }
+}
+
+function rested(ms: number, canceller: Canceller): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    canceller.started(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
 
 /** Whether it may be otherwise in a moment: a proxy that did not reach the server, a connection that broke, too many at once. */
@@ -251,8 +263,10 @@ export interface HttpClientLimits {
   readonly posts: number;
   /** Notifications and responses waiting; further ones are dropped. */
   readonly waitingPosts: number;
-  /** Milliseconds a notification or a response may take to be accepted. */
+  /** Milliseconds a notification may take to be accepted. */
   readonly postMs: number;
+  /** The same of a response: it is posted again where the server is away for a while. */
+  readonly answerMs: number;
   /** Milliseconds until a GET stream has to be answered. */
   readonly openMs: number;
   /** Milliseconds requests wait for the standing stream to be open. */
@@ -284,6 +298,8 @@ export const DEFAULT_HTTP_CLIENT_LIMITS: HttpClientLimits = {
   waitingPosts: 1_024,
   // Accepting a message is no work: half a minute is for the worst of networks.
   postMs: 30_000,
+  // As long as servers wait for people; a restart or a store that is away is over sooner.
+  answerMs: 5 * 60_000,
   openMs: 30_000,
   // A round trip around the world; servers that open the stream with its first event only cost this once.
   standingWaitMs: 500,

@@ -227,7 +227,10 @@ class SsePosts {
       return undefined;
     }
     // Some servers accept a request only when it is done: those wait as long as the caller does.
-    const canceller = typeof key === "symbol" ? new Deadline(limits.postMs) : new Canceller();
+    const canceller =
+      typeof key === "symbol"
+        ? new Deadline(message.kind === "response" ? limits.answerMs : limits.postMs)
+        : new Canceller();
     this.#cancellers.set(key, canceller);
     const posted = this.#post(message, canceller).then(() => {
       if (this.#cancellers.get(key) === canceller) this.#cancellers.delete(key);
@@ -271,10 +274,10 @@ class SsePosts {
           const reply = await caller.call(post);
           await this.#judge(message, reply.status, await reply.text(limits.messageBytes).catch(() => ""));
         },
-        () => canceller.cancelled,
+        { canceller },
       );
     } catch (error) {
-      const timeout = `${this.#shown} did not accept it within ${limits.postMs} ms`;
+      const timeout = `${this.#shown} did not accept it in time: ${asLocal(error).message}`;
       if (deadline?.late === true) this.#failed(message, new LocalError("TIMEOUT", timeout));
       else if (!canceller.cancelled) this.#failed(message, asLocal(error));
     }

@@ -350,6 +350,8 @@ class PostQueue {
   readonly #waiting: Waiting[] = [];
   readonly #deadlines = new Set<Deadline>();
   #running = 0;
+  /** Answers that are posted again in a moment. */
+  #resting = 0;
   #closed = false;
 
   constructor(wire: LinkWire) {
@@ -360,7 +362,7 @@ class PostQueue {
   send(message: Outgoing, session: string | undefined): Promise<void> {
     const { waitingPosts } = this.#wire.limits;
     if (this.#closed) return Promise.resolve();
-    if (this.#waiting.length >= waitingPosts) {
+    if (this.#waiting.length + this.#resting >= waitingPosts) {
       this.#wire.trouble(
         `more than ${waitingPosts} messages wait to be posted: ${message.method ?? message.kind} was dropped`,
       );
@@ -393,22 +395,30 @@ class PostQueue {
 
   async #post({ message, session }: Waiting): Promise<void> {
     const { limits, shown } = this.#wire;
-    const deadline = new Deadline(limits.postMs);
+    const ms = message.kind === "response" ? limits.answerMs : limits.postMs;
+    const deadline = new Deadline(ms);
     this.#deadlines.add(deadline);
     try {
       const { text, headers, kind } = message;
       const post = { text, headers, repeatable: false, session, started: deadline.started };
-      await delivered(
-        kind,
-        async () => this.#judge(await this.#wire.post(post), session),
-        () => deadline.cancelled,
-      );
+      await delivered(kind, async () => this.#judge(await this.#wire.post(post), session), {
+        canceller: deadline,
+        rests: (rests) => this.#rest(rests),
+      });
     } catch (error) {
-      const why = deadline.late ? `${shown} did not accept it within ${limits.postMs} ms` : asLocal(error).message;
+      const { message: last } = asLocal(error);
+      const why = deadline.late ? `${shown} did not accept it within ${ms} ms: ${last}` : last;
       if (!this.#closed) this.#wire.trouble(`${message.method ?? message.kind} was not delivered: ${why}`);
     }
     deadline.stop();
     this.#deadlines.delete(deadline);
+  }
+
+  /** What rests holds up nothing that waits. */
+  #rest(rests: boolean): void {
+    this.#resting += rests ? 1 : -1;
+    this.#running -= rests ? 1 : -1;
+    if (rests) this.#next();
   }
 
   async #judge(reply: HttpReply, session: string | undefined): Promise<void> {

@@ -201,8 +201,8 @@ export interface HttpCluster {
 export interface LocalEnd {
   /** Serves a request another process let in and handed on. */
   serve(exchange: HttpExchange): void;
-  /** Goes on with a session whose process has ended. `moved`: how often it has changed its process by now. */
-  adopt(id: string, principal: string | undefined, facts: SessionFacts & { readonly moved: number }): void;
+  /** Goes on with a session whose process has ended. `moved`: how often it has changed its process by now. False: there is no room. */
+  adopt(id: string, principal: string | undefined, facts: SessionFacts & { readonly moved: number }): unknown;
   /** Whether a session is open here. One that another process may go on with is let go of where nothing is under way in it. */
   holds(id: string): boolean;
   /** Another process goes on with a session of ours. */

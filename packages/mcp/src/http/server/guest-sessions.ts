@@ -204,7 +204,7 @@ interface LocalSessions {
 export function localEnd({ core, site, handshake }: Reached): LocalEnd {
   return {
     serve: (exchange) => site.relayed(exchange),
-    adopt: (id, principal, facts) => void handshake.use((requests) => requests.adopt(id, principal, facts)),
+    adopt: (id, principal, facts) => handshake.use((requests) => requests.adopt(id, principal, facts)),
     holds: (id) => handshake.there?.holds(id) === true,
     release: (id) => handshake.there?.release(id),
     keep: (id) => handshake.there?.keep(id),

@@ -91,6 +91,9 @@ const RETRY_AFTER = ["retry-after", "60"];
 const SOON = ["retry-after", "1"];
 /** Milliseconds between two looks at whether calls that were held back may go on. */
 const LOOK_MS = 20;
+const ENDS = "The server is shutting down and has not served this: send it again in a moment";
+const MOVES =
+  "This process is shutting down and has not served this: send it again, another one goes on with the session";
 const MANY_STREAMS = "This session has as many streams open as it may have";
 
 export class HandshakeRequests implements ConnectionHandler {
@@ -126,16 +129,16 @@ export class HandshakeRequests implements ConnectionHandler {
     return this.#table?.size ?? 0;
   }
 
-  /** Goes on with a session whose process has ended. `moved`: how often it has changed its process. */
+  /** Goes on with a session whose process has ended. `moved`: how often it has changed its process. False: there is no room for it. */
   adopt(
     id: string,
     principal: string | undefined,
     { moved, ...facts }: SessionFacts & { readonly moved: number },
-  ): void {
+  ): boolean {
     const settings = this.#settings;
+    if (settings === undefined || this.#table === undefined || this.holds(id)) return true;
     // Nothing would end one that comes when all have ended.
-    if (this.#closing) return;
-    if (settings === undefined || this.#table === undefined || this.holds(id) || !this.#table.reserve()) return;
+    if (this.#closing || !this.#table.reserve()) return false;
     const session = new HttpSession(id, principal, settings, { moved, cluster: this.#options.cluster });
     const conversation = this.#converse(session);
     conversation.restore(facts);
@@ -143,6 +146,7 @@ export class HandshakeRequests implements ConnectionHandler {
     conversation.connection.idPrefix = `${moved}-`;
     this.#table.add(session);
     this.#keep(session, facts.params);
+    return true;
   }
 
   /** Whether a session is open here. One that another process may go on with is let go of where nothing is under way in it. */
@@ -340,9 +344,13 @@ export class HandshakeRequests implements ConnectionHandler {
       else this.#withoutSession(exchange, value);
       return;
     }
-    const session = this.#find(id, exchange.principal, answeredNode(value));
-    if (session === undefined) return unknownSession(exchange, value);
+    const asker = answeredNode(value);
+    const session = this.#find(id, exchange.principal, asker);
+    // What asked for this answer has ended with its process, which says nothing of the session: the answer is too late.
+    if (session === undefined && asker !== undefined) return exchange.reply(202, []);
+    if (session === undefined) return this.#unknown(exchange, value);
     if (!this.#knowsVersion(exchange)) return undefined;
+    if (session.closing && idOf(value) !== undefined) return this.#turnAway(exchange, value);
     session.used = performance.now();
     const reply = new Reply(exchange, session);
     reply.asked = askedIn(value);
@@ -482,9 +490,20 @@ export class HandshakeRequests implements ConnectionHandler {
       return undefined;
     }
     const session = this.#guestOf(exchange) ?? this.#table.find(id, exchange.principal);
-    if (session === undefined) unknownSession(exchange, undefined);
+    if (session === undefined) this.#unknown(exchange, undefined);
     else if (this.#knowsVersion(exchange)) return session;
     return undefined;
+  }
+
+  /** A process that is ending has let go of its sessions: that says nothing of those which another one goes on with. */
+  #unknown(exchange: HttpExchange, value: unknown): void {
+    if (this.#closing && this.#options.cluster !== undefined) this.#turnAway(exchange, value);
+    else unknownSession(exchange, value);
+  }
+
+  #turnAway(exchange: HttpExchange, value: unknown): void {
+    const error = new RpcError(ErrorCode.InternalError, this.#options.cluster === undefined ? ENDS : MOVES);
+    refuseMessage(exchange, 503, error, { id: idOf(value), headers: SOON });
   }
 
   /** The session of another process whose stream a reader comes back to here. */
@@ -505,7 +524,8 @@ export class HandshakeRequests implements ConnectionHandler {
 }
 
 function unknownSession(exchange: HttpExchange, value: unknown): void {
-  const what = "There is no such session (any more): send a new initialize without Mcp-Session-Id";
+  const what =
+    "There is no such session (any more): it has ended, was not used for too long, or its process kept it in memory alone and has ended. Send a new initialize without Mcp-Session-Id";
   refuseMessage(exchange, 404, new RpcError(ErrorCode.InvalidRequest, what), { id: idOf(value) });
 }
 

@@ -321,7 +321,11 @@ const REVOKED: NoPass = {
   text: "The login of this request was taken back or exchanged while it came: log in, and send it again",
   headers: CHALLENGE,
 };
-const CLOSING: NoPass = { status: 503, text: "The server is shutting down", headers: RETRY_AFTER };
+const CLOSING: NoPass = {
+  status: 503,
+  text: "The server is shutting down and has not served this: send it again in a few seconds",
+  headers: RETRY_AFTER,
+};
 
 /** One for all requests of a principal, until it is taken back. */
 export class Pass {

@@ -2,7 +2,7 @@
 import { ErrorCode } from "../../jsonrpc/errors.js";
 import { failureText, type RequestId } from "../../jsonrpc/message.js";
 import { EventStream, numberedEvent, primingEvent, type ReplyStream, type StreamKeeper } from "./event-stream.js";
-import type { HttpCluster, HttpExchange, StreamBounds, StoredEvent } from "./exchange.js";
+import type { HttpCluster, HttpExchange, Named, StreamBounds, StoredEvent } from "./exchange.js";
 import type { SessionLimits } from "./http-limits.js";
 
 /** Milliseconds a client should wait before it comes back, when nothing else was asked for. */
@@ -293,14 +293,75 @@ export function replay(exchange: HttpExchange, { keeper }: StreamHome, { text, c
   connection.end();
 }
 
-const LOST =
-  "The process that was serving this has ended, and whether it did its work is not known: look, before you send it again";
+// What a request is answered that another process had, and what may be sent again.
 
-/** Answers what a process was asked that has ended before it answered. */
-export function unknownOutcome(asked: Asked): string {
-  const error = { code: ErrorCode.InternalError, message: LOST, data: { outcome: "unknown" } };
+/** What was lost of a request that another process had: that process, or the way to it, as the one it came through ends. */
+export type Lost = "process" | "way";
+
+const LOST: Readonly<Record<Lost, string>> = {
+  process:
+    "The process that was serving this does not answer any more, and whether it did its work is not known: look, before you send it again",
+  way: "The process this came through has ended while another one was serving it, which may still do so: whether it does its work is not known here, so look before you send it again",
+};
+const AGAIN =
+  "The process this came through has ended before it was answered. It changes nothing, so send it again: another process serves it";
+
+/** Answers what a process was asked that nobody can say the end of any more. */
+export function unknownOutcome(asked: Asked, lost: Lost = "process"): string {
+  const error = { code: ErrorCode.InternalError, message: LOST[lost], data: { outcome: "unknown" } };
   if (!Array.isArray(asked)) return failureText(asked as RequestId | undefined, error);
   return `[${(asked as readonly RequestId[]).map((id) => failureText(id, error)).join(",")}]`;
+}
+
+/** Whether a request is served to its end although the connection it came on ends: its stream can be come back to. */
+export function goesOn(exchange: HttpExchange): boolean {
+  return exchange.header("mcp-session-id") !== undefined;
+}
+
+/** Methods that change nothing: only they are sent again when nobody knows whether they were served. */
+const READS: ReadonlySet<string> = new Set([
+  "ping",
+  "tools/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+  "tasks/get",
+  "tasks/list",
+]);
+
+export function repeatable({ method }: HttpExchange, { body }: Named): boolean {
+  return method === "GET" || (method === "POST" && READS.has(messageIn(body).method ?? ""));
+}
+
+/** Whether it answers a question. */
+export function isAnswer({ body }: Named): boolean {
+  const message = messageIn(body);
+  return message.id !== undefined && message.method === undefined;
+}
+
+export function messageIn(body: string | undefined): { readonly id?: RequestId; readonly method?: string } {
+  try {
+    const value: unknown = JSON.parse(body ?? "");
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+const TEXT = ["content-type", "application/json", "retry-after", "1"];
+
+/** Says that a request was not served, and can be sent again. */
+export function unavailable(exchange: HttpExchange, { body }: Named, what: string): void {
+  exchange.reply(503, TEXT, failureText(messageIn(body).id, { code: ErrorCode.InternalError, message: what }));
+}
+
+/** Says that nobody knows what became of a request. */
+export function lost(exchange: HttpExchange, named: Named, what: Lost): void {
+  if (what === "way" && repeatable(exchange, named)) return unavailable(exchange, named, AGAIN);
+  exchange.reply(502, ["content-type", "application/json"], unknownOutcome(messageIn(named.body).id, what));
 }
 
 // Keeps what was sent on streams, so that a reader whose connection broke can come back for the rest.

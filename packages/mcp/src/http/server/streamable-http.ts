@@ -45,6 +45,9 @@ interface Read {
 
 const ALL_METHODS = ["allow", "GET, POST, DELETE"];
 const POST_ONLY = ["allow", "POST"];
+/** Whoever seems to have ended may be cut off from the others, and still wait for the answer. */
+const NOBODY_ASKS =
+  "The process that asked this has ended, or cannot be reached now: answer again if the call that needs it is still open";
 
 export class StreamableHttp implements HttpRoute, BodyReceiver {
   readonly #options: StreamableHttpOptions;
@@ -101,7 +104,10 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
       sessions.guests?.said(exchange, session, value);
       const node = answeredNode(value);
       if (node === cluster.node) return here();
-      if (node !== undefined) return cluster.bring(exchange, { kind: "call", id: `${node}.`, body: text }, here);
+      if (node !== undefined) {
+        const lost = (): void => refuseMessage(exchange, 503, new RpcError(ErrorCode.InternalError, NOBODY_ASKS));
+        return cluster.bring(exchange, { kind: "call", id: `${node}.`, body: text }, lost);
+      }
     }
     if (sessions.holdsBack(exchange, value, () => this.#find(read, cluster))) return;
     const id = sessions.elsewhere(exchange);
