@@ -3,7 +3,7 @@
 import { mirrorsOf } from "./versions.js";
 import type { HeaderArgument } from "../era/codec.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import { type Awaitable, type JsonObject } from "../jsonrpc/message.js";
+import type { Awaitable, JsonObject } from "../jsonrpc/message.js";
 import type { CallToolResult, Tool } from "../protocol/features/tools.js";
 import type { JsonSchemaValidator } from "../schema/json-schema/compile.js";
 import type { Fault } from "../schema/schema.js";

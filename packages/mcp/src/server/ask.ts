@@ -6,12 +6,12 @@ import { AskError } from "./content.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { progressSink } from "../endpoint/progress.js";
 import { answerFault, projectQuestion } from "../era/project-question.js";
-import {
-  type ElicitRequestParams,
-  type ElicitResult,
-  type ElicitValue,
-  type RequestedSchema,
-  type Root,
+import type {
+  ElicitRequestParams,
+  ElicitResult,
+  ElicitValue,
+  RequestedSchema,
+  Root,
 } from "../protocol/features/elicitation.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/meta.js";

@@ -1,11 +1,6 @@
 // Parked handlers: the table in which they wait for the retry that wakes them, and the sealed states that name them.
 import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
-import {
-  type InputRequest,
-  type InputRequests,
-  type InputResponse,
-  type InputResponses,
-} from "../protocol/features/elicitation.js";
+import type { InputRequest, InputRequests, InputResponse, InputResponses } from "../protocol/features/elicitation.js";
 import type { ServerLimits } from "./limits.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";

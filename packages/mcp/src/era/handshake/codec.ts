@@ -1,6 +1,13 @@
 // Writes for the revisions that begin with `initialize`: no result types, no cache hints, their own error numbers.
 import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
-import { asOneText, jsonPieces, jsonText, type ErrorObject, isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
+import {
+  asOneText,
+  jsonPieces,
+  jsonText,
+  type ErrorObject,
+  isJsonObject,
+  type JsonObject,
+} from "../../jsonrpc/message.js";
 import { McpErrorCode, META } from "../../protocol/meta.js";
 import type { ElicitRequestURLParams } from "../../protocol/features/elicitation.js";
 import type { MethodRecord } from "../../protocol/method.js";
