@@ -1,7 +1,7 @@
 // Names what every way of authenticating has in common: the request it sees and the outcome it gives.
 import { LocalError } from "../jsonrpc/errors.js";
-import type { Identity } from "../jsonrpc/transport.js";
-import { type KnownMembers, memberFault, shownValue } from "../schema/schema.js";
+import { type Identity, identityFault } from "../jsonrpc/transport.js";
+import { type KnownMembers, memberFault, nearest, shownValue } from "../schema/schema.js";
 
 /** What an authenticator sees of an HTTP request. The body is not part of it: a token is never looked for there. */
 export interface AuthRequest {
@@ -200,4 +200,29 @@ function challengeText(scheme: Scheme, terms: ChallengeTerms, { error, message }
 /** Text as RFC 6750 §3 allows it between the quotes: printable ASCII without quotation marks and backslashes. */
 function quotable(text: string): string {
   return text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, "?");
+}
+
+// Who is asking, as a program of somebody's own says it.
+
+/** The members of an identity: one that is misspelt would take away what somebody may, or give it. */
+const IDENTITY_NAMES: readonly (keyof Identity)[] = [
+  "principal",
+  "scopes",
+  "clientId",
+  "program",
+  "claims",
+  "expiresAt",
+];
+
+/** What is wrong with an identity that has to be an object, as the end of a sentence. Members of nobody's are the program's business. */
+export function entranceFault(identity: unknown): string | undefined {
+  if (typeof identity !== "object" || identity === null)
+    return `the identity ${shownValue(identity)}: give an object, { principal, scopes: ["read", "write"] }`;
+  const fault = identityFault(identity);
+  if (fault !== undefined) return fault;
+  for (const name in identity) {
+    const meant = (IDENTITY_NAMES as readonly string[]).includes(name) ? undefined : nearest(name, IDENTITY_NAMES);
+    if (meant !== undefined) return `an identity with the member "${name}": did you mean "${meant}"?`;
+  }
+  return undefined;
 }

@@ -1,9 +1,9 @@
 // What a client keeps of a server: its tools, to repeat arguments as headers and check results, and results for as long
 // as the server allows.
-import { mirrorsOf } from "../era/client-codecs.js";
+import { mirrorsOf } from "./versions.js";
 import type { HeaderArgument } from "../era/codec.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import { type Awaitable, type JsonObject } from "../jsonrpc/message.js";
+import type { Awaitable, JsonObject } from "../jsonrpc/message.js";
 import type { CallToolResult, Tool } from "../protocol/features/tools.js";
 import type { JsonSchemaValidator } from "../schema/json-schema/compile.js";
 import type { Fault } from "../schema/schema.js";

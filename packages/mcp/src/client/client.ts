@@ -10,7 +10,7 @@ import {
   type RequestMessage,
   successText,
 } from "../jsonrpc/message.js";
-import { type ClientCapabilities, type Implementation, type ServerCapabilities } from "../protocol/capabilities.js";
+import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type {
   CompleteRequestParams,
   CompletionReference,

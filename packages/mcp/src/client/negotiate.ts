@@ -1,5 +1,5 @@
 // Finds out how to speak to a server, and leaves one conversation open that does.
-import { clientCodec } from "../era/client-codecs.js";
+import { clientCodec } from "./versions.js";
 import type { ClientDescription } from "../era/codec.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import type { Transport } from "../jsonrpc/transport.js";

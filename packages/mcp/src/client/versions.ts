@@ -1,5 +1,10 @@
 // Decides which revisions a client may speak, and which of them both sides do.
+import type { ClientCodec, ClientDescription, HeaderArgument } from "../era/codec.js";
+import { HandshakeClientCodec } from "../era/handshake/client-codec.js";
+import { StatelessClientCodec } from "../era/stateless/client-codec.js";
+import { mirroredParams } from "../era/stateless/headers.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import type { JsonObject } from "../jsonrpc/message.js";
 import { revision as revisionOf, REVISIONS } from "../protocol/revisions/all.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 
@@ -118,4 +123,17 @@ export class MemoryVerdicts implements VerdictStore {
   delete(key: string): void {
     this.#verdicts.delete(key);
   }
+}
+
+// Makes the codec of a client for one revision.
+
+export function clientCodec(revision: Revision, identity: ClientDescription): ClientCodec {
+  return revision.era === "stateless"
+    ? new StatelessClientCodec(revision, identity)
+    : new HandshakeClientCodec(revision, identity);
+}
+
+/** The arguments a tool wants repeated in headers, or a sentence saying what makes it invalid over HTTP. */
+export function mirrorsOf(inputSchema: JsonObject): readonly HeaderArgument[] | string {
+  return mirroredParams(inputSchema);
 }

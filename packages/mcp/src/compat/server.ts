@@ -7,7 +7,7 @@ import type { ElicitResult, Root } from "../protocol/features/elicitation.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { CreateMessageResult } from "../protocol/features/sampling.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
-import type { CapabilityOptions } from "../server/capabilities.js";
+import type { CapabilityOptions } from "../server/core.js";
 import { Context } from "../server/context.js";
 import { InputRequired, runInteractive } from "../server/interactive.js";
 import { type Reporter, reporterOf } from "../server/reporter.js";
@@ -233,7 +233,7 @@ export class Server {
   }
 
   #changed(kind: "tools" | "resources" | "prompts"): void {
-    if (this.#core !== undefined) coreOf(this.#core).subscribers.listChanged(kind);
+    if (this.#core !== undefined) coreOf(this.#core).subscribers?.listChanged(kind);
   }
 
   #build(shared: { readonly seal?: Seal }): CoreServer {

@@ -7,7 +7,8 @@ import { serve } from "../serve/serve.js";
 import { requireCapability } from "../server/ask.js";
 import { Context } from "../server/context.js";
 import type { Serving } from "../server/conversation.js";
-import { isOwnMethod } from "../server/session.js";
+import { projectQuestion } from "../era/project-question.js";
+import { isOwnMethod } from "../endpoint/progress.js";
 import type { Server as CoreServer } from "../server/server.js";
 import { Session } from "../server/session.js";
 
@@ -264,7 +265,12 @@ export class OpenSessions {
     }
     if (QUESTIONS.has(method)) {
       requireCapability(call, method, params);
-      return send(call, standing(call), { method, params: call.caller.codec.serverRequest(method, params) }, options);
+      return send(
+        call,
+        standing(call),
+        { method, params: projectQuestion(call.caller.codec, method, params) },
+        options,
+      );
     }
     return send(call, standing(call), { method, params }, options);
   }

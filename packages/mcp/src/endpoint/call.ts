@@ -287,6 +287,8 @@ export interface Caller {
   readonly client: Implementation | undefined;
   /** One of a revision with sessions, at a server that keeps none: what it declared is not known. */
   readonly alone?: boolean;
+  /** A session: it lasts as long as its conversation. */
+  readonly lasting?: boolean;
   /** Index of the lowest level the caller wants to receive; {@link NO_LOGS} for none. */
   logLevel: number;
 }

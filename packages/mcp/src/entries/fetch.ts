@@ -17,6 +17,6 @@ export type { Identity } from "./types.js";
 export { anonymous, type Authenticate, type Entrance, type HttpAdmission } from "../http/server/http-site.js";
 export type { RateOptions } from "../http/server/http-site.js";
 export type { HttpRefusal } from "../http/server/reply.js";
-export type { HttpAuthorization, RefusedRequest } from "../http/server/http-endpoint.js";
+export type { HttpAuthorization, RefusedRequest } from "../http/server/http-site.js";
 export type { HttpOptions } from "../http/server/http-endpoint.js";
 export { type FetchContext, type FetchHandler, toFetch } from "../http/server/to-fetch.js";

@@ -20,7 +20,7 @@ export type { ToolAnnotations } from "../protocol/features/tools.js";
 export type { FromJsonSchema, Fault, JsonSchema, Outcome, Schema } from "../schema/schema.js";
 export type { AskOptions } from "../server/ask.js";
 export { AskError } from "../server/content.js";
-export type { CapabilityOptions } from "../server/capabilities.js";
+export type { CapabilityOptions } from "../server/core.js";
 export type { Completer, CompletionReturn } from "../server/context.js";
 export { audio, type Block, image, link, resource, text } from "../server/content.js";
 export type { Context } from "../server/context.js";

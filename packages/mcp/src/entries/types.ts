@@ -84,7 +84,7 @@ export type {
 export type { HttpClientLimits } from "../http/client/http-caller.js";
 export type { HttpReply, HttpRequest, HttpRequester } from "../http/client/http-caller.js";
 export type { HttpLoad } from "../http/server/http-endpoint.js";
-export type { HttpPage, HttpPageReply } from "../http/server/http-endpoint.js";
+export type { HttpPage, HttpPageReply } from "../http/server/http-site.js";
 export type { LocalError, RpcError } from "../jsonrpc/errors.js";
 export type { BrokenLimit, JsonRpcLimits } from "../jsonrpc/limits.js";
 export type {
@@ -199,7 +199,7 @@ export type {
 export type { ConnectOptions, ConnectTarget, HttpConnectOptions } from "../serve/connect.js";
 export type { WebHostOptions } from "../serve/host.js";
 export type { AskOptions, ElicitInput, FieldValue, FormAnswer, FormContent } from "../server/ask.js";
-export type { CapabilityOptions } from "../server/capabilities.js";
+export type { CapabilityOptions } from "../server/core.js";
 export type { Completer, CompletionRequest, CompletionReturn } from "../server/context.js";
 export type { Block, BlockOptions } from "../server/content.js";
 export type { Context, RequestValue } from "../server/context.js";

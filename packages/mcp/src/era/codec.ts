@@ -4,11 +4,11 @@ import type { RpcError } from "../jsonrpc/errors.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { MethodRecord } from "../protocol/method.js";
 import type { Revision } from "../protocol/revisions/revision.js";
+import type { Addressee } from "./project-result.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 
 /** Five instances exist, one for each revision, made once. They keep no state and change none of their arguments. */
-export interface Codec {
-  readonly revision: Revision;
+export interface Codec extends Addressee {
   /**
    * JSON text of a neutral result (2026-07-28 shape without `resultType`; a result that carries its own keeps it).
    * `identity` is the server's; the stateless era puts it into the result's `_meta`.
@@ -20,11 +20,6 @@ export interface Codec {
   error(error: RpcError): ErrorObject;
   /** Params of a notification from the server, or undefined when the revision lacks the notification. */
   notification(method: string, params: object): object | undefined;
-  /**
-   * Params of a question to the client (`elicitation/create`, `sampling/createMessage`, `roots/list`).
-   * Throws a LocalError with code `NOT_EXPRESSIBLE` when the revision has no way to ask it.
-   */
-  serverRequest(method: string, params: object): object;
 }
 
 // Says how a client writes requests and reads answers in one revision: inside, everything has the shape of 2026-07-28.

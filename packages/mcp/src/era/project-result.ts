@@ -1,108 +1,100 @@
-// Projects each kind of result for a revision. Results that need no change are returned as they are.
-import {
-  type AudioContent,
-  type ContentBlock,
-  type EmbeddedResource,
-  type ResourceLink,
-  type SamplingMessageContentBlock,
-  type ToolResultContent,
-  blocksOf,
-  nestResource,
-} from "../protocol/content.js";
-import type { DiscoverResult, InitializeResult } from "../protocol/features/lifecycle.js";
-import type { GetPromptResult, ListPromptsResult, PromptMessage } from "../protocol/features/prompts.js";
+// Projects each kind of result for a revision, and the items of lists. Results that need no change are returned as they are.
+import type { ContentBlock, EmbeddedResource, ResourceLink } from "../protocol/content.js";
+import { nestResource } from "../protocol/content.js";
+import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
+import type { DiscoverResult } from "../protocol/features/lifecycle.js";
+import type { GetPromptResult, ListPromptsResult, Prompt, PromptMessage } from "../protocol/features/prompts.js";
 import type {
+  Annotations,
   ListResourceTemplatesResult,
   ListResourcesResult,
   ReadResourceResult,
+  Resource,
   ResourceContents,
+  ResourceTemplate,
 } from "../protocol/features/resources.js";
-import type { CreateTaskResult, DetailedTask, Task } from "../protocol/extensions/tasks.js";
-import type { CallToolResult, ListToolsResult } from "../protocol/features/tools.js";
+import type { CreateTaskResult, DetailedTask } from "../protocol/extensions/tasks.js";
+import type { CallToolResult, ListToolsResult, Tool } from "../protocol/features/tools.js";
 import type { ResultKind } from "../protocol/method.js";
-import type { ElicitationRules, Revision } from "../protocol/revisions/revision.js";
-import {
-  pick,
-  pickAnnotated,
-  projectCapabilities,
-  projectImplementation,
-  projectPrompt,
-  projectResource,
-  projectTemplate,
-  projectTool,
-} from "./project-items.js";
-import { jsonPieces, jsonText, type JsonObject, isJsonObject } from "../jsonrpc/message.js";
-import { REVISIONS } from "../protocol/revisions/all.js";
-import { LocalError } from "../jsonrpc/errors.js";
-import {
-  type ElicitRequestFormParams,
-  type ElicitRequestParams,
-  type ElicitRequestURLParams,
-  optionKey,
-  type PrimitiveSchemaDefinition,
-  type RequestedSchema,
-  type TitledChoice,
-} from "../protocol/features/elicitation.js";
-import type { CreateMessageRequestParams, SamplingMessage } from "../protocol/features/sampling.js";
+import { isSpecifiedNotification } from "../protocol/revisions/newest.js";
+import type { Revision } from "../protocol/revisions/revision.js";
+import { jsonPieces, jsonText, type JsonObject } from "../jsonrpc/message.js";
 
-type Projection = (revision: Revision, result: never) => object;
+/** What revisions before the newest need besides having members left out. */
+export interface Fitting {
+  /** A tool as a list shows it; `copy` has the members that the revision knows. */
+  tool(revision: Revision, tool: Tool, copy: JsonObject): JsonObject;
+  /** What stands for a block whose type the revision lacks. */
+  block(block: ContentBlock): ContentBlock;
+  /** A result whose structured content is as the revision can hold it. */
+  structured(revision: Revision, result: CallToolResult): CallToolResult;
+  /** A task, where a revision writes it in its own way. */
+  task(task: DetailedTask): object;
+}
+
+/** Whom something is projected for. */
+export interface Addressee {
+  readonly revision: Revision;
+  /** Undefined for the newest revision, whose shapes are those of the inside. */
+  readonly fitting: Fitting | undefined;
+}
+
+type Projection = (to: Addressee, result: never) => object;
 
 const PROJECTIONS: { readonly [kind in ResultKind]: Projection } = {
   plain: unchanged,
   empty: unchanged,
   complete: unchanged,
-  initialize: (revision, result: InitializeResult) => ({
-    ...result,
-    capabilities: projectCapabilities(revision, result.capabilities),
-    serverInfo: projectImplementation(revision, result.serverInfo),
-  }),
-  discover: (revision, result: DiscoverResult) => ({
+  // Only the handshake era has it, whose codec projects it.
+  initialize: unchanged,
+  discover: ({ revision }, result: DiscoverResult) => ({
     ...result,
     capabilities: projectCapabilities(revision, result.capabilities),
   }),
-  tools: (revision, result: ListToolsResult) => ({
+  tools: (to, result: ListToolsResult) => ({
     ...result,
-    tools: result.tools.map((tool) => projectTool(revision, tool)),
+    tools: result.tools.map((tool) => projectTool(to, tool)),
   }),
-  resources: (revision, result: ListResourcesResult) => ({
+  resources: ({ revision }, result: ListResourcesResult) => ({
     ...result,
     resources: result.resources.map((resource) => projectResource(revision, resource)),
   }),
-  templates: (revision, result: ListResourceTemplatesResult) => ({
+  templates: ({ revision }, result: ListResourceTemplatesResult) => ({
     ...result,
     resourceTemplates: result.resourceTemplates.map((template) => projectTemplate(revision, template)),
   }),
-  prompts: (revision, result: ListPromptsResult) => ({
+  prompts: ({ revision }, result: ListPromptsResult) => ({
     ...result,
     prompts: result.prompts.map((prompt) => projectPrompt(revision, prompt)),
   }),
-  callTool: (revision, result: CallToolResult | CreateTaskResult) =>
-    isTask(result) ? projectCreatedTask(revision, result) : projectCallTool(revision, result),
-  task: (revision, task: DetailedTask) => projectTask(revision, task, projectCallTool),
-  tasks: (revision, result: { tasks: DetailedTask[] }) => ({
+  callTool: (to, result: CallToolResult | CreateTaskResult) =>
+    isTask(result) ? projectCreatedTask(to, result) : projectCallTool(to, result),
+  task: projectTask,
+  tasks: (to, result: { tasks: DetailedTask[] }) => ({
     ...result,
-    tasks: result.tasks.map((task) => projectTask(revision, task, projectCallTool)),
+    tasks: result.tasks.map((task) => projectTask(to, task)),
   }),
-  readResource: (revision, result: ReadResourceResult) => {
+  readResource: ({ revision }, result: ReadResourceResult) => {
     const contents = mapChanged(result.contents, (each) => projectResourceContents(revision, each));
     return contents === result.contents ? result : { ...result, contents };
   },
-  getPrompt: (revision, result: GetPromptResult) => {
-    const messages = mapChanged(result.messages, (each) => projectPromptMessage(revision, each));
+  getPrompt: (to, result: GetPromptResult) => {
+    const messages = mapChanged(result.messages, (each) => projectPromptMessage(to, each));
     return messages === result.messages ? result : { ...result, messages };
   },
 };
 
 /** The result as a peer of the revision may see it, but for what each era adds to or takes from every result. */
-export function projectResult(revision: Revision, kind: ResultKind, result: object): object {
-  return PROJECTIONS[kind](revision, result as never);
+export function projectResult(to: Addressee, kind: ResultKind, result: object): object {
+  return PROJECTIONS[kind](to, result as never);
 }
 
-function projectCallTool(revision: Revision, result: CallToolResult): CallToolResult {
+function projectCallTool(to: Addressee, result: CallToolResult): CallToolResult {
+  const { revision, fitting } = to;
   const complete = result.content === undefined ? { ...result, content: missingContent(result) } : result;
-  const fitting = projectStructured(revision, complete);
-  const content = projectContent(revision, fitting.content);
-  return content === fitting.content ? fitting : { ...fitting, content: content as ContentBlock[] };
+  const fitted = fitting === undefined ? complete : fitting.structured(revision, complete);
+  const content = projectContent(to, fitted.content);
+  return content === fitted.content ? fitted : { ...fitted, content: content as ContentBlock[] };
 }
 
 function isTask(result: CallToolResult | CreateTaskResult): result is CreateTaskResult {
@@ -111,10 +103,10 @@ function isTask(result: CallToolResult | CreateTaskResult): result is CreateTask
 
 /** Results that come from elsewhere sometimes lack `content`, which every revision demands. */
 function missingContent({ structuredContent }: CallToolResult): ContentBlock[] {
-  return structuredContent === undefined ? [] : withJson([], jsonText(structuredContent));
+  return structuredContent === undefined ? [] : [{ type: "text", text: jsonText(structuredContent) }];
 }
 
-function unchanged(_revision: Revision, result: object): object {
+function unchanged(_to: Addressee, result: object): object {
   return result;
 }
 
@@ -166,30 +158,34 @@ function mapChanged<T>(items: readonly T[], map: (item: T) => T): readonly T[] {
   return items;
 }
 
-function projectContent(revision: Revision, content: readonly ContentBlock[]): readonly ContentBlock[] {
+export function projectContent(to: Addressee, content: readonly ContentBlock[]): readonly ContentBlock[] {
   for (const block of content) {
-    if (block.type !== "text" || !isBare(block)) return mapChanged(content, (each) => projectBlock(revision, each));
+    if (block.type !== "text" || !isBare(block)) return mapChanged(content, (each) => projectBlock(to, each));
   }
   return content;
 }
 
-function projectBlock(revision: Revision, block: ContentBlock): ContentBlock {
+export function projectBlock(to: Addressee, block: ContentBlock): ContentBlock {
+  const { revision, fitting } = to;
   const { fields } = revision;
+  if (fitting !== undefined && !revision.content.has(block.type)) return projectBlock(to, fitting.block(block));
   switch (block.type) {
     case "text":
       return isBare(block) ? block : asBlock(pickAnnotated(revision, block, fields.text));
     case "image":
-      return isBare(block) ? block : asBlock(pickAnnotated(revision, block, fields.media));
     case "audio":
-      if (!revision.content.has("audio")) return projectBlock(revision, audioAsResource(block));
       return isBare(block) ? block : asBlock(pickAnnotated(revision, block, fields.media));
     case "resource":
       return projectEmbedded(revision, nestResource(block));
     case "resource_link":
       return projectLink(revision, block);
     default:
-      throw new TypeError(`Unknown content block type: ${String((block as { type: unknown }).type)}`);
+      throw unknownBlock(block);
   }
+}
+
+export function unknownBlock(block: { readonly type: unknown }): TypeError {
+  return new TypeError(`Unknown content block type: ${String(block.type)}`);
 }
 
 /** Whether a block has none of the members that some revision lacks. */
@@ -209,23 +205,13 @@ function projectResourceContents(revision: Revision, contents: ResourceContents)
     : (pick(contents, revision.fields.resourceContents) as unknown as ResourceContents);
 }
 
-/** Revisions without links get the name, the URI and the description as text. */
 function projectLink(revision: Revision, link: ResourceLink): ContentBlock {
-  if (revision.content.has("resource_link")) {
-    if (isBare(link) && link.icons === undefined) return link;
-    return asBlock({ type: link.type, ...pickAnnotated(revision, link, revision.fields.resource) });
-  }
-  const description = link.description === undefined ? "" : `\n${link.description}`;
-  return { type: "text", text: `${link.title ?? link.name}: ${link.uri}${description}` };
+  if (isBare(link) && link.icons === undefined) return link;
+  return asBlock({ type: link.type, ...pickAnnotated(revision, link, revision.fields.resource) });
 }
 
-/** The URI is made up: nothing can be read under it. */
-function audioAsResource({ type: _, data, mimeType, ...rest }: AudioContent): EmbeddedResource {
-  return { type: "resource", resource: { uri: "embedded:audio", mimeType, blob: data }, ...rest };
-}
-
-function projectPromptMessage(revision: Revision, message: PromptMessage): PromptMessage {
-  const content = projectBlock(revision, message.content);
+function projectPromptMessage(to: Addressee, message: PromptMessage): PromptMessage {
+  const content = projectBlock(to, message.content);
   return content === message.content ? message : { ...message, content };
 }
 
@@ -234,223 +220,93 @@ function asBlock(copy: JsonObject): ContentBlock {
   return copy as unknown as ContentBlock;
 }
 
-// Projects tasks: the revision in which clients ask for them names some members differently and shows less at a look.
-
-/** A task as `tasks/get` and the notifications show it. `projectCall` projects the result it may hold. */
-function projectTask(
-  revision: Revision,
-  task: DetailedTask,
-  projectCall: (revision: Revision, result: CallToolResult) => object,
-): object {
-  if (revision.rules.tasks !== "directed") return requestedTask(task);
+/** A task as `tasks/get` and the notifications show it. */
+function projectTask(to: Addressee, task: DetailedTask): object {
+  if (to.fitting !== undefined) return to.fitting.task(task);
   if (task.result === undefined) return task;
-  return { ...task, result: projectCall(revision, task.result as unknown as CallToolResult) };
+  return { ...task, result: projectCallTool(to, task.result as unknown as CallToolResult) };
 }
 
 /** The answer that announces a task. */
-function projectCreatedTask(revision: Revision, created: CreateTaskResult): object {
-  return revision.rules.tasks === "directed" ? created : { task: requestedTask(created) };
-}
-
-/** 2025-11-25: a call whose result is an error has failed, and only `tasks/result` shows results. */
-function requestedTask(task: DetailedTask): JsonObject {
-  const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs } = failedByResult(task);
-  return {
-    taskId,
-    status,
-    ...(statusMessage === undefined ? {} : { statusMessage }),
-    createdAt,
-    lastUpdatedAt,
-    ttl: ttlMs,
-    ...(pollIntervalMs === undefined ? {} : { pollInterval: pollIntervalMs }),
-  };
-}
-
-function failedByResult(task: DetailedTask): Task {
-  if (task.status !== "completed" || task.result?.["isError"] !== true) return task;
-  return {
-    ...task,
-    status: "failed",
-    statusMessage: task.statusMessage ?? "The tool reported an error: see its result",
-  };
+function projectCreatedTask({ fitting }: Addressee, created: CreateTaskResult): object {
+  return fitting === undefined ? created : { task: fitting.task(created) };
 }
 
 // Projects what a server notifies its client of.
 
-/** Every notification the specification knows; others are a program's own and pass as they are. */
-const KNOWN: ReadonlySet<string> = new Set(REVISIONS.flatMap((revision) => [...revision.serverNotifications]));
-
-/** Params of a notification, or undefined when the revision lacks it. */
-export function projectNotification(revision: Revision, method: string, params: object): object | undefined {
-  if (!revision.serverNotifications.has(method)) return KNOWN.has(method) ? undefined : params;
+/** Params of a notification, or undefined when the revision lacks it. What the specification does not know passes as it is. */
+export function projectNotification(to: Addressee, method: string, params: object): object | undefined {
+  const { serverNotifications, fields } = to.revision;
+  if (!serverNotifications.has(method)) return isSpecifiedNotification(method) ? undefined : params;
   switch (method) {
     case "notifications/progress":
-      return pick(params, revision.fields.progress);
+      return pick(params, fields.progress);
     case "notifications/tasks":
-      return projectResult(revision, "task", params);
     case "notifications/tasks/status":
-      return requestedTask(params as DetailedTask);
+      return projectTask(to, params as DetailedTask);
     default:
       return params;
   }
 }
 
-// Fits structured content to revisions that want it to be an object, or have never heard of it.
+// Projects what lists show (tools, resources, templates, prompts) and who serves them.
 
-/** The result with `structuredContent` as the revision can hold it; the same object when it can hold it as it is. */
-function projectStructured(revision: Revision, result: CallToolResult): CallToolResult {
-  const value = result.structuredContent;
-  if (value === undefined) return result;
-  switch (revision.rules.structuredContent) {
-    case "any":
-      return result;
-    case "object":
-      return isJsonObject(value) ? result : { ...result, structuredContent: { result: value } };
-    case "none": {
-      const { structuredContent: _, ...rest } = result;
-      return { ...rest, content: withJson(result.content, jsonText(value)) };
-    }
+export function projectTool({ revision, fitting }: Addressee, tool: Tool): JsonObject {
+  const { fields } = revision;
+  const copy = pick(tool, fields.tool);
+  const { inputSchema, annotations } = tool;
+  copy["inputSchema"] = inputSchema.type === "object" ? inputSchema : { ...(inputSchema as object), type: "object" };
+  if (annotations !== undefined && "annotations" in copy)
+    copy["annotations"] = pick(annotations, fields.toolAnnotations);
+  return fitting === undefined ? copy : fitting.tool(revision, tool, copy);
+}
+
+export function projectResource(revision: Revision, resource: Resource): JsonObject {
+  return pickAnnotated(revision, resource, revision.fields.resource);
+}
+
+export function projectTemplate(revision: Revision, template: ResourceTemplate): JsonObject {
+  return pickAnnotated(revision, template, revision.fields.resourceTemplate);
+}
+
+export function projectPrompt({ fields }: Revision, prompt: Prompt): JsonObject {
+  const copy = pick(prompt, fields.prompt);
+  if (prompt.arguments !== undefined) {
+    copy["arguments"] = prompt.arguments.map((argument) => pick(argument, fields.promptArgument));
   }
-}
-
-/** The content, with a text block that holds `json`. */
-function withJson(content: readonly ContentBlock[], json: string): ContentBlock[] {
-  const told = content.some((block) => block.type === "text" && saysJson(block.text, json));
-  return told ? [...content] : [...content, { type: "text", text: json }];
-}
-
-/** Whether `text` is the same JSON value, however it is spaced. */
-function saysJson(text: string, json: string): boolean {
-  if (text === json) return true;
-  if (text.length < json.length) return false;
-  try {
-    return JSON.stringify(JSON.parse(text)) === json;
-  } catch {
-    return false;
-  }
-}
-
-// Projects what a server asks its client: forms, pages to open, completions of the client's model, roots.
-
-/** Params of a question. Throws a LocalError with code `NOT_EXPRESSIBLE` when the revision cannot put it. */
-export function projectQuestion(revision: Revision, method: string, params: object): object {
-  if (!revision.serverRequests.has(method)) throw notExpressible(revision, `there is no ${method}`);
-  switch (method) {
-    case "elicitation/create":
-      return projectElicitation(revision, params as ElicitRequestParams);
-    case "sampling/createMessage":
-      return projectSampling(revision, params as CreateMessageRequestParams);
-    default:
-      return params;
-  }
-}
-
-function projectElicitation(revision: Revision, params: ElicitRequestParams): object {
-  return params.mode === "url" ? projectUrl(revision, params) : projectFormParams(revision, params);
-}
-
-function projectUrl(revision: Revision, params: ElicitRequestURLParams): object {
-  if (!revision.elicitation.url) throw notExpressible(revision, "a person cannot be sent to a page");
-  const { elicitationId, ...rest } = params;
-  return revision.elicitation.elicitationId ? { ...rest, elicitationId: elicitationId ?? crypto.randomUUID() } : rest;
-}
-
-function projectFormParams({ elicitation }: Revision, params: ElicitRequestFormParams): object {
-  const { mode, ...rest } = params;
-  const requestedSchema = projectForm(elicitation, params.requestedSchema);
-  return elicitation.mode && mode !== undefined ? { mode, ...rest, requestedSchema } : { ...rest, requestedSchema };
-}
-
-function notExpressible({ date }: Revision, what: string): LocalError {
-  return new LocalError("NOT_EXPRESSIBLE", `The client speaks ${date}, in which ${what}`);
-}
-
-// Projects a form for clients whose revision knows fewer kinds of fields.
-
-/** The form with the fields the revision has; the same object when it has them all. */
-function projectForm(rules: ElicitationRules, form: RequestedSchema): RequestedSchema {
-  if (rules.arrays && rules.titledEnums && rules.allDefaults) return form;
-  const properties: RequestedSchema["properties"] = {};
-  const required: string[] = [];
-  for (const [name, field] of Object.entries(form.properties)) {
-    const fields = field.type === "array" ? oneSwitchEach(name, field) : { [name]: plainField(field) };
-    Object.assign(properties, fields);
-    if (form.required?.includes(name)) required.push(...Object.keys(fields));
-  }
-  return { type: "object", properties, ...(form.required && { required }) };
-}
-
-/** Titles travel as `enumNames`; defaults stay on booleans only. */
-function plainField(field: PrimitiveSchemaDefinition): PrimitiveSchemaDefinition {
-  if (field.type === "boolean") return field;
-  const { default: _, ...rest } = field;
-  if (!("oneOf" in rest)) return rest;
-  const { oneOf, ...described } = rest;
-  return { ...described, enum: oneOf.map((choice) => choice.const), enumNames: oneOf.map((choice) => choice.title) };
-}
-
-/** A field of several choices becomes a switch for each choice; `readAnswer` folds them back. */
-function oneSwitchEach(
-  name: string,
-  field: Extract<PrimitiveSchemaDefinition, { type: "array" }>,
-): RequestedSchema["properties"] {
-  const chosen = field.default ?? [];
-  const heading = field.title ?? name;
-  const description = field.description === undefined ? {} : { description: field.description };
-  const switches = choicesOf(field.items).map(({ const: value, title }) => [
-    optionKey(name, value),
-    { type: "boolean", title: `${heading}: ${title}`, ...description, default: chosen.includes(value) },
-  ]);
-  return Object.fromEntries(switches) as RequestedSchema["properties"];
-}
-
-function choicesOf(items: { enum: readonly string[] } | { anyOf: readonly TitledChoice[] }): readonly TitledChoice[] {
-  return "anyOf" in items ? items.anyOf : items.enum.map((value) => ({ const: value, title: value }));
-}
-
-// Projects a sampling request: tools, several blocks in one message and audio came later than sampling itself.
-
-/** Params of `sampling/createMessage`. Throws a LocalError with code `NOT_EXPRESSIBLE` when tools are used where there are none. */
-function projectSampling(revision: Revision, params: CreateMessageRequestParams): JsonObject {
-  const { tools, toolChoice } = params;
-  if ((tools !== undefined || toolChoice !== undefined) && !revision.sampling.tools) throw toolsUnknown(revision);
-  const copy = pick(params, revision.fields.createMessage);
-  copy["messages"] = params.messages.flatMap((message) => projectMessage(revision, message));
-  if (tools !== undefined) copy["tools"] = tools.map((tool) => projectTool(revision, tool));
   return copy;
 }
 
-/** Where a message holds one block only, several become messages of the same role in a row. */
-function projectMessage(revision: Revision, message: SamplingMessage): JsonObject[] {
-  const { contentArrays } = revision.sampling;
-  const blocks = blocksOf(message.content).map((block) => projectSamplingBlock(revision, block));
-  const rest = pick(message, revision.fields.samplingMessage);
-  if (contentArrays) return [{ ...rest, content: Array.isArray(message.content) ? blocks : blocks[0] }];
-  return blocks.map((content) => ({ ...rest, content }));
+export function projectImplementation({ fields }: Revision, implementation: Implementation): JsonObject {
+  return pick(implementation, fields.implementation);
 }
 
-function projectSamplingBlock(revision: Revision, block: SamplingMessageContentBlock): unknown {
-  switch (block.type) {
-    case "tool_use":
-      if (!revision.sampling.tools) throw toolsUnknown(revision);
-      return block;
-    case "tool_result":
-      if (!revision.sampling.tools) throw toolsUnknown(revision);
-      return projectToolResult(revision, block);
-    case "audio":
-      if (!revision.sampling.audio)
-        return { type: "text", text: `[audio, ${block.mimeType}: cannot be sent to this client]` };
-      return projectBlock(revision, block);
-    default:
-      return projectBlock(revision, block);
+export function projectCapabilities(revision: Revision, capabilities: ServerCapabilities): JsonObject {
+  return pick(capabilities, [...revision.serverCapabilities]);
+}
+
+// Copies the members a revision knows, and no others.
+
+/** A new object with those of `members` that `source` has, in their order. */
+export function pick(source: object, members: readonly string[]): JsonObject {
+  const from = source as JsonObject;
+  const copy: JsonObject = {};
+  for (const member of members) {
+    const value = from[member];
+    if (value !== undefined) copy[member] = value;
   }
+  return copy;
 }
 
-function projectToolResult(revision: Revision, block: ToolResultContent): object {
-  const fitting = projectStructured(revision, block);
-  return { ...fitting, content: projectContent(revision, fitting.content) };
-}
-
-function toolsUnknown({ date }: Revision): LocalError {
-  return new LocalError("NOT_EXPRESSIBLE", `The client speaks ${date}, in which sampling has no tools`);
+/** Like `pick`, and the copy's `annotations` are projected too. */
+export function pickAnnotated(
+  revision: Revision,
+  source: { annotations?: Annotations },
+  members: readonly string[],
+): JsonObject {
+  const copy = pick(source, members);
+  if (source.annotations !== undefined && "annotations" in copy) {
+    copy["annotations"] = pick(source.annotations, revision.fields.annotations);
+  }
+  return copy;
 }

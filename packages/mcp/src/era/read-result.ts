@@ -10,7 +10,7 @@ import { type CreateMessageResult, normalStopReason } from "../protocol/features
 import { McpErrorCode } from "../protocol/meta.js";
 import type { ResultKind } from "../protocol/method.js";
 import type { Revision } from "../protocol/revisions/revision.js";
-import { pick } from "./project-items.js";
+import { pick } from "./project-result.js";
 
 type Reading = (method: string, result: JsonObject, revision: Revision) => JsonObject;
 

@@ -1,26 +1,14 @@
 // Chooses the era of each request. Only this file and those that make the codecs name both eras.
-import {
-  type JsonObject,
-  type NotificationMessage,
-  peerWords,
-  quotedWords,
-  type RequestMessage,
-} from "../jsonrpc/message.js";
+import { type JsonObject, quotedWords, type RequestMessage } from "../jsonrpc/message.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import { NEWEST_HANDSHAKE, REVISIONS, revision } from "../protocol/revisions/all.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
-import { McpErrorCode, META } from "../protocol/meta.js";
-import {
-  INITIALIZE,
-  type InitializeRequestParams,
-  levelIndex,
-  type LoggingLevel,
-} from "../protocol/features/lifecycle.js";
-import { checkedParams } from "../protocol/method.js";
+import { INITIALIZE, type InitializeRequestParams } from "../protocol/features/lifecycle.js";
+import { checkedParams, claimOf } from "../protocol/method.js";
 import type { Codec } from "./codec.js";
 import { HandshakeCodec } from "./handshake/codec.js";
-import { StatelessCodec } from "./stateless/codec.js";
+import { type Envelope, missingEnvelope, readEnvelope, statelessCodec } from "./stateless/codec.js";
 
 // Opens a handshake-era session: version negotiation and what the client said of itself.
 
@@ -44,79 +32,10 @@ function negotiate({ protocolVersion, capabilities, clientInfo: client }: Initia
   };
 }
 
-// Reads the per-request envelope of the stateless era: version, capabilities, identity and log level in `params._meta`.
-
-/** What a valid envelope says. */
-interface Envelope {
-  readonly revision: Revision;
-  readonly capabilities: ClientCapabilities;
-  readonly client: Implementation | undefined;
-  readonly logLevel: LoggingLevel | undefined;
-}
-
-/** The request's `_meta` when it claims the stateless era: by a version, or by capabilities whose version was forgotten. */
-export function claimOf(params: JsonObject | undefined): JsonObject | undefined {
-  const meta = params?.["_meta"];
-  if (typeof meta !== "object" || meta === null) return undefined;
-  return META.protocolVersion in meta || META.clientCapabilities in meta ? meta : undefined;
-}
-
-/** Reads an envelope, or says what is wrong with it: -32602 for a missing or malformed key, -32022 for a version we do not serve this way. */
-export function readEnvelope(meta: JsonObject): Envelope | RpcError {
-  const version = meta[META.protocolVersion];
-  if (version === undefined) return missingEnvelope();
-  if (typeof version !== "string") return badKey(META.protocolVersion, "must be a string");
-  const known = revision(version);
-  if (known?.era !== "stateless") return unsupported(version);
-  const capabilities = meta[META.clientCapabilities];
-  if (!isObject(capabilities)) return badKey(META.clientCapabilities, "must be an object ({} when there are none)");
-  const client = meta[META.clientInfo];
-  if (client !== undefined && !isObject(client)) return badKey(META.clientInfo, "must be an object");
-  const logLevel = meta[META.logLevel];
-  if (logLevel !== undefined && levelIndex(logLevel) < 0) return badKey(META.logLevel, "must be a log level");
-  return {
-    revision: known,
-    capabilities: capabilities,
-    client: client as Implementation | undefined,
-    logLevel: logLevel as LoggingLevel | undefined,
-  };
-}
-
-/** -32602 for a request that needs an envelope and has none. */
-export function missingEnvelope(): RpcError {
-  return badKey(META.protocolVersion, "is missing");
-}
-
-function unsupported(requested: string): RpcError {
-  const supported = REVISIONS.map((known) => known.date);
-  return new RpcError(
-    McpErrorCode.UnsupportedProtocolVersion,
-    `Unsupported protocol version: ${peerWords(requested)}`,
-    {
-      supported,
-      requested,
-    },
-  );
-}
-
-function badKey(key: string, constraint: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `params._meta["${key}"] ${constraint}`, {
-    path: `/_meta/${key.replaceAll("/", "~1")}`,
-    constraint,
-  });
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 // Makes the five codecs, once.
 
 const CODECS: ReadonlyMap<Revision, Codec> = new Map(
-  REVISIONS.map((revision) => [
-    revision,
-    revision.era === "stateless" ? new StatelessCodec(revision) : new HandshakeCodec(revision),
-  ]),
+  REVISIONS.map((revision) => [revision, statelessCodec(revision.date) ?? new HandshakeCodec(revision)]),
 );
 
 /** The codec of one of the library's own revisions. */
@@ -150,7 +69,7 @@ export function select(message: RequestMessage, session: SessionState): Selectio
   if (claim !== undefined) {
     const envelope = readEnvelope(claim);
     if (envelope instanceof RpcError) return refused(envelope);
-    return { kind: "stateless", codec: codecFor(envelope.revision), envelope };
+    return { kind: "stateless", codec: envelope.codec, envelope };
   }
   if (message.method === "initialize") {
     return session === "fixed"
@@ -179,16 +98,6 @@ export function openSession(params: JsonObject): Handshake | RpcError {
 export function assumedRevision(header: string | undefined): Revision | undefined {
   const named = revision(header ?? "2025-03-26");
   return named?.era === "handshake" ? named : undefined;
-}
-
-/** Whether a version is of the era that needs no session. */
-export function namesStateless(version: string): boolean {
-  return revision(version)?.era === "stateless";
-}
-
-/** Whether a message claims the stateless era, which has no batches. */
-export function claimsStateless(message: RequestMessage | NotificationMessage): boolean {
-  return claimOf(message.params) !== undefined;
 }
 
 function refused(error: RpcError): Selection {

@@ -27,7 +27,7 @@ export interface ConnectionsOptions {
   /** Told of each connection that belongs to no principal: it may speak of changes. */
   onOpened(client: Client): void;
   /** Aborted when a session is over. */
-  over(session: Session): AbortSignal;
+  over(session: Session): AbortSignal | undefined;
   /** Told the first time that a log message reached nobody, since nothing said whose it was. */
   onUnclaimed(): void;
 }

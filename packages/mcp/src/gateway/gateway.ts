@@ -10,6 +10,7 @@ import type { Implementation } from "../protocol/capabilities.js";
 import type { ServerCore } from "../server/core.js";
 import type { ListHints } from "../server/lists.js";
 import { coreOf, type ServerOptions } from "../server/lean-server.js";
+import type { ResourceReader } from "../server/resources.js";
 import { Server } from "../server/server.js";
 import { Connections, type OpenUpstream, type Sharing } from "./connections.js";
 import { type BeforeCall, type BeforeRead, Mount } from "./mount.js";
@@ -131,10 +132,11 @@ export class Mounts {
     this.#server = server;
     const { name, version } = core.identity;
     this.#identity = { name, version };
-    core.reader.unlisted = (uri) => {
+    const unlisted = (uri: string): ReturnType<ResourceReader["unlisted"]> => {
       const owner = this.#uris.ownerOf(uri);
       return owner?.mount.unlisted(owner.own);
     };
+    if (core.offers !== undefined) core.offers.reader.unlisted = unlisted;
   }
 
   /** Those there are, by name. */
@@ -301,7 +303,7 @@ class MountedUpstream implements Mounted {
       sharing: options.sharing ?? "user",
       idleMs: options.idleMs,
       onOpened: (client) => void this.#follow(client),
-      over: (session) => core.sessions.of(session).signal,
+      over: (session) => core.sessions?.of(session).signal,
       onUnclaimed: () => this.#warn(unclaimed(name)),
     });
     this.mount = new Mount({
@@ -424,7 +426,7 @@ class MountedUpstream implements Mounted {
         const { version } = this.#core[kind];
         this.show(offer);
         // The server says that its list changed, though it reads the same: its clients may know what that means.
-        if (version === this.#core[kind].version) this.#core.subscribers.listChanged(kind);
+        if (version === this.#core[kind].version) this.#core.subscribers?.listChanged(kind);
         await pause(CHANGES_MS, undefined);
       }
     } catch (error) {

@@ -11,8 +11,7 @@ import { type ServerOptions as TlsOptions, createServer as createTlsServer } fro
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { isUtf8 } from "node:buffer";
 import type { HttpLimits } from "../http/server/http-limits.js";
-import { BodyRoom, SMALL_BODY } from "../http/server/passes.js";
-import type { HttpSite } from "../http/server/http-site.js";
+import { BodyRoom, type HttpSite, SMALL_BODY } from "../http/server/http-site.js";
 import type { Identity, MessagePieces } from "../jsonrpc/transport.js";
 import type {
   BodyFault,

@@ -1,7 +1,7 @@
 // Describes one method of the protocol: its name, what its params must look like, what gates it and what it answers.
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import type { ServerCapabilities } from "./capabilities.js";
-import type { Meta } from "./meta.js";
+import { META, type Meta } from "./meta.js";
 
 /** Why params were refused. It becomes a -32602 whose `data` is `{ path, constraint }`. */
 export interface ParamsFault {
@@ -146,4 +146,11 @@ const URI = /^[A-Za-z][A-Za-z0-9+.-]*:[^\s\u0000-\u001f\u007f-\u009f<>"{}|\\^`]+
 /** Whether `text` is an absolute URI by the generic syntax; the scheme's own rules are not looked at. */
 export function isUri(text: string): boolean {
   return URI.test(text);
+}
+
+/** The request's `_meta` when it claims the stateless era: by a version, or by capabilities whose version was forgotten. */
+export function claimOf(params: JsonObject | undefined): JsonObject | undefined {
+  const meta = params?.["_meta"];
+  if (typeof meta !== "object" || meta === null) return undefined;
+  return META.protocolVersion in meta || META.clientCapabilities in meta ? meta : undefined;
 }

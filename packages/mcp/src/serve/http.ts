@@ -2,7 +2,7 @@
 // NestJS, node:http).
 import type { ServerOptions as TlsOptions } from "node:https";
 import type { ClusterMember, Share } from "../http/server/exchange.js";
-import { makeGuests } from "../http/server/guest-sessions.js";
+import { localEnd, makeGuests } from "../http/server/guest-sessions.js";
 import { PARTS_AT_HAND } from "../http/server/handshake-requests.js";
 import {
   HTTP_MEMBERS,
@@ -111,7 +111,7 @@ export async function serveHttp(server: LeanServer, options: ServeHttpOptions = 
   try {
     member = (await options.share?.join()) as ClusterMember | undefined;
     endpoint = httpEndpoint(server, options, { hosts, origins, parts: PARTS_AT_HAND, guests: makeGuests }, member);
-    await member?.open(endpoint.local);
+    await member?.open(localEnd(endpoint));
   } catch (error) {
     await member?.leave();
     await listener.close();

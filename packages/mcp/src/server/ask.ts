@@ -5,13 +5,13 @@ import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { AskError } from "./content.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { progressSink } from "../endpoint/progress.js";
-import {
-  answerFault,
-  type ElicitRequestParams,
-  type ElicitResult,
-  type ElicitValue,
-  type RequestedSchema,
-  type Root,
+import { answerFault, projectQuestion } from "../era/project-question.js";
+import type {
+  ElicitRequestParams,
+  ElicitResult,
+  ElicitValue,
+  RequestedSchema,
+  Root,
 } from "../protocol/features/elicitation.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/meta.js";
@@ -84,7 +84,7 @@ export class WireAsker implements Asker {
     const meta = onProgress === undefined ? questionMeta : { ...questionMeta, progressToken: id };
     const named = meta === undefined ? params : { ...params, _meta: meta };
     try {
-      return await connection.ask(id, caller.codec.serverRequest(method, named), {
+      return await connection.ask(id, projectQuestion(caller.codec, method, named), {
         method,
         carrier,
         timeoutMs,

@@ -1,10 +1,9 @@
 // What a handler may do besides returning: report progress, log, ask the client, look who is calling.
 import type { Call, Later } from "../endpoint/call.js";
-import { reportProgress } from "../endpoint/progress.js";
+import { CallLogs, levelOf, notifyOwn, reportProgress } from "../endpoint/progress.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type { Awaitable, JsonObject, RequestId } from "../jsonrpc/message.js";
 import type { Identity } from "../jsonrpc/transport.js";
-import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { FormFields } from "../protocol/elicitation-form.js";
 import type { InputResponses, Root } from "../protocol/features/elicitation.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
@@ -16,22 +15,16 @@ import type { ServerLimits } from "./limits.js";
 import type { Parking } from "./parking.js";
 import type { Reporter } from "./reporter.js";
 import { shownValue } from "../schema/schema.js";
-import {
-  CallLogs,
-  levelOf,
-  type LiveSession,
-  type LiveSessions,
-  notifyOwn,
-  type QuestionCode,
-  Session,
-} from "./session.js";
+import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
+import type { LiveSession, QuestionCode, Session } from "./session.js";
 
 /** What asking needs of the server. */
 export interface AskServices {
   readonly parking: Later<Parking>;
   readonly questions: Later<QuestionCode>;
   readonly limits: ServerLimits;
-  readonly sessions: LiveSessions;
+  /** Undefined: there never was one. */
+  readonly sessions: { of(session: Session): LiveSession } | undefined;
   readonly report: Reporter;
 }
 
@@ -125,8 +118,8 @@ export class Context {
    * does anybody with `sessions: false`.
    */
   get session(): LiveSession | undefined {
-    const { caller } = this.#call;
-    return caller instanceof Session ? this.#services.sessions.of(caller) : undefined;
+    const session = sessionOf(this.#call);
+    return session && this.#services.sessions?.of(session);
   }
 
   /** What the client calls itself: for display, never for decisions. */
@@ -210,10 +203,10 @@ export class Context {
 
   /** The client's roots, as it last told. Throws where the client did not declare roots. */
   async roots(options?: AskOptions): Promise<readonly Root[]> {
-    const { caller } = this.#call;
+    const session = sessionOf(this.#call);
     const ask = async (): Promise<readonly Root[]> =>
       this.#services.questions.use(async ({ readRoots }) => readRoots(await this.#ask("roots/list", {}, options)));
-    return caller instanceof Session ? caller.cachedRoots(ask) : ask();
+    return session === undefined ? ask() : session.cachedRoots(ask);
   }
 
   /**
@@ -235,6 +228,11 @@ export class Context {
     const from = { call: this.#call, interaction: this.#interaction, timeoutMs: limits.askTimeoutMs };
     return questions.use(({ askWithin }) => askWithin(from, method, params, options));
   }
+}
+
+/** The session a request belongs to; undefined where it stands alone. */
+export function sessionOf({ caller }: Call): Session | undefined {
+  return caller.lasting === true ? (caller as Session) : undefined;
 }
 
 // What a server knows of a request beyond the protocol, with types: claims of a token, and values that middleware found out.

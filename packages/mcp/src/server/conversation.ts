@@ -2,20 +2,25 @@
 // one and served.
 
 import {
+  type Answer,
   Call,
+  type CallOf,
   type Caller,
   type Cancellation,
   CLOSING,
   type Dispatcher,
   type Done,
+  handling,
   NO_LOGS,
 } from "../endpoint/call.js";
 import type { Codec } from "../era/codec.js";
-import { type Selection, type SessionState, claimsStateless, openSession, select } from "../era/select.js";
+import { type Selection, type SessionState, openSession, select } from "../era/select.js";
+import { claimsStateless } from "../era/stateless/codec.js";
 import type { Carrier, Transport } from "../jsonrpc/transport.js";
 import { ErrorCode, RpcError, type SERVE } from "../jsonrpc/errors.js";
 import {
   failureText,
+  type JsonObject,
   type NotificationMessage,
   notificationText,
   peerWords,
@@ -24,10 +29,13 @@ import {
 } from "../jsonrpc/message.js";
 import { Connection, type ConnectionHandler, type WireRules } from "../jsonrpc/connection.js";
 import type { Waiting } from "../jsonrpc/outgoing.js";
-import { levelIndex } from "../protocol/features/lifecycle.js";
+import { INITIALIZE, levelIndex, PING, SET_LEVEL, type SetLevelRequestParams } from "../protocol/features/lifecycle.js";
+import { LISTEN, type ReadResourceRequestParams, SUBSCRIBE, UNSUBSCRIBE } from "../protocol/features/resources.js";
 import type { Revision } from "../protocol/revisions/revision.js";
-import type { ServerCore } from "./core.js";
-import { LogGate, type LogMessage, Session } from "./session.js";
+import { capabilitiesAlone, capabilitiesToward, type ServerCore } from "./core.js";
+import { LiveSessions, LogGate, Session } from "./session.js";
+import { listen, subscribersOf } from "./subscription.js";
+import type { LogMessage } from "../endpoint/progress.js";
 
 /** Before anything is known of the peer: batches may come, and an unreadable id is answered as null. */
 const ENDS = "The server is shutting down and has not served this: send it again in a moment";
@@ -65,6 +73,7 @@ export class ServerConversation implements ConnectionHandler {
     this.#onClosed = onClosed;
     this.#core = core;
     this.#dispatcher = core.dispatcher;
+    serveHandshake(core);
     this.connection = new Connection(this, core.limits);
     this.#release = this.connection.incoming.release;
   }
@@ -122,7 +131,7 @@ export class ServerConversation implements ConnectionHandler {
         this.forgetRoots();
         return this.#core.notified(message, carrier);
       case "notifications/initialized":
-        if (this.#session !== undefined) this.#core.sessions.ready(this.#session);
+        if (this.#session !== undefined) this.#core.sessions?.ready(this.#session);
         return this.#core.notified(message, carrier);
       default:
         this.#core.notified(message, carrier);
@@ -177,7 +186,7 @@ export class ServerConversation implements ConnectionHandler {
   /** Stops serving: what runs may finish within `graceMs`, the rest ends as `end` says. Resolves when nothing runs any more. */
   async close(graceMs: number, end: Cancellation = CLOSING): Promise<void> {
     this.#closing = true;
-    this.#core.subscribers.endAll(this.connection);
+    this.#core.subscribers?.endAll(this.connection);
     const { incoming } = this.connection;
     await this.connection.drain(graceMs);
     for (const call of incoming.all()) this.#dispatcher.cancel(call, end);
@@ -194,10 +203,10 @@ export class ServerConversation implements ConnectionHandler {
     if (opened instanceof RpcError) return;
     const session = new Session(opened);
     session.logLevel = level ?? (this.#core.advertises("logging") ? session.logLevel : NO_LOGS);
-    session.subscription = this.#core.subscribers.addSession(session, this.connection, this.#standing as Carrier);
-    for (const uri of uris) void this.#core.subscribers.subscribe(session.subscription, uri);
+    session.subscription = subscribersOf(this.#core).addSession(session, this.connection, this.#standing as Carrier);
+    for (const uri of uris) void subscribersOf(this.#core).subscribe(session.subscription, uri);
     this.#take(session);
-    this.#core.sessions.ready(session);
+    this.#core.sessions?.ready(session);
   }
 
   /**
@@ -242,7 +251,7 @@ export class ServerConversation implements ConnectionHandler {
     if (opened instanceof RpcError) return this.#refuse(message, carrier, opened);
     const session = new Session(opened, this.#session);
     if (!this.#core.advertises("logging")) session.logLevel = NO_LOGS;
-    session.subscription = this.#core.subscribers.addSession(session, this.connection, this.#standing ?? carrier);
+    session.subscription = subscribersOf(this.#core).addSession(session, this.connection, this.#standing ?? carrier);
     this.#take(session);
     this.#serve(message, session, carrier, (call, succeeded) => {
       this.#release(call, succeeded);
@@ -266,7 +275,7 @@ export class ServerConversation implements ConnectionHandler {
     }
     if (this.#session === session) this.#take(previous);
     else this.#session?.withdraw(session);
-    if (session.subscription !== undefined) this.#core.subscribers.remove(session.subscription);
+    if (session.subscription !== undefined) subscribersOf(this.#core).remove(session.subscription);
   }
 
   /** Ends a session, and those it was to take the place of. */
@@ -274,8 +283,8 @@ export class ServerConversation implements ConnectionHandler {
     const { previous, subscription } = session;
     session.previous = undefined;
     if (previous !== undefined) this.#end(previous);
-    if (subscription !== undefined) this.#core.subscribers.remove(subscription);
-    this.#core.sessions.ended(session);
+    if (subscription !== undefined) subscribersOf(this.#core).remove(subscription);
+    this.#core.sessions?.ended(session);
   }
 
   #serveStateless(message: RequestMessage, selected: StatelessSelection, carrier: Carrier): void {
@@ -322,6 +331,72 @@ export class ServerConversation implements ConnectionHandler {
 
 function opening(codec: Codec): Caller {
   return { codec, capabilities: {}, client: undefined, logLevel: NO_LOGS };
+}
+
+// What only the handshake era has: served from the first of its clients on.
+
+/** An empty answer: the codecs write it as each revision wants it. */
+const DONE: JsonObject = Object.freeze({});
+
+/** Has a server serve what clients of the handshake era ask for. Safe to call again. */
+export function serveHandshake(core: ServerCore): void {
+  if (core.sessions !== undefined) return;
+  core.sessions = new LiveSessions(core, core.hooks);
+  core.serveMethods([
+    handling(INITIALIZE, (call) => initialize(core, call)),
+    handling(PING, () => DONE),
+    handling(SUBSCRIBE, (call) => subscribe(core, call)),
+    handling(UNSUBSCRIBE, (call) => unsubscribe(core, call)),
+    handling(SET_LEVEL, setLevel),
+    // Not of that era, and at hand with its code.
+    handling(LISTEN, (call) => listen(core, call)),
+  ]);
+}
+
+function initialize(core: ServerCore, call: Call): Answer {
+  const { instructions, identity } = core;
+  const all = core.capabilities();
+  const lasting = call.caller instanceof Session ? all : capabilitiesAlone(all);
+  return {
+    protocolVersion: call.caller.codec.revision.date,
+    capabilities: capabilitiesToward(call.carrier.principal, lasting),
+    serverInfo: identity,
+    ...(instructions === undefined ? {} : { instructions }),
+  };
+}
+
+function subscribe(core: ServerCore, call: CallOf<ReadResourceRequestParams>): Answer | Promise<Answer> {
+  const { subscription } = lastingOf(call);
+  const { uri } = call.params;
+  core.offers?.reader.require(uri, call);
+  if (subscription === undefined) return DONE;
+  const limit = core.limits.subscribedUris;
+  if (subscription.uris.size >= limit && !subscription.uris.has(uri)) {
+    throw new RpcError(ErrorCode.InternalError, `This session is subscribed to ${limit} resources already`, { limit });
+  }
+  const watched = subscribersOf(core).subscribe(subscription, uri);
+  lastingOf(call).changed?.();
+  return watched === undefined ? DONE : watched.then(() => DONE);
+}
+
+function unsubscribe(core: ServerCore, call: CallOf<ReadResourceRequestParams>): Answer {
+  const { subscription } = lastingOf(call);
+  if (subscription !== undefined) core.subscribers?.unsubscribe(subscription, call.params.uri);
+  lastingOf(call).changed?.();
+  return DONE;
+}
+
+function setLevel(call: CallOf<SetLevelRequestParams>): Answer {
+  const session = lastingOf(call);
+  session.logLevel = levelIndex(call.params.level);
+  session.changed?.();
+  return DONE;
+}
+
+/** What lasts beyond its request needs a session: where messages are served one by one, it does not exist. */
+function lastingOf({ caller, method }: Call): Session {
+  if (caller instanceof Session) return caller;
+  throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${peerWords(method)}`);
 }
 
 /** A server being served. */

@@ -2,7 +2,6 @@
 import {
   type Answer,
   type Call,
-  type CallOf,
   Dispatcher,
   handling,
   type Handler,
@@ -10,58 +9,39 @@ import {
   type Middleware,
 } from "../endpoint/call.js";
 import type { Carrier } from "../jsonrpc/transport.js";
-import { isJsonObject, isThenable, type JsonObject, type NotificationMessage, peerWords } from "../jsonrpc/message.js";
-import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
-import { type CapabilityOptions, capabilitiesAlone, capabilitiesToward, declaredCapabilities } from "./capabilities.js";
+import { isThenable, type JsonObject, type NotificationMessage } from "../jsonrpc/message.js";
+import type { CapabilitySettings, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { AskServices } from "./context.js";
 import type { ServerLimits } from "./limits.js";
-import { LiveSessions, type QuestionCode } from "./session.js";
-import { type LogMessage, Session } from "./session.js";
+import type { LiveSessions, QuestionCode, SessionHooks } from "./session.js";
+import type { LogMessage } from "../endpoint/progress.js";
 import type { Parking } from "./parking.js";
 import type { Seal } from "./seal.js";
-import {
-  type CoreNews,
-  type ListKind,
-  type ServerCluster,
-  Subscribers,
-  Subscription,
-  type Tells,
-} from "./subscription.js";
-import { completeArgument, type PromptEntry, PromptFiller } from "./prompts.js";
+import type { CoreNews, ListKind, ServerCluster, Subscribers, Tells } from "./subscription.js";
+import type { PromptEntry } from "./prompts.js";
 import { Registry, saidYes, type Unlisted, type Visibility } from "./registry.js";
 import type { Reporter } from "./reporter.js";
-import { type ResourceEntry, ResourceReader, type TemplateEntry } from "./resources.js";
+import type { ResourceEntry, ResourceReader, TemplateEntry } from "./resources.js";
 import { ToolCaller, type ToolEntry } from "./tools.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { type ListHints, type ServerLists, serverLists } from "./lists.js";
-import type { ServerTasks, VisibleTask } from "./tasks/server-tasks.js";
-import { COMPLETE, GET_PROMPT, LIST_PROMPTS } from "../protocol/features/prompts.js";
-import {
-  DISCOVER,
-  INITIALIZE,
-  levelIndex,
-  type LoggingLevel,
-  PING,
-  SET_LEVEL,
-  type SetLevelRequestParams,
-} from "../protocol/features/lifecycle.js";
+import { type ListHints, listOf } from "./lists.js";
+import type { ServerTasks } from "./tasks/server-tasks.js";
+import { DISCOVER, levelIndex, type LoggingLevel } from "../protocol/features/lifecycle.js";
 import { interactive } from "../protocol/features/elicitation.js";
-import {
-  LIST_RESOURCE_TEMPLATES,
-  LIST_RESOURCES,
-  LISTEN,
-  READ_RESOURCE,
-  type ReadResourceRequestParams,
-  SUBSCRIBE,
-  type SubscriptionFilter,
-  type SubscriptionsListenRequestParams,
-  UNSUBSCRIBE,
-} from "../protocol/features/resources.js";
+import { LISTEN } from "../protocol/features/resources.js";
 import { CALL_TOOL, LIST_TOOLS } from "../protocol/features/tools.js";
-import { META } from "../protocol/meta.js";
-import type { PaginatedRequestParams } from "../protocol/method.js";
-import { REVISIONS } from "../protocol/revisions/all.js";
+import { TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
+import { DATES } from "../protocol/revisions/newest.js";
 import { AskError, ToolError } from "./content.js";
+
+/** What a server offers besides tools. */
+export interface Offers {
+  readonly reader: ResourceReader;
+  /** Whether anything registered can be completed. */
+  completes(): boolean;
+  /** Scopes that a request needs for the prompt, resource or template it names. */
+  scopesFor(method: string, params: JsonObject): readonly string[] | undefined;
+}
 
 /** What the server needs of a conversation it did not start by itself. */
 interface LiveConversation {
@@ -78,7 +58,7 @@ interface CoreOptions {
   readonly seal: Seal | undefined;
   readonly listTtlMs: number;
   readonly report: Reporter;
-  readonly hooks: ConstructorParameters<typeof LiveSessions>[1];
+  readonly hooks: SessionHooks;
   readonly visible?: Visibility | undefined;
   readonly unlisted?: Unlisted | undefined;
   readonly tells?: Tells | undefined;
@@ -97,7 +77,11 @@ export class ServerCore implements AskServices {
   questions: Later<QuestionCode> = new Later(() => import("./ask.js"));
   /** Loaded for the first caller who can be asked something. */
   readonly parking: Later<Parking>;
-  readonly subscribers: Subscribers;
+  /** Whoever hears of changes; undefined until somebody wants to. */
+  subscribers: Subscribers | undefined;
+  /** Loaded for the first of them, where it is not at hand. */
+  readonly changes: Later<typeof import("./subscription.js")> = new Later(() => import("./subscription.js"));
+  readonly tells: Tells | undefined;
   readonly tools: Registry<ToolEntry>;
   readonly prompts: Registry<PromptEntry>;
   readonly resources: Registry<ResourceEntry>;
@@ -107,14 +91,14 @@ export class ServerCore implements AskServices {
   readonly custom: Map<string, Handler> = new Map();
   readonly notifications: Map<string, (params: unknown, carrier: Carrier) => void> = new Map();
   readonly conversations: Set<LiveConversation> = new Set();
-  readonly sessions: LiveSessions;
+  /** Undefined until a client of the handshake era comes. */
+  sessions: LiveSessions | undefined;
+  readonly hooks: SessionHooks;
   /** Set with the first tool that runs as a task, and for good. */
   hadTasks = false;
-  readonly reader: ResourceReader;
   readonly toolCaller: ToolCaller;
-  readonly promptFiller: PromptFiller;
-  /** Lists resources where templates list what is in them; undefined where it leaves that to what is registered. */
-  listResources: ((call: CallOf<PaginatedRequestParams>) => Promise<Answer> | undefined) | undefined;
+  /** Undefined: there are tools alone. */
+  offers: Offers | undefined;
   /** Undefined: no tool runs as a task. */
   tasks: ServerTasks | undefined;
   /** Serves the requests of every conversation. */
@@ -134,20 +118,19 @@ export class ServerCore implements AskServices {
     this.listHints = { ttlMs: options.listTtlMs, cacheScope: "public" };
     this.report = options.report;
     this.#declared = options.capabilities;
-    this.sessions = new LiveSessions(this, options.hooks);
+    this.hooks = options.hooks;
     this.parking = new Later(() => this.#parked(options));
     const { visible, unlisted, tells } = options;
     const warn = (text: string): void => this.report("error", text);
     // Asked while nobody waits for an answer: what it throws is a no.
-    const judged =
+    this.tells =
       tells &&
-      ((...about: Parameters<Tells>) =>
+      ((...about) =>
         saidYes(
           '"tells"',
           this.guarded('"tells"', () => tells(...about)),
           warn,
         ));
-    this.subscribers = new Subscribers((uri) => this.#watch(uri), judged);
     const seen = (kind: Parameters<Visibility>[0]): ConstructorParameters<typeof Registry>[2] => ({
       visible: visible && ((key, call) => visible(kind, key, call)),
       unlisted: unlisted && ((key) => unlisted(kind, key)),
@@ -157,21 +140,24 @@ export class ServerCore implements AskServices {
     this.prompts = new Registry("prompt", () => this.#changed("prompts"), seen("prompt"));
     this.resources = new Registry("resource", () => this.#changed("resources"), seen("resource"));
     this.templates = new Registry("resource template", () => this.#changed("resources"), seen("template"));
-    this.reader = new ResourceReader(this.resources, this.templates, this);
     this.toolCaller = new ToolCaller(this.tools, this, {
       report: this.failed,
       embeds: this.#embeds,
       warn: this.#warn,
     });
-    this.promptFiller = new PromptFiller(this.prompts, this);
-    this.#handlers = serverHandlers(this, serverLists(this));
+    this.#handlers = serverHandlers(this);
     this.dispatcher = this.#dispatcher(this.#handlers);
   }
 
   /** Lets tools run as tasks from now on. */
   serveTasks(tasks: ServerTasks): void {
     this.tasks = tasks;
-    for (const [method, handler] of tasks.handlers()) this.#handlers.set(method, handler);
+    this.serveMethods(tasks.handlers());
+  }
+
+  /** Serves methods of the specification from now on. */
+  serveMethods(handlers: Iterable<readonly [string, Handler]>): void {
+    for (const [method, handler] of handlers) this.#handlers.set(method, handler);
   }
 
   /** Joins the other processes of this server. Throws JOINED where it has joined others already. */
@@ -194,15 +180,15 @@ export class ServerCore implements AskServices {
   hear(news: CoreNews): void {
     switch (news.kind) {
       case "list":
-        return this.subscribers.listChanged(news.list);
+        return this.subscribers?.listChanged(news.list);
       case "resource":
-        return this.subscribers.resourceUpdated(news.uri);
+        return this.subscribers?.resourceUpdated(news.uri);
       case "task":
         return this.tasks?.heard(news.record, news.questions);
       case "log":
         return this.#log(news.level, news.message);
       case "all":
-        return this.subscribers.allChanged();
+        return this.subscribers?.allChanged();
     }
   }
 
@@ -219,7 +205,7 @@ export class ServerCore implements AskServices {
 
   /** Tells subscribers that a resource changed, those of other processes too. */
   resourceUpdated(uri: string): void {
-    this.subscribers.resourceUpdated(uri);
+    this.subscribers?.resourceUpdated(uri);
     this.#cluster?.tell({ kind: "resource", uri });
   }
 
@@ -280,14 +266,6 @@ export class ServerCore implements AskServices {
     this.report("warning", `${what}: the specification keeps its number, take a code outside of -32768 to -32000`);
   };
 
-  /** A resource that cannot be watched can still be subscribed to: it may be announced by `resourceUpdated`. */
-  #watch(uri: string): (() => void) | undefined | Promise<(() => void) | undefined> {
-    const what = `Watching ${JSON.stringify(uri)}`;
-    const ending = (stop: (() => void) | undefined) => stop && (() => this.guarded(what, stop));
-    const begun = this.guarded(what, () => this.reader.watch(uri, () => this.subscribers.resourceUpdated(uri)));
-    return isThenable(begun) ? Promise.resolve(begun).then(ending, () => undefined) : ending(begun);
-  }
-
   /** Runs what an author wrote where nobody waits for an answer: failures, later ones too, are reported. */
   guarded<T>(what: string, run: () => T): T | undefined {
     const failed = (error: unknown): void => this.report("error", `${what} failed`, { error });
@@ -303,29 +281,14 @@ export class ServerCore implements AskServices {
 
   /** Scopes that a request needs for what it names: for transports that can ask their callers for more. */
   scopesFor(method: string, params: JsonObject): readonly string[] | undefined {
-    // Judged before the method's check: anything may stand there.
-    const name = textIn(params, "name");
-    const uri = textIn(params, "uri");
-    switch (method) {
-      case "tools/call":
-        return this.tools.get(name)?.scopes;
-      case "prompts/get":
-        return this.prompts.get(name)?.scopes;
-      case "resources/read":
-      case "resources/subscribe":
-        return this.reader.scopesFor(uri);
-      case "completion/complete": {
-        const ref = isJsonObject(params["ref"]) ? params["ref"] : {};
-        return this.prompts.get(textIn(ref, "name"))?.scopes ?? this.templates.get(textIn(ref, "uri"))?.scopes;
-      }
-      default:
-        return undefined;
-    }
+    return method === CALL_TOOL.name
+      ? this.tools.get(textIn(params, "name"))?.scopes
+      : this.offers?.scopesFor(method, params);
   }
 
   /** Tells clients that a list is another one now, although nothing was registered or removed. */
   listChanged(kind: ListKind): void {
-    this.subscribers.listChanged(kind);
+    this.subscribers?.listChanged(kind);
     this.#cluster?.tell({ kind: "list", list: kind });
   }
 
@@ -335,138 +298,31 @@ export class ServerCore implements AskServices {
   }
 }
 
-/** A member that should be a text, or the empty one, which names nothing. */
-function textIn(params: JsonObject, key: string): string {
+/** A member that should be a text, or the empty one, which names nothing: before the method's check anything may stand there. */
+export function textIn(params: JsonObject, key: string): string {
   const value = params[key];
   return typeof value === "string" ? value : "";
 }
 
-const LISTS: readonly [keyof SubscriptionFilter, ListKind][] = [
-  ["toolsListChanged", "tools"],
-  ["promptsListChanged", "prompts"],
-  ["resourcesListChanged", "resources"],
-];
+// The handlers of the server role. What older revisions have besides comes with the first of their clients (`conversation.ts`), prompts
+// and resources with `Server`.
 
-type ListenCall = CallOf<SubscriptionsListenRequestParams>;
-
-/** Serves `subscriptions/listen`: acknowledged first. The answer comes when the server ends it; a client that ends it gets none. */
-function listen(core: ServerCore, call: ListenCall): Promise<Answer> {
-  if (call.carrier.answersOnly === true) {
-    const what =
-      "Method not found: subscriptions/listen: its answer is a stream, and this endpoint or your Accept takes only JSON";
-    throw new RpcError(ErrorCode.MethodNotFound, what);
-  }
-  const { taskIds } = call.params.notifications;
-  if (taskIds === undefined || core.tasks === undefined || !core.advertises("tasks")) return open(core, call);
-  const asked = [...new Set(taskIds)].slice(0, core.limits.subscribedUris);
-  return core.tasks
-    .visible(call, asked)
-    .then((visible) => (call.cancellation === undefined ? open(core, call, visible) : {}));
-}
-
-function open(core: ServerCore, call: ListenCall, tasks?: readonly VisibleTask[]): Promise<Answer> {
-  const honoured = honour(core, call);
-  const taskIds = tasks?.map(({ taskId }) => taskId);
-  if (taskIds !== undefined) honoured.taskIds = taskIds;
-  return core.subscribers.watched(honoured.resourceSubscriptions ?? [], () =>
-    call.cancellation === undefined ? acknowledge(core, call, honoured, tasks) : Promise.resolve({}),
-  );
-}
-
-function acknowledge(
-  { limits, subscribers }: ServerCore,
-  call: ListenCall,
-  honoured: SubscriptionFilter,
-  tasks: readonly VisibleTask[] | undefined,
-): Promise<Answer> {
-  if (subscribers.listensOf(call.connection) >= limits.listens) {
-    const what = `This connection has ${limits.listens} subscriptions open: end one first`;
-    throw new RpcError(ErrorCode.InternalError, what, { limit: limits.listens });
-  }
-  const subscription = new Subscription({
-    connection: call.connection,
-    codec: call.caller.codec,
-    carrier: call.carrier,
-    lists: new Set(LISTS.filter(([flag]) => honoured[flag] === true).map(([, kind]) => kind)),
-    uris: honoured.resourceSubscriptions ?? [],
-    tasks: honoured.taskIds ?? [],
-    id: call.id,
-  });
-  void subscription.send("notifications/subscriptions/acknowledged", { notifications: honoured });
-  subscribers.add(subscription);
-  // A task may have changed, or ended, before anybody listened.
-  for (const { taskId, detail } of tasks ?? []) {
-    subscription.taskChanged(taskId, "notifications/tasks", detail(subscription.codec));
-  }
-  return new Promise((resolve) => {
-    subscription.end = () => {
-      subscribers.remove(subscription);
-      resolve({ _meta: { [META.subscriptionId]: call.id } });
-    };
-    // The answer of a cancelled call is dropped, but it has to end, or its id would be in use for ever.
-    call.whenCancelled(subscription.end);
-  });
-}
-
-/** The part of the filter this server can honour: advertised lists, and resources that exist. */
-function honour(core: ServerCore, call: ListenCall): SubscriptionFilter {
-  const filter = call.params.notifications;
-  const honoured: SubscriptionFilter = {};
-  if (filter.toolsListChanged === true && core.advertises("tools")) honoured.toolsListChanged = true;
-  if (filter.promptsListChanged === true && core.advertises("prompts")) honoured.promptsListChanged = true;
-  if (!core.advertises("resources")) return honoured;
-  if (filter.resourcesListChanged === true) honoured.resourcesListChanged = true;
-  if (filter.resourceSubscriptions !== undefined) {
-    // Cut before they are looked up, so that a long filter costs no more than a full one.
-    const wanted = [...new Set(filter.resourceSubscriptions)].slice(0, core.limits.subscribedUris);
-    honoured.resourceSubscriptions = wanted.filter((uri) => core.reader.has(uri, call));
-  }
-  return honoured;
-}
-
-// The handlers of the server role: one for each method of the protocol, whatever the revision.
-
-/** An empty answer: the codecs write it as each revision wants it. */
-const DONE: JsonObject = Object.freeze({});
-
-/** Builds the table. What it closes over is made once. */
-function serverHandlers(core: ServerCore, lists: ServerLists): Map<string, Handler> {
+/** Builds the table: of what every server has. What it closes over is made once. */
+function serverHandlers(core: ServerCore): Map<string, Handler> {
+  const tools = listOf(core, { member: "tools", registry: core.tools, item: ({ tool }: ToolEntry) => tool });
   return new Map([
-    handling(INITIALIZE, (call) => initialize(core, call)),
-    handling(PING, () => DONE),
     handling(DISCOVER, (call) => discover(core, call)),
-    handling(LIST_TOOLS, (call) => lists.tools.page(call)),
+    handling(LIST_TOOLS, (call) => tools.page(call)),
     handling(interactive(CALL_TOOL), (call) => core.toolCaller.call(call)),
-    handling(LIST_RESOURCES, (call) => core.listResources?.(call) ?? lists.resources.page(call)),
-    handling(LIST_RESOURCE_TEMPLATES, (call) => lists.templates.page(call)),
-    handling(interactive(READ_RESOURCE), (call) => core.reader.read(call)),
-    handling(SUBSCRIBE, (call) => subscribe(core, call)),
-    handling(UNSUBSCRIBE, (call) => unsubscribe(core, call)),
-    handling(LIST_PROMPTS, (call) => lists.prompts.page(call)),
-    handling(interactive(GET_PROMPT), (call) => core.promptFiller.get(call)),
-    handling(COMPLETE, (call) => completeArgument(core, call)),
-    handling(SET_LEVEL, setLevel),
-    handling(LISTEN, (call) => listen(core, call)),
+    handling(LISTEN, (call) => core.changes.use(({ listen }) => listen(core, call))),
   ]);
-}
-
-function initialize(core: ServerCore, call: Call): Answer {
-  const { instructions, identity } = core;
-  const all = core.capabilities();
-  const lasting = call.caller instanceof Session ? all : capabilitiesAlone(all);
-  return {
-    protocolVersion: call.caller.codec.revision.date,
-    capabilities: capabilitiesToward(call.carrier.principal, lasting),
-    serverInfo: identity,
-    ...(instructions === undefined ? {} : { instructions }),
-  };
 }
 
 function discover(core: ServerCore, { carrier }: Call): Answer {
   const { instructions, listHints } = core;
   const all = core.capabilities();
   return {
-    supportedVersions: REVISIONS.map((revision) => revision.date),
+    supportedVersions: DATES,
     capabilities: carrier.answersOnly === true ? capabilitiesAlone(all) : all,
     ...(instructions === undefined ? {} : { instructions }),
     ttlMs: listHints.ttlMs,
@@ -475,42 +331,72 @@ function discover(core: ServerCore, { carrier }: Call): Answer {
   };
 }
 
-function subscribe(core: ServerCore, call: CallOf<ReadResourceRequestParams>): Answer | Promise<Answer> {
-  const { subscription } = sessionOf(call);
-  const { uri } = call.params;
-  core.reader.require(uri, call);
-  if (subscription === undefined) return DONE;
-  const limit = core.limits.subscribedUris;
-  if (subscription.uris.size >= limit && !subscription.uris.has(uri)) {
-    throw new RpcError(ErrorCode.InternalError, `This session is subscribed to ${limit} resources already`, { limit });
-  }
-  const watched = core.subscribers.subscribe(subscription, uri);
-  sessionOf(call).changed?.();
-  return watched === undefined ? DONE : watched.then(() => DONE);
-}
-
-function unsubscribe(core: ServerCore, call: CallOf<ReadResourceRequestParams>): Answer {
-  const { subscription } = sessionOf(call);
-  if (subscription !== undefined) core.subscribers.unsubscribe(subscription, call.params.uri);
-  sessionOf(call).changed?.();
-  return DONE;
-}
-
-function setLevel(call: CallOf<SetLevelRequestParams>): Answer {
-  const session = sessionOf(call);
-  session.logLevel = levelIndex(call.params.level);
-  session.changed?.();
-  return DONE;
-}
-
-/** What lasts beyond its request needs a session: where messages are served one by one, it does not exist. */
-function sessionOf({ caller, method }: Call): Session {
-  if (caller instanceof Session) return caller;
-  throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${peerWords(method)}`);
-}
-
 /** The words for the peer of an error that is not an `RpcError` and yet was made to be told. */
 function explain(error: unknown): RpcError | undefined {
   const tellable = error instanceof AskError || error instanceof ToolError;
   return tellable ? new RpcError(ErrorCode.InternalError, error.message) : undefined;
+}
+
+// Capabilities are derived from what is registered: nothing is declared that does not work.
+
+/** What cannot be derived. */
+export interface CapabilityOptions {
+  /** Features to declare though nothing is registered yet, because something will be. */
+  readonly expect?: readonly ("tools" | "prompts" | "resources" | "completions")[];
+  /** False: no log messages are sent to clients. Default true. */
+  readonly logging?: boolean;
+  readonly experimental?: Readonly<Record<string, CapabilitySettings>>;
+  /** Extensions this server implements, by id, with their settings. */
+  readonly extensions?: Readonly<Record<string, CapabilitySettings>>;
+}
+
+interface Registered {
+  readonly tools: Registry<ToolEntry>;
+  readonly prompts: Registry<PromptEntry>;
+  readonly resources: Registry<ResourceEntry>;
+  readonly templates: Registry<TemplateEntry>;
+  readonly offers: Offers | undefined;
+  /** Whether there ever was a tool that runs as a task: what it began can still be looked at once it is gone. */
+  readonly hadTasks: boolean;
+}
+
+/** The capabilities of a server with these registries. */
+function declaredCapabilities(registered: Registered, options: CapabilityOptions): ServerCapabilities {
+  const { expect = [], logging = true, experimental, extensions } = options;
+  const { tools, prompts, resources, templates } = registered;
+  const tasks = registered.hadTasks;
+  return {
+    ...(tools.size > 0 || expect.includes("tools") ? { tools: { listChanged: true } } : {}),
+    ...(resources.size + templates.size > 0 || expect.includes("resources")
+      ? { resources: { subscribe: true, listChanged: true } }
+      : {}),
+    ...(prompts.size > 0 || expect.includes("prompts") ? { prompts: { listChanged: true } } : {}),
+    ...(expect.includes("completions") || registered.offers?.completes() === true ? { completions: {} } : {}),
+    ...(logging ? { logging: {} } : {}),
+    ...(experimental === undefined ? {} : { experimental: { ...experimental } }),
+    ...(extensions === undefined && !tasks ? {} : { extensions: { ...extensions, ...(tasks ? DIRECTED : {}) } }),
+    ...(tasks ? { tasks: REQUESTED } : {}),
+  };
+}
+
+/** Tasks as the two revisions declare them; each is projected away where it does not belong. */
+const DIRECTED: Readonly<Record<string, CapabilitySettings>> = { [TASKS_EXTENSION]: {} };
+const REQUESTED: CapabilitySettings = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
+
+/** The capabilities toward one caller: without a name to bind tasks to, they cannot be listed. */
+export function capabilitiesToward(principal: string | undefined, all: ServerCapabilities): ServerCapabilities {
+  if (principal !== undefined || all.tasks === undefined) return all;
+  const { list: _, ...tasks } = all.tasks;
+  return { ...all, tasks };
+}
+
+/** The capabilities where no session remembers what a caller wants to hear of: nothing that comes unasked. */
+export function capabilitiesAlone(all: ServerCapabilities): ServerCapabilities {
+  const { logging: _, tools, resources, prompts, ...rest } = all;
+  return {
+    ...rest,
+    ...(tools === undefined ? {} : { tools: {} }),
+    ...(resources === undefined ? {} : { resources: {} }),
+    ...(prompts === undefined ? {} : { prompts: {} }),
+  };
 }

@@ -1,72 +1,54 @@
 // What is wrong with a definition as its author wrote it, in the sentence that mends it: most write what another SDK wants.
 import { LocalError } from "../jsonrpc/errors.js";
-import { REVISIONS } from "../protocol/revisions/all.js";
+import { NEWEST } from "../protocol/revisions/newest.js";
 import { type KnownMembers, memberFault, type MembersOf, unknownMember } from "../schema/schema.js";
 import type { Restricted } from "./registry.js";
 
 /** Members of a tool in lists that a definition says in another way. */
 const SAID_OTHERWISE = ["name", "inputSchema", "outputSchema", "execution"];
 
-/** What a definition says of a tool as lists show it, in all revisions: nobody copies these by name. */
-export const SHOWN_TOOL_MEMBERS: readonly string[] = [
-  ...new Set(REVISIONS.flatMap(({ fields }) => fields.tool)),
-].filter((name) => !SAID_OTHERWISE.includes(name));
+/** What a definition says of a tool as lists show it: nobody copies these by name. The newest revision has all that older ones have. */
+export const SHOWN_TOOL_MEMBERS: readonly string[] = NEWEST.fields.tool.filter(
+  (name) => !SAID_OTHERWISE.includes(name),
+);
 
 /** The function a definition needs, and what others call its members. */
-interface Form {
+export interface Form {
   readonly runs: string | undefined;
   readonly renamed: Readonly<Record<string, string>>;
+  /** Words that a member does not exist. */
+  readonly unknown?: (name: string) => string;
 }
 
 /** What SDK v1 and v2, FastMCP, the AI SDK, tmcp and mcp-lite call what runs. */
-const RUNNERS = ["execute", "handler", "callback", "cb", "invoke", "call", "load", "func", "fn", "readCallback"];
+export const RUNNERS: readonly string[] = [
+  "execute",
+  "handler",
+  "callback",
+  "cb",
+  "invoke",
+  "call",
+  "load",
+  "func",
+  "fn",
+  "readCallback",
+];
 
-const renamedTo = (to: string, names: readonly string[]): Record<string, string> =>
-  Object.fromEntries(names.filter((name) => name !== to).map((name) => [name, to]));
-
-type Kind = "tool" | "prompt" | "prompt argument" | "resource" | "resource template" | "server" | "capabilities";
-
-const FORMS: Readonly<Record<Kind, Form>> = {
-  tool: {
-    runs: "run",
-    renamed: {
-      ...renamedTo("run", RUNNERS),
-      ...renamedTo("input", ["inputSchema", "parameters", "paramsSchema", "schema", "args", "arguments", "params"]),
-      ...renamedTo("output", ["outputSchema", "returns"]),
-      ...renamedTo("task", ["execution", "taskSupport"]),
-    },
-  },
-  prompt: {
-    runs: "run",
-    renamed: {
-      ...renamedTo("run", [...RUNNERS, "get"]),
-      ...renamedTo("arguments", ["argsSchema", "args", "schema", "input"]),
-    },
-  },
-  "prompt argument": { runs: undefined, renamed: renamedTo("complete", ["completer", "enum", "values"]) },
-  resource: { runs: "read", renamed: renamedTo("read", [...RUNNERS, "run"]) },
-  "resource template": {
-    runs: "read",
-    renamed: { ...renamedTo("read", [...RUNNERS, "run"]), ...renamedTo("complete", ["arguments", "completions"]) },
-  },
-  server: {
-    runs: undefined,
-    renamed: { ...renamedTo("report", ["logger", "onError", "onerror"]), ...renamedTo("icons", ["icon"]) },
-  },
-  capabilities: { runs: undefined, renamed: {} },
-};
+/** What others call a member. */
+export function renamedTo(to: string, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.filter((name) => name !== to).map((name) => [name, to]));
+}
 
 /**
  * What is wrong with the members of a definition, as the end of a sentence; undefined when nothing is. `more`: what was given after it,
  * in place of one object.
  */
 export function definitionFault(
-  kind: Kind,
+  { runs, renamed, unknown }: Form,
   definition: unknown,
   members: KnownMembers,
   more?: unknown,
 ): string | undefined {
-  const { runs, renamed } = FORMS[kind];
   if (typeof definition === "function" && runs !== undefined)
     return `takes one object, with the function as its member "${runs}"`;
   if (more !== undefined) {
@@ -76,10 +58,7 @@ export function definitionFault(
   const fault = memberFault(definition, members, (name, names) => {
     const meant = Object.hasOwn(renamed, name) ? renamed[name] : undefined;
     if (meant !== undefined) return `"${name}" is called "${meant}" here`;
-    if (kind === "capabilities") {
-      return `"${name}" is not said here: what is registered says it, and "expect" what will be registered later`;
-    }
-    return unknownMember(name, names);
+    return unknown === undefined ? unknownMember(name, names) : unknown(name);
   });
   if (fault !== undefined || runs === undefined) return fault;
   if (typeof (definition as Readonly<Record<string, unknown>>)[runs] === "function") return undefined;

@@ -5,7 +5,7 @@ import type { InputRequests, InputResponses } from "../protocol/features/elicita
 import type { Asker } from "./ask.js";
 import { type AskServices, Context, type HandRound } from "./context.js";
 import type { Parking, RequestState, Run } from "./parking.js";
-import { TaskCall } from "./tasks/task-run.js";
+import type { TaskCall } from "./tasks/task-run.js";
 
 /** Looks through what handlers returned that is not plainly what it should be: loaded with the first of it. */
 export const returnedValues: Later<typeof import("./returned.js")> = new Later(() => import("./returned.js"));
@@ -68,7 +68,7 @@ export function runInteractive(
   call: InteractiveCall,
   handler: Interactive,
 ): MaybePromise<Answer> {
-  if (call instanceof TaskCall) {
+  if (isTaskCall(call)) {
     call.enter();
     return begin({ services, call, handler, interaction: call.run }, call.hand);
   }
@@ -152,7 +152,7 @@ async function askedByHand(parking: Parking, { rounds, asked, round }: AskedByHa
 
 /** Who asks by hand for a call while its handler's run is kept; undefined where the client has to come back with the answers. */
 function askerOf(parking: Parking, { call }: Rounds): Asker | undefined {
-  if (call instanceof TaskCall) {
+  if (isTaskCall(call)) {
     if (call.announced) return call.run;
     // The client was not told of a task yet: its answer is the questions, and there is none.
     call.inLine = true;
@@ -166,6 +166,11 @@ export function handRound(call: InteractiveCall, state?: RequestState): HandRoun
   const { inputResponses: responses } = call.params;
   if (state !== undefined) return { responses: responses ?? {}, state: state.carried, round: state.round };
   return responses && { responses, state: undefined, round: 0 };
+}
+
+/** Whether a call may run as a task. Tells it by what such calls alone have: a server without tasks never loads them. */
+function isTaskCall(call: Call): call is TaskCall {
+  return "inLine" in call;
 }
 
 function canBeAsked(call: Call): boolean {

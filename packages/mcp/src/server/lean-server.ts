@@ -1,27 +1,24 @@
-// The part of a server that every program needs: tools, resources and prompts, registered once and served to every revision.
+// The part of a server that every program needs: tools, registered once and served to every revision.
 import type { Handler, Middleware, Answer } from "../endpoint/call.js";
+import { requireOwnMethod } from "../endpoint/progress.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
 import { LocalError, SERVE } from "../jsonrpc/errors.js";
 import type { Transport } from "../jsonrpc/transport.js";
 import { LOGGING_LEVELS, type LoggingLevel } from "../protocol/features/lifecycle.js";
 import { checkOptions, type Icon, iconsFault } from "../protocol/capabilities.js";
-import { NEWEST, REVISIONS } from "../protocol/revisions/all.js";
-import type { CapabilityOptions } from "./capabilities.js";
-import { definitionFault } from "./definition-fault.js";
+import { isSpecifiedMethod, NEWEST } from "../protocol/revisions/newest.js";
+import { definitionFault, type Form, renamedTo } from "./definition-fault.js";
 import type { Kind, MembersOf } from "../schema/schema.js";
 import { DEFAULT_SERVER_LIMITS, resolveServerLimits, type ServerLimits } from "./limits.js";
 import { isReservedMetaKey } from "../protocol/meta.js";
 import type { Meta } from "../protocol/meta.js";
-import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompts.js";
 import type { Registration, Unlisted, Visibility } from "./registry.js";
 import type { Tells } from "./subscription.js";
-import { type ResourceDefinition, resourceEntry } from "./resources.js";
 import { type Reporter, reporterOf } from "./reporter.js";
-import { ServerCore } from "./core.js";
+import { type CapabilityOptions, ServerCore } from "./core.js";
 import type { ServeOptions, Serving } from "./conversation.js";
 import type { Seal } from "./seal.js";
-import { type LiveSession, type OnSession, requireOwnMethod } from "./session.js";
-import type { EndedSession } from "./session.js";
+import type { EndedSession, LiveSession, OnSession } from "./session.js";
 import type { TaskStore } from "./tasks/task-store.js";
 import { type AnyInput, type SchemaReader, type ToolDefinition, badTool, toolEntry } from "./tools.js";
 import { type Awaitable, isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
@@ -104,6 +101,18 @@ export const SERVER_MEMBERS: MembersOf<ServerOptions> = {
   questions: ["=park", "=replay"],
 };
 
+const SERVER_FORM: Form = {
+  runs: undefined,
+  renamed: { ...renamedTo("report", ["logger", "onError", "onerror"]), ...renamedTo("icons", ["icon"]) },
+};
+
+const CAPABILITIES_FORM: Form = {
+  runs: undefined,
+  renamed: {},
+  unknown: (name) =>
+    `"${name}" is not said here: what is registered says it, and "expect" what will be registered later`,
+};
+
 /** The members of `CapabilityOptions`. */
 export const CAPABILITY_MEMBERS: MembersOf<CapabilityOptions> = {
   expect: "each tools prompts resources completions",
@@ -115,9 +124,9 @@ export const CAPABILITY_MEMBERS: MembersOf<CapabilityOptions> = {
 let readCore: (server: LeanServer) => ServerCore;
 
 /**
- * A server for every revision of the protocol, for programs that are sent over a network or started often: it reads no JSON Schema,
- * so tools bring a Standard Schema that exports its own (zod from 4.2, arktype from 2.1.28) or `inputJsonSchema` beside it; it has no
- * resource templates and no tasks. `Server` has them, and is the same otherwise.
+ * A server of tools alone for every revision of the protocol, for programs that are sent over a network or started often: it reads no
+ * JSON Schema, so tools bring a Standard Schema that exports its own (zod from 4.2, arktype from 2.1.28) or `inputJsonSchema` beside it;
+ * it has no prompts, no resources and no tasks. `Server` has them, and is the same otherwise.
  */
 export class LeanServer {
   readonly #core: ServerCore;
@@ -140,10 +149,10 @@ export class LeanServer {
   /** Throws BAD_SERVER for a member that does not exist and for icons no client should show, RangeError for a limit that is not a positive integer. */
   constructor(options: ServerOptions, more?: undefined) {
     const wrong =
-      definitionFault("server", options, SERVER_MEMBERS, more) ??
+      definitionFault(SERVER_FORM, options, SERVER_MEMBERS, more) ??
       (options.capabilities === undefined
         ? undefined
-        : definitionFault("capabilities", options.capabilities, CAPABILITY_MEMBERS));
+        : definitionFault(CAPABILITIES_FORM, options.capabilities, CAPABILITY_MEMBERS));
     if (wrong !== undefined) throw new LocalError("BAD_SERVER", `new Server(...): ${wrong}`);
     const { name, version }: { readonly name?: unknown; readonly version?: unknown } = options;
     if (typeof name !== "string" || name === "" || typeof version !== "string")
@@ -164,7 +173,8 @@ export class LeanServer {
       questions = sharesNoMemory() ? "replay" : "park",
       ...identity
     } = options;
-    const fault = iconsFault(options.icons);
+    const other = new.target === LeanServer ? capabilities.expect?.find((each) => each !== "tools") : undefined;
+    const fault = iconsFault(options.icons) ?? (other && `"${other}" need \`Server\`: a LeanServer has tools alone`);
     if (fault !== undefined) throw new LocalError("BAD_SERVER", `Server ${options.name}: ${fault}`);
     this.#core = new ServerCore({
       identity,
@@ -194,28 +204,6 @@ export class LeanServer {
     return addTool<ToolDefinition<I, O>>(this.#core, undefined, name, definition, more);
   }
 
-  /** Registers one resource under its URI. Throws BAD_RESOURCE or DUPLICATE. */
-  resource(uri: string, definition: ResourceDefinition, more?: undefined): Registration<ResourceDefinition> {
-    return this.#core.resources.add<ResourceDefinition>(uri, definition, (now) => {
-      const entry = resourceEntry(uri, now, more);
-      warn(this.#core, reservedWarning(`The resource ${uri}`, now._meta) ?? webWarning(`The resource ${uri}`, uri));
-      return entry;
-    });
-  }
-
-  /** Registers a prompt. Throws BAD_PROMPT or DUPLICATE. */
-  prompt<const A extends ArgumentDefinitions = Record<never, never>>(
-    name: string,
-    definition: PromptDefinition<A>,
-    more?: undefined,
-  ): Registration<PromptDefinition<A>> {
-    return this.#core.prompts.add<PromptDefinition<A>>(name, definition, (now) => {
-      const entry = promptEntry(name, now, more);
-      warn(this.#core, reservedWarning(`The prompt ${name}`, now._meta));
-      return entry;
-    });
-  }
-
   /** Adds middleware around every request; the first added is the outermost. */
   use(middleware: Middleware): this {
     mustFit("use(middleware)", { middleware }, "function");
@@ -225,7 +213,7 @@ export class LeanServer {
 
   /** Serves a method of your own. Throws RESERVED for a name that belongs to the specification. */
   method(name: string, handler: CustomHandler): this {
-    if (REVISIONS.some((revision) => revision.methods.has(name))) {
+    if (isSpecifiedMethod(name)) {
       throw new LocalError("RESERVED", `"${name}" is a method of the specification: use a name of your own`);
     }
     mustFit("method(name, handler)", { handler }, "function");
@@ -249,7 +237,7 @@ export class LeanServer {
 
   /** The sessions of the handshake era whose clients are ready, of this process, in the order in which they were. */
   sessions(): readonly LiveSession[] {
-    return this.#core.sessions.all;
+    return this.#core.sessions?.all ?? [];
   }
 
   /** Sends a notification of your own to every session of this process. Throws RESERVED for one of the specification's. */
@@ -277,16 +265,6 @@ export class LeanServer {
   listChanged(kind: "tools" | "prompts" | "resources"): void {
     mustFit("listChanged(kind)", { kind }, LIST_KINDS);
     this.#core.listChanged(kind);
-  }
-
-  /** Asks `tells` about all that is subscribed to, and ends what may not be told of any more. To be called when that says something else. */
-  rejudgeSubscriptions(): void {
-    this.#core.subscribers.rejudge();
-  }
-
-  /** Tells subscribers that a resource changed. */
-  resourceUpdated(uri: string): void {
-    this.#core.resourceUpdated(uri);
   }
 }
 
@@ -352,12 +330,6 @@ export function reservedWarning(what: string, meta: Meta | undefined): string | 
   const key = Object.keys(meta ?? {}).find((each) => isReservedMetaKey(each, NEWEST));
   if (key === undefined) return undefined;
   return `${what}: the specification keeps the _meta key ${JSON.stringify(key)} for itself: use a prefix of a domain of yours`;
-}
-
-/** `https:` says that a client can load it from the web by itself (server/resources, "Common URI Schemes"). */
-export function webWarning(what: string, uri: string): string | undefined {
-  if (!/^https?:/i.test(uri)) return undefined;
-  return `${what}: clients may load it from the web themselves and never ask this server: take a scheme of your own unless they can`;
 }
 
 /** The inside of a server, for the other layers of the library. */

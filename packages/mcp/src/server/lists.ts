@@ -7,9 +7,6 @@ import type { Implementation } from "../protocol/capabilities.js";
 import type { Registry, Restricted } from "./registry.js";
 import { quotedWords } from "../jsonrpc/message.js";
 import { fingerprint, fromBase64, toBase64 } from "./content.js";
-import type { PromptEntry } from "./prompts.js";
-import type { ResourceEntry, TemplateEntry } from "./resources.js";
-import type { ToolEntry } from "./tools.js";
 
 /** Pages kept per list; beyond it all are dropped and made again when asked for. */
 const KEPT_PAGES = 64;
@@ -156,53 +153,20 @@ function fromBase64Url(encoded: string): string | undefined {
   }
 }
 
-// The four lists of a server, and who may see what in them.
+// Makes a list of a server.
 
-export interface ServerLists {
-  readonly tools: List<ToolEntry>;
-  readonly prompts: List<PromptEntry>;
-  readonly resources: List<ResourceEntry>;
-  readonly templates: List<TemplateEntry>;
-}
-
-/** What lists show of a server. */
+/** What lists need of their server. */
 interface Listed {
   readonly identity: Implementation;
   readonly listHints: ListHints;
   readonly limits: { readonly pageSize: number };
-  readonly tools: Registry<ToolEntry>;
-  readonly prompts: Registry<PromptEntry>;
-  readonly resources: Registry<ResourceEntry>;
-  readonly templates: Registry<TemplateEntry>;
 }
 
-/** Makes the lists over a server's registries. */
-export function serverLists(core: Listed): ServerLists {
-  const common = { identity: core.identity, hints: () => core.listHints, pageSize: core.limits.pageSize };
-  return {
-    tools: new List<ToolEntry>({
-      ...common,
-      member: "tools",
-      registry: core.tools,
-      item: (entry) => entry.tool,
-    }),
-    prompts: new List<PromptEntry>({
-      ...common,
-      member: "prompts",
-      registry: core.prompts,
-      item: (entry) => entry.prompt,
-    }),
-    resources: new List<ResourceEntry>({
-      ...common,
-      member: "resources",
-      registry: core.resources,
-      item: (entry) => entry.resource,
-    }),
-    templates: new List<TemplateEntry>({
-      ...common,
-      member: "resourceTemplates",
-      registry: core.templates,
-      item: (entry) => entry.template,
-    }),
-  };
+/** A list over one of a server's registries. */
+export function listOf<Entry extends Restricted>(
+  core: Listed,
+  about: Pick<ListOptions<Entry>, "member" | "registry" | "item">,
+): List<Entry> {
+  const { identity, limits } = core;
+  return new List<Entry>({ ...about, identity, hints: () => core.listHints, pageSize: limits.pageSize });
 }

@@ -1,19 +1,15 @@
 // Parked handlers: the table in which they wait for the retry that wakes them, and the sealed states that name them.
 import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
-import {
-  checkAnswer,
-  type InputRequest,
-  type InputRequests,
-  type InputResponse,
-  type InputResponses,
-} from "../protocol/features/elicitation.js";
+import type { InputRequest, InputRequests, InputResponse, InputResponses } from "../protocol/features/elicitation.js";
 import type { ServerLimits } from "./limits.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { shownValue } from "../schema/schema.js";
 import { type Asker, requireCapability, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
-import { ClusterSeal, type Seal } from "./seal.js";
+import type { Seal } from "./seal.js";
+import { ClusterSeal } from "./sealing.js";
+import { checkAnswer, projectQuestion } from "../era/project-question.js";
 import { nodeOf, type ServerCluster } from "./subscription.js";
 
 /** A handler, ready to run: given its interaction, and told whenever another request serves it. */
@@ -434,7 +430,7 @@ function isLost(value: unknown): boolean {
 function projected({ caller }: Call, asked: readonly (readonly [string, InputRequest])[]): InputRequests {
   const requests: InputRequests = {};
   for (const [key, { method, params }] of asked)
-    requests[key] = { method, params: caller.codec.serverRequest(method, params ?? {}) } as InputRequest;
+    requests[key] = { method, params: projectQuestion(caller.codec, method, params ?? {}) } as InputRequest;
   return requests;
 }
 

@@ -19,7 +19,14 @@ import type { MembersOf } from "../schema/schema.js";
 import { isStandardSchema, schemaFault } from "../schema/standard-schema.js";
 import { Block, Relayed } from "./content.js";
 import { type AskServices, type Completer, type CompletionRequest, type CompletionReturn, Context } from "./context.js";
-import { definitionFault, RESTRICTED_MEMBERS, restrictions } from "./definition-fault.js";
+import {
+  definitionFault,
+  type Form,
+  renamedTo,
+  RESTRICTED_MEMBERS,
+  restrictions,
+  RUNNERS,
+} from "./definition-fault.js";
 import { InputRequired, returnedValues, runInteractive } from "./interactive.js";
 import type { Registry, Restricted } from "./registry.js";
 import type { ResourceEntry, TemplateEntry } from "./resources.js";
@@ -241,7 +248,7 @@ export function promptEntry(
   definition: PromptDefinition<ArgumentDefinitions>,
   more?: unknown,
 ): PromptEntry {
-  const wrong = definitionFault("prompt", definition, PROMPT_MEMBERS, more);
+  const wrong = definitionFault(PROMPT_FORM, definition, PROMPT_MEMBERS, more);
   if (wrong !== undefined) throw badPrompt(name, wrong);
   const { title, description, icons, _meta } = definition;
   const args = definition.arguments ?? {};
@@ -279,6 +286,16 @@ export const PROMPT_MEMBERS: MembersOf<PromptDefinition<unknown>> = {
   run: "any",
 };
 
+const PROMPT_FORM: Form = {
+  runs: "run",
+  renamed: {
+    ...renamedTo("run", [...RUNNERS, "get"]),
+    ...renamedTo("arguments", ["argsSchema", "args", "schema", "input"]),
+  },
+};
+
+const ARGUMENT_FORM: Form = { runs: undefined, renamed: renamedTo("complete", ["completer", "enum", "values"]) };
+
 /** Arguments of a prompt are strings by the specification: there is no schema to give. */
 function argumentsFault(args: unknown): string | undefined {
   const advice = "write an object with the arguments by name, as in { city: { required: true } }";
@@ -287,7 +304,7 @@ function argumentsFault(args: unknown): string | undefined {
     return `"arguments" is a schema, but a prompt's arguments are always strings; ${advice}`;
   }
   for (const [name, argument] of Object.entries(args as object)) {
-    const fault = definitionFault("prompt argument", argument, ARGUMENT_MEMBERS);
+    const fault = definitionFault(ARGUMENT_FORM, argument, ARGUMENT_MEMBERS);
     if (fault !== undefined) return `argument ${JSON.stringify(name)}: ${fault}`;
   }
   return undefined;

@@ -19,7 +19,14 @@ import { metaFault } from "../protocol/meta.js";
 import type { UriTemplate } from "../protocol/uri-template.js";
 
 import { type MembersOf, valueFault } from "../schema/schema.js";
-import { definitionFault, RESTRICTED_MEMBERS, restrictions } from "./definition-fault.js";
+import {
+  definitionFault,
+  type Form,
+  renamedTo,
+  RESTRICTED_MEMBERS,
+  restrictions,
+  RUNNERS,
+} from "./definition-fault.js";
 
 /** A resource a URI names: its definition and how to read it. */
 interface Found {
@@ -202,6 +209,13 @@ export const TEMPLATE_MEMBERS: MembersOf<ResourceTemplateDefinition> = {
   read: "any",
 };
 
+const RESOURCE_FORM: Form = { runs: "read", renamed: renamedTo("read", [...RUNNERS, "run"]) };
+
+const TEMPLATE_FORM: Form = {
+  runs: "read",
+  renamed: { ...RESOURCE_FORM.renamed, ...renamedTo("complete", ["arguments", "completions"]) },
+};
+
 /** A resource as its author writes it. */
 export interface ResourceDefinition extends Described {
   /** Default: the URI. */
@@ -241,7 +255,7 @@ export interface TemplateEntry extends Restricted {
 
 /** Checks a definition. Throws BAD_RESOURCE saying what to change. */
 export function resourceEntry(uri: string, definition: ResourceDefinition, more?: unknown): ResourceEntry {
-  const wrong = definitionFault("resource", definition, RESOURCE_MEMBERS, more);
+  const wrong = definitionFault(RESOURCE_FORM, definition, RESOURCE_MEMBERS, more);
   if (wrong !== undefined) throw bad(uri, wrong);
   if (/\{.*\}/.test(uri)) throw bad(uri, `is a template: write resourceTemplate(${JSON.stringify(uri)}, ...)`);
   if (!URL.canParse(uri)) throw bad(uri, "is not an absolute URI");
@@ -261,7 +275,7 @@ export function templateEntry(
   parse: (template: string) => UriTemplate,
   { definition, more }: { readonly definition: ResourceTemplateDefinition; readonly more?: unknown },
 ): TemplateEntry {
-  const wrong = definitionFault("resource template", definition, TEMPLATE_MEMBERS, more);
+  const wrong = definitionFault(TEMPLATE_FORM, definition, TEMPLATE_MEMBERS, more);
   if (wrong !== undefined) throw bad(uriTemplate, wrong);
   const parsed = parse(uriTemplate);
   for (const [name, completer] of Object.entries<unknown>(definition.complete ?? {})) {

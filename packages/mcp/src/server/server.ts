@@ -1,8 +1,15 @@
-// The server an author writes, with all there is: JSON Schema in place, resource templates and tasks.
-import type { Answer, CallOf, MaybePromise } from "../endpoint/call.js";
+// The server an author writes, with all there is: JSON Schema in place, prompts, resources and tasks.
+import { type Answer, type CallOf, handling, type MaybePromise } from "../endpoint/call.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
-import { isThenable } from "../jsonrpc/message.js";
-import type { Resource } from "../protocol/features/resources.js";
+import { isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
+import { interactive } from "../protocol/features/elicitation.js";
+import { COMPLETE, GET_PROMPT, LIST_PROMPTS } from "../protocol/features/prompts.js";
+import {
+  LIST_RESOURCE_TEMPLATES,
+  LIST_RESOURCES,
+  READ_RESOURCE,
+  type Resource,
+} from "../protocol/features/resources.js";
 import type { PaginatedRequestParams } from "../protocol/method.js";
 import { membersAlone, schemaAdvice } from "../schema/json-schema/advice.js";
 import { compileJsonSchema } from "../schema/json-schema/compile.js";
@@ -10,14 +17,26 @@ import { UriTemplate } from "../protocol/uri-template.js";
 import type { JsonSchema, Outcome, Schema } from "../schema/schema.js";
 import { isStandardSchema } from "../schema/standard-schema.js";
 import { zodExport } from "../schema/zod-json.js";
-import { addTool, coreOf, LeanServer, reservedWarning, type ServerOptions, warn, webWarning } from "./lean-server.js";
+import { addTool, coreOf, LeanServer, reservedWarning, type ServerOptions, warn } from "./lean-server.js";
 import { type AskServices, Context } from "./context.js";
 import { returnedValues } from "./interactive.js";
-import { cursorAfter, type ListHints, readCursor } from "./lists.js";
+import { type ServerCore, textIn } from "./core.js";
+import { cursorAfter, type ListHints, listOf, readCursor } from "./lists.js";
+import {
+  type ArgumentDefinitions,
+  completeArgument,
+  hasCompleters,
+  type PromptDefinition,
+  promptEntry,
+  PromptFiller,
+} from "./prompts.js";
 import type { Registration, Registry } from "./registry.js";
 import {
   type ListedResource,
+  type ResourceDefinition,
   type ResourceEntry,
+  resourceEntry,
+  ResourceReader,
   type ResourceTemplateDefinition,
   type TemplateEntry,
   templateEntry,
@@ -54,7 +73,7 @@ export class Server extends LeanServer {
     super(options, more);
     const core = coreOf(this);
     core.serveTasks(new ServerTasks(core, options.tasks?.store));
-    core.listResources = (call) => (templatesList(core) ? listedPage(core, call) : undefined);
+    offer(core);
   }
 
   /**
@@ -67,6 +86,30 @@ export class Server extends LeanServer {
     more?: undefined,
   ): Registration<ToolDefinition<I, O>> {
     return addTool<ToolDefinition<I, O>>(coreOf(this), SCHEMAS, name, definition, more);
+  }
+
+  /** Registers one resource under its URI. Throws BAD_RESOURCE or DUPLICATE. */
+  resource(uri: string, definition: ResourceDefinition, more?: undefined): Registration<ResourceDefinition> {
+    const core = coreOf(this);
+    return core.resources.add<ResourceDefinition>(uri, definition, (now) => {
+      const entry = resourceEntry(uri, now, more);
+      warn(core, reservedWarning(`The resource ${uri}`, now._meta) ?? webWarning(`The resource ${uri}`, uri));
+      return entry;
+    });
+  }
+
+  /** Registers a prompt. Throws BAD_PROMPT or DUPLICATE. */
+  prompt<const A extends ArgumentDefinitions = Record<never, never>>(
+    name: string,
+    definition: PromptDefinition<A>,
+    more?: undefined,
+  ): Registration<PromptDefinition<A>> {
+    const core = coreOf(this);
+    return core.prompts.add<PromptDefinition<A>>(name, definition, (now) => {
+      const entry = promptEntry(name, now, more);
+      warn(core, reservedWarning(`The prompt ${name}`, now._meta));
+      return entry;
+    });
   }
 
   /** Registers a family of resources under an RFC 6570 template. Throws BAD_RESOURCE, DUPLICATE or the template's error. */
@@ -82,6 +125,69 @@ export class Server extends LeanServer {
       warn(core, reservedWarning(what, now._meta) ?? webWarning(what, uriTemplate));
       return entry;
     });
+  }
+
+  /** Asks `tells` about all that is subscribed to, and ends what may not be told of any more. To be called when that says something else. */
+  rejudgeSubscriptions(): void {
+    coreOf(this).subscribers?.rejudge();
+  }
+
+  /** Tells subscribers that a resource changed. */
+  resourceUpdated(uri: string): void {
+    coreOf(this).resourceUpdated(uri);
+  }
+}
+
+/** `https:` says that a client can load it from the web by itself (server/resources, "Common URI Schemes"). */
+function webWarning(what: string, uri: string): string | undefined {
+  if (!/^https?:/i.test(uri)) return undefined;
+  return `${what}: clients may load it from the web themselves and never ask this server: take a scheme of your own unless they can`;
+}
+
+// What a server offers besides tools.
+
+/** Has a server serve prompts and resources. */
+function offer(core: ServerCore): void {
+  const { prompts, resources, templates } = core;
+  const reader = new ResourceReader(resources, templates, core);
+  const filler = new PromptFiller(prompts, core);
+  const lists = {
+    prompts: listOf(core, { member: "prompts", registry: prompts, item: ({ prompt }) => prompt }),
+    resources: listOf(core, { member: "resources", registry: resources, item: ({ resource }) => resource }),
+    templates: listOf(core, { member: "resourceTemplates", registry: templates, item: ({ template }) => template }),
+  };
+  core.offers = {
+    reader,
+    completes: () => hasCompleters(core),
+    scopesFor: (method, params) => scopesFor(core, reader, { method, params }),
+  };
+  core.serveMethods([
+    handling(LIST_RESOURCES, (call) => (templatesList(core) ? listedPage(core, call) : lists.resources.page(call))),
+    handling(LIST_RESOURCE_TEMPLATES, (call) => lists.templates.page(call)),
+    handling(interactive(READ_RESOURCE), (call) => reader.read(call)),
+    handling(LIST_PROMPTS, (call) => lists.prompts.page(call)),
+    handling(interactive(GET_PROMPT), (call) => filler.get(call)),
+    handling(COMPLETE, (call) => completeArgument(core, call)),
+  ]);
+}
+
+function scopesFor(
+  { prompts, templates }: ServerCore,
+  reader: ResourceReader,
+  { method, params }: { readonly method: string; readonly params: JsonObject },
+): readonly string[] | undefined {
+  switch (method) {
+    case "prompts/get":
+      return prompts.get(textIn(params, "name"))?.scopes;
+    case "resources/read":
+    case "resources/subscribe":
+      return reader.scopesFor(textIn(params, "uri"));
+    case "completion/complete": {
+      const ref = isJsonObject(params["ref"]) ? params["ref"] : {};
+      return prompts.get(textIn(ref, "name"))?.scopes ?? templates.get(textIn(ref, "uri"))?.scopes;
+    }
+    default:
+      return undefined;
   }
 }
 

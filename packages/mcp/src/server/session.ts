@@ -1,18 +1,16 @@
 // A handshake-era session: the caller that lasts as long as its conversation, and what a server's author meets of it.
-import type { Call, Caller, Later } from "../endpoint/call.js";
+import type { Caller, Later } from "../endpoint/call.js";
 import type { Codec } from "../era/codec.js";
-import { LocalError } from "../jsonrpc/errors.js";
 import { type Handshake, codecFor } from "../era/select.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
-import { checkOptions } from "../protocol/capabilities.js";
 import { levelIndex, type LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { Root } from "../protocol/features/elicitation.js";
 import type { Subscription } from "./subscription.js";
 import { type Awaitable, isThenable, type JsonObject, notificationText } from "../jsonrpc/message.js";
 import type { FormFields } from "../protocol/elicitation-form.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "../protocol/features/sampling.js";
-import { REVISIONS } from "../protocol/revisions/all.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
+import { levelOf, type LogMessage, requireOwnMethod } from "../endpoint/progress.js";
 import type { AskOptions, ElicitInput, FormAnswer, SchemaAnswer, SchemaForm } from "./ask.js";
 
 /** What a session receives before it sets a level: the revisions leave the choice to the server. */
@@ -30,6 +28,7 @@ export interface EndedSession {
 
 /** What `initialize` settled, and what the session asked for since. */
 export class Session implements Caller {
+  readonly lasting = true;
   readonly codec: Codec;
   readonly capabilities: ClientCapabilities;
   readonly client: Implementation | undefined;
@@ -81,65 +80,10 @@ export class Session implements Caller {
   }
 }
 
-/** The place of a level, from the lowest. Throws BAD_LEVEL for none. */
-export function levelOf(level: LoggingLevel): number {
-  const index = levelIndex(level);
-  if (index < 0) throw new LocalError("BAD_LEVEL", `"${level as string}" is not a log level`);
-  return index;
-}
-
 // Log messages to one reader: bounded, so that a chatty handler cannot flood a client that does not read.
 
 /** Messages that may wait for a slow reader; further ones are counted and the count is told when it catches up. */
 const WAITING_MESSAGES = 100;
-
-/** What a log message says. */
-export interface LogMessage {
-  readonly level: LoggingLevel;
-  readonly logger?: string;
-  readonly data: unknown;
-}
-
-/** Log messages of one call in one window: more than a person reads, less than a loop writes. The rest is counted and told. */
-const MESSAGES_PER_WINDOW = 100;
-const WINDOW_MS = 1_000;
-
-/** Sends the log messages of one call, at no higher rate than a client can use. */
-export class CallLogs {
-  readonly #call: Call;
-  #windowStart = 0;
-  #sent = 0;
-  #dropped = 0;
-  #level: LoggingLevel = "info";
-
-  constructor(call: Call) {
-    this.#call = call;
-  }
-
-  send(message: LogMessage): void | Promise<void> {
-    const now = performance.now();
-    if (now - this.#windowStart >= WINDOW_MS) {
-      this.#windowStart = now;
-      this.#sent = 0;
-      this.finish();
-    }
-    if (this.#sent >= MESSAGES_PER_WINDOW) {
-      this.#dropped++;
-      this.#level = message.level;
-      return undefined;
-    }
-    this.#sent++;
-    return this.#call.notify("notifications/message", message);
-  }
-
-  /** Tells what was left out, at the level of the last of it: one the caller is known to want. */
-  finish(): void {
-    if (this.#dropped === 0) return;
-    const data = `${this.#dropped} log messages of this call were dropped: more than ${MESSAGES_PER_WINDOW} a second`;
-    this.#dropped = 0;
-    void this.#call.notify("notifications/message", { level: this.#level, logger: "server", data });
-  }
-}
 
 /** Sends log messages to a session, and says how many it had to leave out. */
 export class LogGate {
@@ -177,6 +121,12 @@ export type QuestionCode = typeof import("./ask.js");
 
 /** Told of each session once its client is ready; what it returns is called when the session is over. */
 export type OnSession = (session: LiveSession) => Awaitable<(() => void) | void>;
+
+/** What an author wants to be told of sessions. */
+export interface SessionHooks {
+  readonly onSession: OnSession | undefined;
+  readonly onSessionEnd: ((ended: EndedSession) => void) | undefined;
+}
 
 /** What sessions need of their server. */
 interface SessionHost {
@@ -317,13 +267,7 @@ export class LiveSessions {
   readonly #known = new WeakMap<Session, OpenSession>();
   readonly #open = new Set<OpenSession>();
 
-  constructor(
-    host: SessionHost,
-    hooks: {
-      readonly onSession: OnSession | undefined;
-      readonly onSessionEnd: ((ended: EndedSession) => void) | undefined;
-    },
-  ) {
+  constructor(host: SessionHost, hooks: SessionHooks) {
     this.#host = host;
     this.#onSession = hooks.onSession;
     this.#onSessionEnd = hooks.onSessionEnd;
@@ -368,27 +312,4 @@ export class LiveSessions {
     const told = this.#onSessionEnd;
     if (told !== undefined) this.#host.guarded("onSessionEnd", () => told(session.end()));
   }
-}
-
-/** Notifications of the specification, in any revision: servers and clients send them by themselves. */
-const KNOWN =
-  /^notifications\/(?:message|progress|cancelled|initialized|resources\/updated|(?:resources|tools|prompts|roots)\/list_changed|elicitation\/complete|subscriptions\/acknowledged|tasks(?:\/status)?)$/;
-
-/** Whether a method is an author's own, and not the specification's in any revision. */
-export function isOwnMethod(method: string): boolean {
-  return !KNOWN.test(method) && !REVISIONS.some((revision) => revision.methods.has(method));
-}
-
-/** Throws RESERVED for a method that is the specification's, BAD_OPTIONS for what is no notification. */
-export function requireOwnMethod(method: string, params: object): void {
-  checkOptions("notify(method, params)", { method: method ?? null, params }, { method: "text", params: "object" });
-  if (isOwnMethod(method)) return;
-  throw new LocalError("RESERVED", `"${method}" is a method of the specification: use a name of your own`);
-}
-
-/** Sends a notification of an author's own within a request. */
-export async function notifyOwn(call: Call, method: string, params: object): Promise<void> {
-  requireOwnMethod(method, params);
-  if (call.ended || call.cancellation !== undefined) return;
-  await call.carrier.write(notificationText(method, params), "notification");
 }

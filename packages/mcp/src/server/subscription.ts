@@ -1,10 +1,13 @@
 // One receiver of change notifications, and the other processes of a server that hear of changes too.
-import type { Line } from "../endpoint/call.js";
+import type { Answer, Call, CallOf, Line } from "../endpoint/call.js";
 import type { Codec } from "../era/codec.js";
-import { type JsonObject, notificationText, type RequestId } from "../jsonrpc/message.js";
+import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
+import { isThenable, type JsonObject, notificationText, type RequestId } from "../jsonrpc/message.js";
 import type { Carrier } from "../jsonrpc/transport.js";
 import type { InputRequest } from "../protocol/features/elicitation.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
+import type { SubscriptionFilter, SubscriptionsListenRequestParams } from "../protocol/features/resources.js";
+import type { ServerCapabilities } from "../protocol/capabilities.js";
 import { META } from "../protocol/meta.js";
 import type { TaskRecord, TaskStore } from "./tasks/task-store.js";
 
@@ -312,6 +315,128 @@ export class Subscribers {
     if (watched.stop instanceof Promise) void watched.stop.then((stop) => stop?.());
     else watched.stop?.();
   }
+}
+
+// Whom a server tells of changes, and how they come to hear of them.
+
+/** A task a caller may listen to, and how it looks now. */
+export interface VisibleTask {
+  readonly taskId: string;
+  detail(codec: Codec): object;
+}
+
+/** What changes need of their server. */
+interface Changing {
+  subscribers: Subscribers | undefined;
+  readonly tells: Tells | undefined;
+  readonly limits: { readonly subscribedUris: number; readonly listens: number };
+  readonly offers: { readonly reader: Watchable } | undefined;
+  readonly tasks: { visible(call: Call, taskIds: readonly string[]): Promise<readonly VisibleTask[]> } | undefined;
+  advertises(capability: keyof ServerCapabilities): boolean;
+  guarded<T>(what: string, run: () => T): T | undefined;
+}
+
+interface Watchable {
+  has(uri: string, call: Call): boolean;
+  watch(uri: string, changed: () => void): Watched;
+}
+
+/** Those who hear of a server's changes: made for the first of them. */
+export function subscribersOf(core: Changing): Subscribers {
+  return (core.subscribers ??= new Subscribers((uri) => watch(core, uri), core.tells));
+}
+
+/** A resource that cannot be watched can still be subscribed to: it may be announced by `resourceUpdated`. */
+function watch(core: Changing, uri: string): Watched {
+  const what = `Watching ${JSON.stringify(uri)}`;
+  const ending = (stop: (() => void) | undefined) => stop && (() => core.guarded(what, stop));
+  const begun = core.guarded(what, () => core.offers?.reader.watch(uri, () => core.subscribers?.resourceUpdated(uri)));
+  return isThenable(begun) ? Promise.resolve(begun).then(ending, () => undefined) : ending(begun);
+}
+
+const LISTS: readonly [keyof SubscriptionFilter, ListKind][] = [
+  ["toolsListChanged", "tools"],
+  ["promptsListChanged", "prompts"],
+  ["resourcesListChanged", "resources"],
+];
+
+type ListenCall = CallOf<SubscriptionsListenRequestParams>;
+
+/** Serves `subscriptions/listen`: acknowledged first. The answer comes when the server ends it; a client that ends it gets none. */
+export function listen(core: Changing, call: ListenCall): Promise<Answer> {
+  if (call.carrier.answersOnly === true) {
+    const what =
+      "Method not found: subscriptions/listen: its answer is a stream, and this endpoint or your Accept takes only JSON";
+    throw new RpcError(ErrorCode.MethodNotFound, what);
+  }
+  const { taskIds } = call.params.notifications;
+  if (taskIds === undefined || core.tasks === undefined || !core.advertises("tasks")) return open(core, call);
+  const asked = [...new Set(taskIds)].slice(0, core.limits.subscribedUris);
+  return core.tasks
+    .visible(call, asked)
+    .then((visible) => (call.cancellation === undefined ? open(core, call, visible) : {}));
+}
+
+function open(core: Changing, call: ListenCall, tasks?: readonly VisibleTask[]): Promise<Answer> {
+  const honoured = honour(core, call);
+  const taskIds = tasks?.map(({ taskId }) => taskId);
+  if (taskIds !== undefined) honoured.taskIds = taskIds;
+  return subscribersOf(core).watched(honoured.resourceSubscriptions ?? [], () =>
+    call.cancellation === undefined ? acknowledge(core, call, honoured, tasks) : Promise.resolve({}),
+  );
+}
+
+function acknowledge(
+  core: Changing,
+  call: ListenCall,
+  honoured: SubscriptionFilter,
+  tasks: readonly VisibleTask[] | undefined,
+): Promise<Answer> {
+  const { limits } = core;
+  const subscribers = subscribersOf(core);
+  if (subscribers.listensOf(call.connection) >= limits.listens) {
+    const what = `This connection has ${limits.listens} subscriptions open: end one first`;
+    throw new RpcError(ErrorCode.InternalError, what, { limit: limits.listens });
+  }
+  const subscription = new Subscription({
+    connection: call.connection,
+    codec: call.caller.codec,
+    carrier: call.carrier,
+    lists: new Set(LISTS.filter(([flag]) => honoured[flag] === true).map(([, kind]) => kind)),
+    uris: honoured.resourceSubscriptions ?? [],
+    tasks: honoured.taskIds ?? [],
+    id: call.id,
+  });
+  void subscription.send("notifications/subscriptions/acknowledged", { notifications: honoured });
+  subscribers.add(subscription);
+  // A task may have changed, or ended, before anybody listened.
+  for (const { taskId, detail } of tasks ?? []) {
+    subscription.taskChanged(taskId, "notifications/tasks", detail(subscription.codec));
+  }
+  return new Promise((resolve) => {
+    subscription.end = () => {
+      subscribers.remove(subscription);
+      resolve({ _meta: { [META.subscriptionId]: call.id } });
+    };
+    // The answer of a cancelled call is dropped, but it has to end, or its id would be in use for ever.
+    call.whenCancelled(subscription.end);
+  });
+}
+
+/** The part of the filter this server can honour: advertised lists, and resources that exist. */
+function honour(core: Changing, call: ListenCall): SubscriptionFilter {
+  const filter = call.params.notifications;
+  const honoured: SubscriptionFilter = {};
+  if (filter.toolsListChanged === true && core.advertises("tools")) honoured.toolsListChanged = true;
+  if (filter.promptsListChanged === true && core.advertises("prompts")) honoured.promptsListChanged = true;
+  if (!core.advertises("resources")) return honoured;
+  if (filter.resourcesListChanged === true) honoured.resourcesListChanged = true;
+  if (filter.resourceSubscriptions !== undefined) {
+    // Cut before they are looked up, so that a long filter costs no more than a full one.
+    const wanted = [...new Set(filter.resourceSubscriptions)].slice(0, core.limits.subscribedUris);
+    honoured.resourceSubscriptions = wanted.filter((uri) => core.offers?.reader.has(uri, call) === true);
+  }
+  return honoured;
 }
 
 // The other processes of a server, as its core needs them: who hears of changes, who runs a task, what is done once for all.

@@ -48,7 +48,15 @@ import {
   schemaFault,
   type StandardSchema,
 } from "../schema/standard-schema.js";
-import { definitionFault, RESTRICTED_MEMBERS, restrictions, SHOWN_TOOL_MEMBERS } from "./definition-fault.js";
+import {
+  definitionFault,
+  type Form,
+  renamedTo,
+  RESTRICTED_MEMBERS,
+  restrictions,
+  RUNNERS,
+  SHOWN_TOOL_MEMBERS,
+} from "./definition-fault.js";
 
 const EMPTY_ARGUMENTS: JsonObject = Object.freeze({});
 
@@ -295,6 +303,16 @@ export const TOOL_MEMBERS: MembersOf<ToolDefinition<unknown, unknown>> = {
   run: "any",
 };
 
+const TOOL_FORM: Form = {
+  runs: "run",
+  renamed: {
+    ...renamedTo("run", RUNNERS),
+    ...renamedTo("input", ["inputSchema", "parameters", "paramsSchema", "schema", "args", "arguments", "params"]),
+    ...renamedTo("output", ["outputSchema", "returns"]),
+    ...renamedTo("task", ["execution", "taskSupport"]),
+  },
+};
+
 /** A tool as its author writes it. */
 export interface ToolDefinition<I, O> extends ShownMembers, Restricted {
   /** What the tool does, for the model: with examples, ranges and formats. */
@@ -357,7 +375,7 @@ export function toolEntry(
   definition: ToolDefinition<AnyInput | undefined, AnyInput | undefined>,
   { schemas, more }: { readonly schemas?: SchemaReader | undefined; readonly more?: unknown } = {},
 ): ToolEntry {
-  const wrong = definitionFault("tool", definition, TOOL_MEMBERS, more);
+  const wrong = definitionFault(TOOL_FORM, definition, TOOL_MEMBERS, more);
   if (wrong !== undefined) throw badTool(name, wrong);
   const { annotations, icons, task, _meta } = definition;
   const fault = toolNameFault(name) ?? iconsFault(icons) ?? metaFault(_meta);

@@ -2,6 +2,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { memoryStores, type SharedStores } from "../../src/cluster/stores.js";
 import { shareOver } from "../../src/cluster/member.js";
+import { localEnd } from "../../src/http/server/guest-sessions.js";
 import { PARTS_AT_HAND } from "../../src/http/server/handshake-requests.js";
 import { httpEndpoint } from "../../src/http/server/http-endpoint.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
@@ -352,9 +353,9 @@ it("a process whose sessions have ended goes on with none that comes later, whic
   const endpoint = httpEndpoint(server, {}, { hosts: undefined, origins: [], parts: PARTS_AT_HAND });
   const clientInfo = { name: "t", version: "1" };
   const facts = { params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo }, moved: 1 };
-  endpoint.local.adopt("before", undefined, facts);
-  expect(endpoint.local.holds("before")).toBe(true);
+  localEnd(endpoint).adopt("before", undefined, facts);
+  expect(localEnd(endpoint).holds("before")).toBe(true);
   await endpoint.close();
-  endpoint.local.adopt("after", undefined, facts);
-  expect(endpoint.local.holds("after")).toBe(false);
+  localEnd(endpoint).adopt("after", undefined, facts);
+  expect(localEnd(endpoint).holds("after")).toBe(false);
 });

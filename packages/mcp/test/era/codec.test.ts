@@ -53,12 +53,9 @@ describe("results", () => {
   });
 
   it("asks in the stateless era only", () => {
-    const asking = { resultType: "input_required", requestState: "s", inputRequests: { r: { method: "roots/list" } } };
-    expect(call(E, asking)).toEqual({
-      ...asking,
-      inputRequests: { r: { method: "roots/list", params: {} } },
-      _meta: SIGNED,
-    });
+    const inputRequests = { r: { method: "roots/list", params: {} } };
+    const asking = { resultType: "input_required", requestState: "s", inputRequests };
+    expect(call(E, asking)).toEqual({ ...asking, _meta: SIGNED });
     expect(() => call(D, asking)).toThrow(/2025-11-25 client/);
   });
 

@@ -1,5 +1,6 @@
 // Questions to the client: what each revision can be asked, and how.
 import { describe, expect, it } from "vitest";
+import { projectQuestion } from "../../src/era/project-question.js";
 import { codecFor } from "../../src/era/select.js";
 import type { RequestedSchema } from "../../src/protocol/features/elicitation.js";
 import { REVISIONS, revision } from "../../src/protocol/revisions/all.js";
@@ -7,7 +8,7 @@ import type { Revision } from "../../src/protocol/revisions/revision.js";
 import { specValidator } from "../support/spec-schema.js";
 
 function ask(date: string, method: string, params: object): Record<string, unknown> {
-  return codecFor(revision(date) as Revision).serverRequest(method, params) as Record<string, unknown>;
+  return projectQuestion(codecFor(revision(date) as Revision), method, params) as Record<string, unknown>;
 }
 
 /** Faults of a question, as it stands on the wire of its revision. */

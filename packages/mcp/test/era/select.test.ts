@@ -1,6 +1,6 @@
 // Which era a request belongs to, by itself and by the session it comes in, and what a client of the stateless era takes.
 import { describe, expect, it } from "vitest";
-import { clientCodec } from "../../src/era/client-codecs.js";
+import { clientCodec } from "../../src/client/versions.js";
 import { assumedRevision, select, type SessionState } from "../../src/era/select.js";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import { META } from "../../src/protocol/meta.js";

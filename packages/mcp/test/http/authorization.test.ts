@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Authenticator } from "../../src/auth/authenticator.js";
 import { scopeRules } from "../../src/auth/scopes.js";
 import type { Identity } from "../../src/jsonrpc/transport.js";
-import type { HttpAuthorization } from "../../src/http/server/http-endpoint.js";
+import type { HttpAuthorization } from "../../src/http/server/http-site.js";
 import type { Server } from "../../src/server/server.js";
 import {
   call,

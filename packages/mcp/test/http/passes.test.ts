@@ -1,7 +1,7 @@
 // Each event that ends what somebody may do, in each phase of a request: nothing of it runs or stays open after the event.
 import { type ClientRequest, request as httpRequest } from "node:http";
 import { expect, it } from "vitest";
-import { Passes } from "../../src/http/server/passes.js";
+import { Passes } from "../../src/http/server/http-site.js";
 import type { HttpServing } from "../../src/serve/http.js";
 import { Server } from "../../src/server/server.js";
 import { gate, JSON_TYPES, post, send, start, STATELESS } from "./http-fixture.js";

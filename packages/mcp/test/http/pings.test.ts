@@ -1,6 +1,6 @@
 // Pings over HTTP: clients that answer stay, half-open ones are noticed, reported and given up.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { KeepAlive, type KeepAliveTarget } from "../../src/http/server/event-stream.js";
+import { KeepAlive, type KeepAliveTarget } from "../../src/http/server/http-session.js";
 import { OpenStream, post, send, session, start, testServer } from "./http-fixture.js";
 
 const LIMITS = { everyMs: 1_000, timeoutMs: 500, misses: 2 };

@@ -1,10 +1,11 @@
 // The rate gate: whoever sends too much is told when to come back, and nobody else notices.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { HttpExchange } from "../../src/http/server/exchange.js";
-import { RateGate } from "../../src/http/server/http-site.js";
+import { toFetch } from "../../src/entries/fetch.js";
+import { RateGate } from "../../src/http/server/guard.js";
 import { call, post, send, start, testServer } from "./http-fixture.js";
 
-const LIMITS = { perSecond: 2, burst: 3, callers: 3 };
+const LIMITS = { perSecond: 2, burst: 3, callers: 3, address: undefined };
 const PING = { jsonrpc: "2.0", id: 1, method: "ping" };
 
 const from = (address: string | undefined, principal?: string): HttpExchange =>
@@ -35,7 +36,7 @@ describe("the gate", () => {
     expect(gate.take(from("192.0.2.1", "bob"))).toBe(0);
     expect(gate.take(from("192.0.2.1"))).toBe(0);
     expect(gate.take(from("::ffff:192.0.2.1"))).toBe(1);
-    expect(new RateGate({ burst: 1, address: () => "x" }).take(from("192.0.2.1"))).toBe(0);
+    expect(new RateGate({ ...LIMITS, burst: 1, address: () => "x" }).take(from("192.0.2.1"))).toBe(0);
   });
 
   it.each([
@@ -58,7 +59,9 @@ describe("the gate", () => {
   });
 
   it("wants limits that are positive integers", () => {
-    expect(() => new RateGate({ burst: 0 })).toThrow('limit "burst" must be a positive integer, not 0');
+    expect(() => toFetch(testServer(), { rate: { burst: 0 } })).toThrow(
+      'limit "burst" must be a positive integer, not 0',
+    );
   });
 });
 

@@ -1,7 +1,8 @@
 // Params of every method: what is refused names its place, and what deployed clients send is accepted.
 import { describe, expect, it } from "vitest";
 import type { MethodRecord } from "../../src/protocol/method.js";
-import { NEWEST, NEWEST_HANDSHAKE, REVISIONS } from "../../src/protocol/revisions/all.js";
+import { NEWEST_HANDSHAKE, REVISIONS } from "../../src/protocol/revisions/all.js";
+import { DATES, isSpecifiedMethod, isSpecifiedNotification, NEWEST } from "../../src/protocol/revisions/newest.js";
 
 function check(method: string, params: object): unknown {
   const record = (NEWEST.methods.get(method) ?? NEWEST_HANDSHAKE.methods.get(method)) as MethodRecord;
@@ -10,6 +11,21 @@ function check(method: string, params: object): unknown {
 
 const argument = { name: "a", value: "" };
 const ref = { type: "ref/prompt", name: "p" };
+
+describe("what is known without the tables of older revisions", () => {
+  it("names every revision", () => {
+    expect(DATES).toEqual(REVISIONS.map(({ date }) => date));
+  });
+
+  it("knows each of their methods and notifications, and nothing else", () => {
+    for (const { methods, serverNotifications } of REVISIONS) {
+      expect([...methods.keys()].filter((method) => !isSpecifiedMethod(method))).toEqual([]);
+      expect([...serverNotifications].filter((method) => !isSpecifiedNotification(method))).toEqual([]);
+    }
+    const own = ["tools/other", "resources/watch", "tasks/listen", "notifications/tasks/other", "pinged"];
+    expect(own.filter((method) => isSpecifiedMethod(method) || isSpecifiedNotification(method))).toEqual([]);
+  });
+});
 
 describe("params", () => {
   it.each<[string, object, string, string]>([

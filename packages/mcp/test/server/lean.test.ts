@@ -1,12 +1,12 @@
-// A LeanServer serves what a Server serves, but for what it says it leaves out.
+// A LeanServer serves tools as a Server does, but for what it says it leaves out.
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { connect } from "../../src/entries/client.js";
 import { toFetch } from "../../src/entries/fetch.js";
-import { LeanServer, Server } from "../../src/entries/server.js";
+import { LeanServer, Server, type ServerOptions } from "../../src/entries/server.js";
 import { REVISIONS } from "../../src/protocol/revisions/all.js";
 
-type Either = Pick<LeanServer, "tool" | "resource" | "prompt">;
+type Either = Pick<LeanServer, "tool">;
 
 function furnish<S extends Either>(server: S): S {
   server.tool("greet", {
@@ -20,8 +20,6 @@ function furnish<S extends Either>(server: S): S {
     description: "Asks",
     run: async (_, ctx) => (await ctx.elicit({ message: "Sure?", schema: { sure: { type: "boolean" } } })).action,
   });
-  server.resource("note://1", { read: () => "one" });
-  server.prompt("hi", { arguments: { who: { required: true } }, run: ({ who }) => `Hi, ${who}` });
   return server;
 }
 
@@ -38,8 +36,6 @@ describe.each(REVISIONS.map(({ date }) => date))("a LeanServer in %s", (revision
         await client.call("greet", { name: "Ada" }),
         await client.call("greet", { name: 7 }),
         await client.call("now"),
-        await client.read("note://1"),
-        await client.prompt("hi", { who: "Bob" }),
         revision < "2025-06-18" ? undefined : await client.call("ask"),
       ];
       await client.close();
@@ -68,6 +64,9 @@ test("A LeanServer says what it does not read", () => {
   expect(() => server.tool("b", { task: "optional", run: () => "" })).toThrow(
     'Tool "b": "task" needs `Server`: a LeanServer has no tasks',
   );
+  const expecting: ServerOptions = { ...OPTIONS, capabilities: { expect: ["tools", "prompts"] } };
+  expect(() => new LeanServer(expecting)).toThrow('"prompts" need `Server`: a LeanServer has tools alone');
+  expect(() => new Server(expecting)).not.toThrow();
 });
 
 test("A LeanServer takes the JSON Schema that stands beside a Standard Schema", async () => {

@@ -12,7 +12,7 @@ import { blockedBy } from "../policy/decide-command.js";
 import type { Policy } from "../policy/policy.js";
 import { findWall } from "../sandbox/find-wall.js";
 import { endedByLimit, startWalled } from "../sandbox/start-walled.js";
-import { type Reach, type Wall, type WalledCommand } from "../sandbox/wall.js";
+import type { Reach, Wall, WalledCommand } from "../sandbox/wall.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { openAudit } from "./open-audit.js";
 import { ownPlaces, policyFile } from "./settings.js";

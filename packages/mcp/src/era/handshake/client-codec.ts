@@ -4,7 +4,7 @@ import type { ClientCapabilities } from "../../protocol/capabilities.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { ClientCodec, ClientDescription, RequestExtras } from "../codec.js";
 import { projectClientCapabilities, readKind, writeAnswer } from "../read-result.js";
-import { projectImplementation } from "../project-items.js";
+import { projectImplementation } from "../project-result.js";
 
 export class HandshakeClientCodec implements ClientCodec {
   readonly revision: Revision;

@@ -7,7 +7,7 @@ import { META } from "../../protocol/meta.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { ClientCodec, ClientDescription, HeaderArgument, RequestExtras } from "../codec.js";
 import { invalidResponse, projectClientCapabilities, readCall, readKind, writeAnswer } from "../read-result.js";
-import { projectImplementation } from "../project-items.js";
+import { projectImplementation } from "../project-result.js";
 import { encodeHeader, NAMED, valueAt } from "./headers.js";
 
 export class StatelessClientCodec implements ClientCodec {

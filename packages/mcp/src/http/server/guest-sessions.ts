@@ -6,8 +6,11 @@ import { isJsonObject } from "../../jsonrpc/message.js";
 import type { ServerCore } from "../../server/core.js";
 import type { News } from "../../server/subscription.js";
 import { ServerConversation } from "../../server/conversation.js";
-import type { HttpCluster, HttpExchange, SessionFacts } from "./exchange.js";
+import { noSuchTask } from "../../server/tasks/task-store.js";
+import type { Later } from "../../endpoint/call.js";
+import type { HttpCluster, HttpExchange, LocalEnd, SessionFacts } from "./exchange.js";
 import { HttpSession, type SessionSettings, type Whose } from "./http-session.js";
+import type { HttpSite } from "./http-site.js";
 import { readsStreams } from "./reply.js";
 
 /** Milliseconds after which a request goes to the session's own process, which so learns that the session is in use. */
@@ -180,3 +183,37 @@ export class GuestSessions {
 export type MakeGuests = (core: ServerCore, cluster: HttpCluster, settings: SessionSettings) => GuestSessions;
 
 export const makeGuests: MakeGuests = (core, cluster, settings) => new GuestSessions(core, cluster, settings);
+
+/** What the other processes reach of an endpoint. */
+interface Reached {
+  readonly core: ServerCore;
+  readonly site: Pick<HttpSite, "relayed">;
+  readonly handshake: Later<LocalSessions>;
+}
+
+/** The sessions an endpoint has. */
+interface LocalSessions {
+  readonly guests: GuestSessions | undefined;
+  adopt(...session: Parameters<LocalEnd["adopt"]>): void;
+  holds(id: string): boolean;
+  release(id: string): void;
+  keep(id: string): void;
+}
+
+/** The end of an endpoint that the other processes of its server reach. */
+export function localEnd({ core, site, handshake }: Reached): LocalEnd {
+  return {
+    serve: (exchange) => site.relayed(exchange),
+    adopt: (id, principal, facts) => handshake.use((requests) => requests.adopt(id, principal, facts)),
+    holds: (id) => handshake.there?.holds(id) === true,
+    release: (id) => handshake.there?.release(id),
+    keep: (id) => handshake.there?.keep(id),
+    hear(news) {
+      handshake.there?.guests?.hear(news);
+      if (!("session" in news)) core.hear(news);
+    },
+    // A process that made the task may be back under its name as one without tasks.
+    errand: (errand) => core.tasks?.errand(errand) ?? Promise.reject(noSuchTask()),
+    report: core.report,
+  };
+}

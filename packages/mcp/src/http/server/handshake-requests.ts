@@ -1,6 +1,7 @@
 // Requests of the handshake era (up to 2025-11-25) over HTTP: in sessions, with their streams, or each by itself where there are none.
 import { type Call, type Caller, NO_LOGS } from "../../endpoint/call.js";
 import { assumedRevision, codecFor, openSession } from "../../era/select.js";
+import { isStateless } from "../../era/stateless/codec.js";
 import { Connection, type ConnectionHandler, type WireRules } from "../../jsonrpc/connection.js";
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import {
@@ -14,13 +15,14 @@ import {
 import { classify, ParseFault } from "../../jsonrpc/parse.js";
 import type { Carrier } from "../../jsonrpc/transport.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
-import { ServerConversation } from "../../server/conversation.js";
+import { serveHandshake, ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
-import type { KeepAlive } from "./event-stream.js";
+import { Guard, judgeOf, servePage } from "./guard.js";
+import type { PingLimits } from "./http-limits.js";
 import type { HeaderList, HttpCluster, HttpExchange, Named, SessionFacts } from "./exchange.js";
 import type { GuestSessions, MakeGuests } from "./guest-sessions.js";
-import { HttpSession, newSessionId, type SessionSettings, SessionTable, type Whose } from "./http-session.js";
-import { turnedAway } from "./http-site.js";
+import { HttpSession, newSessionId, pingerOf, type SessionSettings, SessionTable, type Whose } from "./http-session.js";
+import { answeredNode, turnedAway } from "./http-site.js";
 import { handshakeStatus, readsStreams, refuse, refuseMessage, Reply, type ReplyOwner } from "./reply.js";
 import {
   type Asked,
@@ -32,7 +34,6 @@ import {
   type ResumableStream,
   type StreamPosition,
 } from "./resumable-stream.js";
-import { answeredNode, isStateless } from "./passes.js";
 import type { SessionlessRequests } from "./sessionless-requests.js";
 import { SseEndpoint, type SseOptions } from "./sse-endpoint.js";
 
@@ -40,7 +41,7 @@ export interface HandshakeOptions {
   readonly core: ServerCore;
   /** Counts what belongs to no session. */
   readonly sessionless: SessionlessRequests;
-  readonly pinger: KeepAlive | undefined;
+  readonly pings: PingLimits | undefined;
   /** The other processes of the server. */
   readonly cluster?: HttpCluster | undefined;
   /** Makes what serves their sessions. */
@@ -51,13 +52,29 @@ export interface HandshakeOptions {
 
 /** What the sessions of all servers of an endpoint are made with. */
 interface EndpointSessions extends Omit<SessionSettings, "store"> {
-  /** Undefined: in memory, from the first server on that needs it. */
+  /** Of the program's own. */
+  readonly own: EventStore | undefined;
+  /** Made for the first server that needs it: in memory, where the program has none. */
   store: EventStore | undefined;
 }
 
-function settingsOf(sessions: EndpointSessions): SessionSettings {
-  const store = (sessions.store ??= new MemoryEventStore(sessions.limits));
+function settingsOf(sessions: EndpointSessions, core: ServerCore): SessionSettings {
+  const { own } = sessions;
+  const store = (sessions.store ??=
+    own === undefined ? new MemoryEventStore(sessions.limits) : guardedStore(own, core));
   return { ...sessions, store };
+}
+
+/** A store of somebody's own: what it throws costs the event, not the process. */
+function guardedStore(store: EventStore, core: ServerCore): EventStore {
+  return {
+    append: (...event) => core.guarded("append of eventStore", () => store.append(...event)),
+    after: async (...place) => {
+      const kept: unknown = await store.after(...place);
+      return Array.isArray(kept) ? (kept as Awaited<ReturnType<EventStore["after"]>>) : [];
+    },
+    forget: (session) => core.guarded("forget of eventStore", () => store.forget(session)),
+  };
 }
 
 /** A message that may be of a session of another process. */
@@ -98,9 +115,10 @@ export class HandshakeRequests implements ConnectionHandler {
 
   constructor(options: HandshakeOptions) {
     this.#options = options;
-    const { core, sessionless, sessions, cluster, pinger, guests } = options;
-    this.#table = sessions && new SessionTable(sessions.limits, pinger, cluster);
-    this.#settings = sessions && settingsOf(sessions);
+    const { core, sessionless, sessions, cluster, pings, guests } = options;
+    serveHandshake(core);
+    this.#table = sessions && new SessionTable(sessions.limits, pingerOf(pings, core), cluster);
+    this.#settings = sessions && settingsOf(sessions, core);
     this.guests = this.#settings && cluster && guests?.(core, cluster, this.#settings);
     this.#alone = sessionless.owner(handshakeStatus);
     this.#posted = new Connection(this, core.limits);
@@ -536,16 +554,22 @@ function idOf(value: unknown): string | number | undefined {
   return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
 
-// All that an endpoint needs for this era, which many a program never meets.
+// All that an endpoint needs for this era, and for whoever is asked who it is: what many a program never meets.
+
+/** What asks callers who they are, and judges what they may. */
+export type GuardCode = Pick<typeof import("./guard.js"), "Guard" | "judgeOf" | "servePage">;
 
 /** Makes what serves the era. Its code is at hand, or loaded for the first request that needs it. */
 export interface EndpointParts {
+  /** What asks and judges callers. */
+  guard(): Awaitable<GuardCode>;
   handshake(options: HandshakeOptions): Awaitable<HandshakeRequests>;
   sse(options: SseOptions): Awaitable<SseEndpoint>;
 }
 
 /** At hand: for processes that start once. */
 export const PARTS_AT_HAND: EndpointParts = {
+  guard: () => ({ Guard, judgeOf, servePage }),
   handshake: (options) => new HandshakeRequests(options),
   sse: (options) => new SseEndpoint(options),
 };

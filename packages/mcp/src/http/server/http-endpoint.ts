@@ -1,19 +1,14 @@
 // Puts an HTTP endpoint together from its options, whatever runtime its requests come from.
-import { type Authenticator, type AuthOutcome, checkVerdict, type Refusal } from "../../auth/authenticator.js";
-import { authRequest, gateRefusal, type RequestHead } from "../../auth/resource-metadata.js";
-import { type ScopeRules, scopeRules } from "../../auth/scopes.js";
 import { Later } from "../../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import { withLimits } from "../../jsonrpc/limits.js";
 import { type Awaitable, isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message.js";
-import type { Identity } from "../../jsonrpc/transport.js";
-import { REVISIONS } from "../../protocol/revisions/all.js";
+import { isSpecifiedMethod } from "../../protocol/revisions/newest.js";
 import type { ServerCore } from "../../server/core.js";
 import { type MembersOf, shownValue, valueFault } from "../../schema/schema.js";
 import { coreOf, type LeanServer } from "../../server/lean-server.js";
-import { noSuchTask } from "../../server/tasks/task-store.js";
-import { KeepAlive, StreamKeeper } from "./event-stream.js";
-import type { ClusterMember, HttpExchange, HttpRequestHead, LocalEnd } from "./exchange.js";
+import { StreamKeeper } from "./event-stream.js";
+import type { ClusterMember, HttpExchange } from "./exchange.js";
 import {
   DEFAULT_HTTP_LIMITS,
   DEFAULT_PINGS,
@@ -26,23 +21,22 @@ import {
 import {
   type Authenticate,
   FrontDoor,
-  type HttpAdmission,
+  type HttpAuthorization,
+  type HttpPage,
   type HttpRoute,
   HttpSite,
-  type HttpSiteOptions,
   type Permits,
-  RateGate,
   type RateOptions,
   serveLater,
-  Turns,
 } from "./http-site.js";
-import { failRequest, headersFault, type HttpRefusal, type ReplyMode, headerList, replyFault } from "./reply.js";
+import { failRequest, type ReplyMode } from "./reply.js";
 import type { Whose } from "./http-session.js";
 import type { EventStore } from "./resumable-stream.js";
 import { SessionlessRequests } from "./sessionless-requests.js";
 import type { SseEndpoint, SseOptions } from "./sse-endpoint.js";
 import type { MakeGuests } from "./guest-sessions.js";
-import type { EndpointParts, HandshakeOptions, HandshakeRequests } from "./handshake-requests.js";
+import type { GuardOptions, Rate } from "./guard.js";
+import type { EndpointParts, GuardCode, HandshakeOptions, HandshakeRequests } from "./handshake-requests.js";
 import { StreamableHttp } from "./streamable-http.js";
 
 /** How a server is served over HTTP, on whatever runtime. */
@@ -124,8 +118,8 @@ export interface HttpLoad {
 export interface HttpEndpoint {
   readonly site: HttpSite;
   readonly limits: HttpLimits;
-  /** The end that the other processes of the server reach. */
-  readonly local: LocalEnd;
+  readonly core: ServerCore;
+  readonly handshake: Later<HandshakeRequests>;
   load(): HttpLoad;
   /** Ends what some principals have open at once, and cancels what they have running. */
   endOf(whose: Whose): Promise<void>;
@@ -162,26 +156,25 @@ export function httpEndpoint(
   const { answers = "auto" } = options;
   const door = doorOf(options, defaults);
   const keeper = new StreamKeeper(limits);
-  const { authenticate, permits } = hooks(options, core);
-  const kept = { limits: sessionLimits, store: guardedStore(options.eventStore, core), keeper, answers };
+  const guards = guardsOf(defaults.parts);
+  const permits = permitsOf(options, core, guards);
+  const kept = { limits: sessionLimits, own: options.eventStore, store: undefined, keeper, answers };
   const sessions = options.sessions === false ? undefined : kept;
   const sessionless = new SessionlessRequests({ core, limits, keeper, answers });
-  const pinger = pingerOf(options, core);
+  const pings = pingsOf(options);
   const { parts, guests } = defaults;
   const common = { core, door, permits, cluster };
-  const handshake = laterHandshake(parts, { core, sessionless, pinger, cluster, guests, sessions });
+  const handshake = laterHandshake(parts, { core, sessionless, pings, cluster, guests, sessions });
   const streamable = new StreamableHttp({ ...common, sessionless, handshake, sessions: sessions !== undefined });
   const others = furtherServers(options, { door, sessions, cluster, parts, sessionless: { limits, keeper, answers } });
-  const sse = sseOf(options, parts, { ...common, pinger, keeper, limits: sessionLimits });
-  const site = new HttpSite({
+  const sse = sseOf(options, parts, { ...common, pings, keeper, limits: sessionLimits });
+  const onError = (error: unknown): void => core.report("error", "authenticate failed", { error });
+  const failed = failing(core);
+  const site: HttpSite = new HttpSite({
     door,
-    routes: routes(options, streamable, { sse, others, failed: failing(core) }),
-    cors: options.cors === true,
-    authenticate,
-    rate: options.rate && new RateGate(options.rate, cluster),
-    turns: new Turns(limits.turns),
-    onError: (error) => core.report("error", "authenticate failed", { error }),
-    failed: failing(core),
+    routes: routes(options, streamable, { core, sse, others, guards }),
+    guard: guardOf(options, guards, () => ({ site, core, turns: limits.turns, cluster, onError, failed })),
+    failed,
   });
   const close = async (spentMs = 0): Promise<void> => {
     site.passes.closing = true;
@@ -194,8 +187,7 @@ export function httpEndpoint(
   const open = [handshake, ...others.map((other) => other.handshake), sse?.part];
   const alone = [sessionless, ...others.map((other) => other.sessionless)];
   const endOf = (whose: Whose): Promise<void> => endAll(whose, { passes: site.passes, alone, open });
-  const local = localEnd(core, site, handshake);
-  return { site, limits, local, load: () => loadOf(keeper, open), endOf, close };
+  return { site, limits, core, handshake, load: () => loadOf(keeper, open), endOf, close };
 }
 
 function doorOf(options: HttpOptions, defaults: EndpointDefaults): FrontDoor {
@@ -264,9 +256,9 @@ function furtherServers(
   return entries.map(([path, server]) => {
     const core = coreOf(server);
     const sessionless = new SessionlessRequests({ ...given.sessionless, core });
-    const { permits } = hooks(options, core);
-    const pinger = pingerOf(options, core);
-    const handshake = laterHandshake(given.parts, { core, sessionless, pinger, sessions });
+    const permits = permitsOf(options, core, guardsOf(given.parts));
+    const pings = pingsOf(options);
+    const handshake = laterHandshake(given.parts, { core, sessionless, pings, sessions });
     const streamable = new StreamableHttp({
       ...{ core, door, permits, sessionless, handshake },
       sessions: sessions !== undefined,
@@ -279,39 +271,9 @@ function furtherServers(
   });
 }
 
-function localEnd(core: ServerCore, site: HttpSite, handshake: Later<HandshakeRequests>): LocalEnd {
-  return {
-    serve: (exchange) => site.relayed(exchange),
-    adopt: (id, principal, facts) => handshake.use((requests) => requests.adopt(id, principal, facts)),
-    holds: (id) => handshake.there?.holds(id) === true,
-    release: (id) => handshake.there?.release(id),
-    keep: (id) => handshake.there?.keep(id),
-    hear(news) {
-      handshake.there?.guests?.hear(news);
-      if (!("session" in news)) core.hear(news);
-    },
-    // A process that made the task may be back under its name as one without tasks.
-    errand: (errand) => core.tasks?.errand(errand) ?? Promise.reject(noSuchTask()),
-    report: core.report,
-  };
-}
-
 /** Answers a request that something of the program's own threw at, with an id under which the log has what it was. */
-function failing({ report }: ServerCore): (exchange: HttpExchange, error: unknown) => void {
+function failing({ report }: ServerCore): GuardOptions["failed"] {
   return (exchange, error) => failRequest(exchange, error, report);
-}
-
-/** A store of somebody's own: what it throws costs the event, not the process. */
-function guardedStore(store: EventStore | undefined, core: ServerCore): EventStore | undefined {
-  if (store === undefined) return undefined;
-  return {
-    append: (...event) => core.guarded("append of eventStore", () => store.append(...event)),
-    after: async (...place) => {
-      const kept: unknown = await store.after(...place);
-      return Array.isArray(kept) ? (kept as Awaited<ReturnType<EventStore["after"]>>) : [];
-    },
-    forget: (session) => core.guarded("forget of eventStore", () => store.forget(session)),
-  };
 }
 
 /** Milliseconds readers get to take the last answers before their streams are cut. */
@@ -337,19 +299,69 @@ function checkAsking({ authenticate, authorization }: HttpOptions): void {
   }
 }
 
-function hooks(options: HttpOptions, core: ServerCore): AuthorizationHooks {
+/** Says what may be served. Throws BAD_SCOPES for rules of what is not there, and scopes that nobody could have. */
+function permitsOf(options: HttpOptions, core: ServerCore, guards: Guards): Permits {
   checkAsking(options);
   const { authenticate, authorization } = options;
-  if (authorization === undefined || authenticate === undefined) {
-    return authorizationHooks({ authorization, authenticate, core });
-  }
-  throw new LocalError("BAD_OPTIONS", "Give authenticate or authorization, not both: only one can say who is asking");
+  if (authorization !== undefined && authenticate !== undefined)
+    throw new LocalError("BAD_OPTIONS", "Give authenticate or authorization, not both: only one can say who is asking");
+  checkNames(authorization?.scopes, core);
+  if (authorization === undefined && authenticate === undefined) checkReachable(core);
+  const judge = new Later(() => guards(core, ({ judgeOf }) => judgeOf(authorization, core)));
+  // One for all: a function made for each request would keep it until the next full collection of garbage, as V8 has it, and half
+  // of what a busy server makes with it.
+  const lacking: HttpExchange["lacking"] = (exchange, method, params) => {
+    const refusal = judge.there === undefined ? unmet(core, method, params) : judge.there(exchange, { method, params });
+    return refusal && new RpcError(ErrorCode.InvalidRequest, refusal.text ?? "A scope is missing");
+  };
+  const restricted = (message: unknown): boolean => {
+    if (!isJsonObject(message)) return false;
+    const { method, params } = message;
+    return typeof method === "string" && isJsonObject(params) && core.scopesFor(method, params) !== undefined;
+  };
+  const concerns: Permits["concerns"] = ({ identity }, value) =>
+    identity !== undefined || (Array.isArray(value) ? value.some(restricted) : restricted(value));
+  return { concerns, judge, lacking };
 }
 
-function pingerOf({ pings = false }: HttpOptions, { report }: ServerCore): KeepAlive | undefined {
-  if (pings === false) return undefined;
-  const limits = withLimits(DEFAULT_PINGS, pings === true ? {} : pings);
-  return new KeepAlive(limits, (message) => report("warning", message));
+/** What nobody has of whom nothing is known. */
+function unmet(core: ServerCore, method: string, params: object): { readonly text?: string } | undefined {
+  const scopes = core.scopesFor(method, params as JsonObject);
+  return scopes && { text: `This needs the scopes ${scopes.join(" ")}` };
+}
+
+/** Makes something of the code that asks and judges callers: at once where it is at hand; a failure to load it is reported. */
+type Guards = <Made>(core: ServerCore, make: (code: GuardCode) => Made) => Awaitable<Made>;
+
+function guardsOf({ guard }: EndpointParts): Guards {
+  return (core, make) => {
+    const code = reported(guard(), core);
+    return isThenable(code) ? Promise.resolve(code).then(make) : make(code);
+  };
+}
+
+/** Throws RangeError for a limit that is not a positive integer. */
+function rateOf({ address, ...limits }: RateOptions): Rate {
+  return { ...withLimits(DEFAULT_RATE, limits), address };
+}
+
+/** Undefined where nobody is asked, nothing counted and no web page answered. */
+function guardOf(
+  { cors = false, authenticate, authorization, rate }: HttpOptions,
+  guards: Guards,
+  rest: () => Omit<GuardOptions, "cors" | "authenticate" | "authorization" | "rate">,
+): Later<InstanceType<GuardCode["Guard"]>> | undefined {
+  const counted = rate && rateOf(rate);
+  if (!cors && authenticate === undefined && authorization === undefined && rate === undefined) return undefined;
+  return new Later(() => {
+    const given = { ...rest(), cors, authenticate, authorization, rate: counted };
+    return guards(given.core, ({ Guard }) => new Guard(given));
+  });
+}
+
+/** How clients with an open stream are pinged; undefined where they are not. */
+function pingsOf({ pings = false }: HttpOptions): PingLimits | undefined {
+  return pings === false ? undefined : withLimits(DEFAULT_PINGS, pings === true ? {} : pings);
 }
 
 /** HTTP+SSE, where it is wanted: its two paths, and what serves them. */
@@ -377,18 +389,18 @@ function sseOf(
   };
 }
 
+/** What further routes are made of. */
+interface Routed {
+  readonly core: ServerCore;
+  readonly sse: LaterSse | undefined;
+  readonly others: readonly FurtherServer[];
+  readonly guards: Guards;
+}
+
 function routes(
   { path = "/mcp", pages = {} }: HttpOptions,
   streamable: HttpRoute,
-  {
-    sse,
-    others,
-    failed,
-  }: {
-    readonly sse: LaterSse | undefined;
-    readonly others: readonly FurtherServer[];
-    readonly failed: ReturnType<typeof failing>;
-  },
+  { core, sse, others, guards }: Routed,
 ): ReadonlyMap<string, HttpRoute> {
   const all: [string, HttpRoute][] = [[path, streamable]];
   for (const other of others) all.push([other.path, other.streamable]);
@@ -396,7 +408,7 @@ function routes(
     const fault =
       valueFault(each, page, PAGE_MEMBERS) ?? (page?.respond === undefined ? `"${each}" needs "respond"` : undefined);
     if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `in "pages" ${fault}`);
-    all.push([each, new PageRoute(page, failed)]);
+    all.push([each, pageRoute(page, core, guards)]);
   }
   all.push(...(sse?.routes ?? []));
   for (const [each] of all) {
@@ -410,168 +422,32 @@ function routes(
   return new Map(all);
 }
 
-// Small documents beside the endpoint, such as health or metadata: whole replies, made on demand.
-
-/** A whole reply to a request for a page: the status, headers by lower-case name, and the text. */
-export interface HttpPageReply {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
-
-/** A document of one path. Only the front door and, unless it is open, `authenticate` stand before it. */
-export interface HttpPage {
-  /** True: served to whoever asks. Default: `authenticate` decides as for the endpoint. */
-  readonly open?: boolean;
-  /** Called for GET and HEAD. Must neither throw nor reject. */
-  respond(request: HttpRequestHead): Awaitable<HttpPageReply>;
-}
-
 /** The members of `HttpPage`. */
 const PAGE_MEMBERS: MembersOf<HttpPage> = { respond: "function", open: "flag" };
 
-const NOT_ALLOWED: HttpPageReply = { status: 405, headers: { allow: "GET, HEAD" } };
-
-class PageRoute implements HttpRoute {
-  readonly open: boolean;
-  readonly #page: HttpPage;
-  readonly #failed: HttpSiteOptions["failed"];
-
-  constructor(page: HttpPage, failed: HttpSiteOptions["failed"]) {
-    this.#page = page;
-    this.#failed = failed;
-    this.open = page.open === true;
-  }
-
-  serve(exchange: HttpExchange): void {
-    const { method } = exchange;
-    const reply = method === "GET" || method === "HEAD" ? this.#page.respond(exchange) : NOT_ALLOWED;
-    if (!isThenable(reply)) return send(exchange, reply);
-    Promise.resolve(reply)
-      .then((late) => send(exchange, late))
-      .catch((error: unknown) => this.#failed(exchange, error));
-  }
-}
-
-function send(exchange: HttpExchange, { status, headers, body }: HttpPageReply): void {
-  const fault = replyFault({ status, headers, text: body });
-  if (fault !== undefined)
-    throw new TypeError(`A page of "pages" gave a reply that cannot be sent: ${fault.replace('"text"', '"body"')}`);
-  exchange.reply(status, headerList(headers), exchange.method === "HEAD" ? "" : body);
-}
-
-// Joins authorization to the endpoint: tokens at the door, scopes once a message is read, and word of each refusal.
-
-/** A request that was refused, as far as it had been read. Holds nothing of its token. */
-export interface RefusedRequest {
-  readonly path: string;
-  /** Undefined when nobody knows whose the request is. */
-  readonly principal: string | undefined;
-  /** The MCP method that needs more scopes; undefined when the request was refused at the door. */
-  readonly method: string | undefined;
-  /** The tool, where it is the call of one. */
-  readonly tool: string | undefined;
-}
-
-/** Who may call, and what. */
-export interface HttpAuthorization {
-  /** Decides who sent a request. Handlers find the outcome in `ctx.identity`, middleware in `call.identity`. */
-  readonly authenticator: Authenticator;
-  /** Scopes by method and tool, checked for every message. A batch is refused as a whole. Default: nothing more is needed. */
-  readonly scopes?: ScopeRules;
-  /** Told once of every refused request, for an audit record: bound what you keep, since anybody can cause it. */
-  readonly onRefused?: (refusal: Refusal, request: RefusedRequest) => void;
-}
-
-/** The two hooks of an endpoint. */
-interface AuthorizationHooks {
-  readonly authenticate: Authenticate | undefined;
-  readonly permits: Permits;
-}
-
-interface Gate {
-  readonly authorization: HttpAuthorization | undefined;
-  readonly authenticate: Authenticate | undefined;
-  readonly core: ServerCore;
-}
-
-/** Nobody of whom scopes are known. */
-const STRANGER: Identity = { principal: "", scopes: [] };
-
-/** Whether rules refuse. Throws a TypeError where those of somebody's own say neither yes nor no. */
-function isRefusal(said: unknown): said is Refusal {
-  if (said === undefined) return false;
-  const { status } = Object(said) as { readonly status?: unknown };
-  if (typeof status === "number") return true;
-  throw new TypeError(`"scopes" of "authorization" returned ${shownValue(said)}: check gives undefined or a refusal`);
-}
-
-/** Throws a TypeError for what nobody could send. */
-function sendable(refusal: Refusal): HttpRefusal {
-  const told = gateRefusal(refusal);
-  const fault = headersFault(refusal.headers) ?? replyFault(told);
-  if (fault === undefined) return told;
-  throw new TypeError(`"authorization" refused with what cannot be sent: ${fault}`);
-}
-
-/** The hooks of an endpoint. Throws BAD_SCOPES for rules of what is not there, and scopes that nobody could have. */
-function authorizationHooks({ authorization, authenticate, core }: Gate): AuthorizationHooks {
-  const { scopes: rules = scopeRules({}), onRefused, authenticator } = authorization ?? {};
-  checkNames(rules, core);
-  if (authorization === undefined && authenticate === undefined) checkReachable(core);
-  const refused = (refusal: Refusal, request: RefusedRequest): HttpRefusal => {
-    if (onRefused !== undefined) core.guarded("onRefused", () => onRefused(refusal, request));
-    return sendable(refusal);
-  };
-  const judge = (exchange: HttpExchange, message: unknown): HttpRefusal | undefined => {
-    // What is no request or notification needs no scope: it is refused or matched to a question, and does nothing else.
-    if (!isJsonObject(message)) return undefined;
-    const { method, params } = message;
-    if (typeof method !== "string") return undefined;
-    const { identity, path } = exchange;
-    const more = isJsonObject(params) ? core.scopesFor(method, params) : undefined;
-    if (more === undefined && identity === undefined) return undefined;
-    const tool = toolOf(message);
-    const refusal = rules.check(identity ?? STRANGER, method, tool, more);
-    if (!isRefusal(refusal)) return undefined;
-    return refused(refusal, { path, principal: exchange.principal, method, tool });
-  };
-  // One for all: a function made for each request would keep it until the next full collection of garbage, as V8 has it, and half
-  // of what a busy server makes with it.
-  const lacking: HttpExchange["lacking"] = (exchange, method, params) => {
-    const refusal = judge(exchange, { method, params });
-    return refusal && new RpcError(ErrorCode.InvalidRequest, refusal.text ?? "A scope is missing");
-  };
-  const permits = (exchange: HttpExchange, value: unknown): HttpRefusal | undefined => {
-    exchange.lacking = lacking;
-    if (!Array.isArray(value)) return judge(exchange, value);
-    for (const message of value) {
-      const refusal = judge(exchange, message);
-      if (refusal !== undefined) return refusal;
+/** A document beside the endpoint: most have none. */
+function pageRoute(page: HttpPage, core: ServerCore, guards: Guards): HttpRoute {
+  const failed = failing(core);
+  const part = new Later(() => guards(core, ({ servePage }) => servePage));
+  const answer = (exchange: HttpExchange, servePage: GuardCode["servePage"]): void => {
+    try {
+      servePage(exchange, page, failed);
+    } catch (error) {
+      failed(exchange, error);
     }
-    return undefined;
   };
-  if (authenticator === undefined) return { authenticate, permits };
-  const entrance = (head: RequestHead, outcome: AuthOutcome): HttpAdmission | HttpRefusal => {
-    checkVerdict("authenticate", outcome);
-    return outcome.ok
-      ? outcome
-      : refused(outcome, { path: head.path, principal: undefined, method: undefined, tool: undefined });
+  return {
+    open: page.open === true,
+    serve: (exchange) => serveLater(part, exchange, (servePage) => answer(exchange, servePage)),
   };
-  const admit: Authenticate = (head) => {
-    const outcome = authenticator.authenticate(authRequest(head));
-    return isThenable(outcome)
-      ? Promise.resolve(outcome).then((later) => entrance(head, later))
-      : entrance(head, outcome);
-  };
-  return { authenticate: admit, permits };
 }
 
 /** A name nobody registered is misspelt, and the tool it was meant for would stand open. */
-function checkNames({ named }: ScopeRules, { tools, custom }: ServerCore): void {
+function checkNames(rules: HttpAuthorization["scopes"], { tools, custom }: ServerCore): void {
+  const named = rules?.named;
   if (named === undefined) return;
   const isMethod = (name: string): boolean =>
-    custom.has(name) || name.startsWith("notifications/") || REVISIONS.some(({ methods }) => methods.has(name));
+    custom.has(name) || name.startsWith("notifications/") || isSpecifiedMethod(name);
   const unknown =
     named.tools.find((name) => tools.get(name) === undefined) ?? named.methods.find((name) => !isMethod(name));
   if (unknown === undefined) return;
@@ -588,9 +464,4 @@ function checkReachable({ tools, prompts, resources, templates }: ServerCore): v
       throw new LocalError("BAD_SCOPES", `${what}: ${mend}`);
     }
   }
-}
-
-function toolOf({ method, params }: JsonObject): string | undefined {
-  const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined;
-  return typeof name === "string" ? name : undefined;
 }

@@ -1,13 +1,13 @@
-// Everything an endpoint's connections have in common: the front door, who is asking, which path leads where.
-import { withLimits } from "../../jsonrpc/limits.js";
-import { type Awaitable, isThenable } from "../../jsonrpc/message.js";
-import { type Identity, identityFault } from "../../jsonrpc/transport.js";
-import type { GoneListener, HeaderList, HttpCluster, HttpExchange, HttpRequestHead } from "./exchange.js";
-import { CHALLENGE, type Entering, entranceFault, Passes } from "./passes.js";
-import { DEFAULT_RATE, type RateLimits } from "./http-limits.js";
-import { Misjudged } from "../../auth/authenticator.js";
+// Everything an endpoint's connections have in common: the front door, what lets requests in, which path leads where.
+import type { Authenticator, Refusal as AuthRefusal } from "../../auth/authenticator.js";
+import type { ScopeRules } from "../../auth/scopes.js";
 import type { Later } from "../../endpoint/call.js";
-import { headersFault, type HttpRefusal, headerList, refuse, replyFault, turnAway } from "./reply.js";
+import { type Awaitable, isJsonObject } from "../../jsonrpc/message.js";
+import type { Identity } from "../../jsonrpc/transport.js";
+import type { HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
+import type { RateLimits } from "./http-limits.js";
+import type { Whose } from "./http-session.js";
+import { type HttpRefusal, refuse, refuseAs, turnAway } from "./reply.js";
 
 /** Lets a request in as somebody of whom more is known than a name. */
 export interface HttpAdmission {
@@ -29,24 +29,53 @@ export type Entrance = string | typeof anonymous | HttpAdmission | HttpRefusal |
 /** Says who is asking before the body of a request is read. */
 export type Authenticate = (request: HttpRequestHead) => Awaitable<Entrance>;
 
-/** Says whether a parsed body may be served; undefined: it may. */
-export type Permits = (exchange: HttpExchange, value: unknown) => HttpRefusal | undefined;
+/** How many requests of one sender are served, and who counts as one where nobody is known. */
+export interface RateOptions extends Partial<RateLimits> {
+  /**
+   * The address of a sender nobody knows by name. Default: that of the connection, which behind a proxy is the proxy's,
+   * and which runtimes that speak fetch do not tell: senders without one share one bucket.
+   */
+  readonly address?: (request: HttpRequestHead) => string | undefined;
+}
 
-const STRANGER = "This request names nobody: log in, and send what the server gave you";
-/** Of a caller of whom the name alone is known. */
-const NO_SCOPES: readonly string[] = [];
-const NO_ENTRANCE =
-  "authenticate returned an object that is neither { identity: { principal, scopes } } nor a refusal { status }: return the name of the user";
+// Who may call, and what.
 
-const UNSENT = "What says who is asking (authenticate, identity, or the authenticator) returned what cannot be sent: ";
+/** A request that was refused, as far as it had been read. Holds nothing of its token. */
+export interface RefusedRequest {
+  readonly path: string;
+  /** Undefined when nobody knows whose the request is. */
+  readonly principal: string | undefined;
+  /** The MCP method that needs more scopes; undefined when the request was refused at the door. */
+  readonly method: string | undefined;
+  /** The tool, where it is the call of one. */
+  readonly tool: string | undefined;
+}
 
-/** Why an entrance with an identity lets nobody in; undefined where it does. A program in JavaScript may say anything here. */
-function admissionFault(who: HttpAdmission): string | undefined {
-  const { status, text, ok } = who as { readonly status?: unknown; readonly text?: unknown; readonly ok?: unknown };
-  if (status !== undefined || text !== undefined)
-    return 'an identity that is a refusal as well, with "status" or "text": give one of both';
-  if ("ok" in who && ok !== true) return 'an identity whose "ok" is not true';
-  return entranceFault(who.identity);
+/** Who may call, and what. */
+export interface HttpAuthorization {
+  /** Decides who sent a request. Handlers find the outcome in `ctx.identity`, middleware in `call.identity`. */
+  readonly authenticator: Authenticator;
+  /** Scopes by method and tool, checked for every message. A batch is refused as a whole. Default: nothing more is needed. */
+  readonly scopes?: ScopeRules;
+  /** Told once of every refused request, for an audit record: bound what you keep, since anybody can cause it. */
+  readonly onRefused?: (refusal: AuthRefusal, request: RefusedRequest) => void;
+}
+
+// Small documents beside the endpoint, such as health or metadata: whole replies, made on demand.
+
+/** A whole reply to a request for a page: the status, headers by lower-case name, and the text. */
+export interface HttpPageReply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** A document of one path. Only the front door and, unless it is open, `authenticate` stand before it. */
+export interface HttpPage {
+  /** True: served to whoever asks. Default: `authenticate` decides as for the endpoint. */
+  readonly open?: boolean;
+  /** Called for GET and HEAD. Must neither throw nor reject. */
+  respond(request: HttpRequestHead): Awaitable<HttpPageReply>;
 }
 
 /** What serves one path. */
@@ -56,16 +85,18 @@ export interface HttpRoute {
   serve(exchange: HttpExchange): void;
 }
 
+/** What a site asks where it lets nobody in by itself. */
+interface Entry {
+  /** Takes a request that came through the front door. */
+  receive(exchange: HttpExchange): void;
+}
+
 export interface HttpSiteOptions {
   readonly door: FrontDoor;
   readonly routes: ReadonlyMap<string, HttpRoute>;
-  readonly cors: boolean;
-  readonly authenticate: Authenticate | undefined;
-  readonly rate: RateGate | undefined;
-  readonly turns: Turns;
-  /** Told of an exception of `authenticate`. */
-  readonly onError: (error: unknown) => void;
-  /** Told of any other exception that a request met, whatever of the program's own threw it. Answers the request. */
+  /** Undefined: everybody may come in, nobody is known, and no web page reads the replies. */
+  readonly guard: Later<Entry> | undefined;
+  /** Told of an exception that a request met, whatever of the program's own threw it. Answers the request. */
   readonly failed: (exchange: HttpExchange, error: unknown) => void;
 }
 
@@ -91,6 +122,16 @@ export class HttpSite {
     return this.#options.routes.has(path);
   }
 
+  /** What serves a request; undefined where nothing does, and it was turned away. */
+  routeOf(exchange: HttpExchange): HttpRoute | undefined {
+    const { path } = exchange;
+    const route = this.#options.routes.get(path);
+    if (route !== undefined) return route;
+    const slashes = path.endsWith("/") && this.serves(path.slice(0, -1));
+    turnAway(exchange, 404, `Nothing is served at this path${slashes ? ": leave out the slash at its end" : ""}`);
+    return undefined;
+  }
+
   handle(exchange: HttpExchange): void {
     try {
       this.#handle(exchange);
@@ -100,125 +141,27 @@ export class HttpSite {
   }
 
   #handle(exchange: HttpExchange): void {
-    const { door, routes, cors, authenticate } = this.#options;
+    const { door, guard } = this.#options;
     const refusal = door.refusal(exchange);
     if (refusal !== undefined) return turnAway(exchange, refusal.status, refusal.text);
     const closed = this.passes.closed(exchange);
     if (closed !== undefined) return turnAway(exchange, closed.status, closed.text, closed.headers);
-    if (cors) {
-      const origin = exchange.header("origin");
-      if (origin !== undefined) exchange.extra = corsHeaders(origin);
-      if (exchange.method === "OPTIONS") return answerPreflight(exchange);
-    }
-    const route = routes.get(exchange.path);
-    if (route === undefined) return turnAway(exchange, 404, this.#nothingAt(exchange.path));
-    if (route.open === true) route.serve(exchange);
-    else if (authenticate === undefined) this.#admit(exchange, route);
-    else this.#identify(exchange, route, authenticate);
-  }
-
-  #nothingAt(path: string): string {
-    const slashes = path.endsWith("/") && this.serves(path.slice(0, -1));
-    return `Nothing is served at this path${slashes ? ": leave out the slash at its end" : ""}`;
-  }
-
-  #identify(exchange: HttpExchange, route: HttpRoute, authenticate: Authenticate): void {
-    try {
-      const who = authenticate(exchange);
-      if (!isThenable(who)) return this.#enter(exchange, route, { who });
-      const entering = this.passes.enter();
-      Promise.resolve(who)
-        .then((known) => this.#enter(exchange, route, { who: known, entering }))
-        .catch((error: unknown) => this.#failed(exchange, error))
-        .finally(() => this.passes.leave(entering));
-    } catch (error) {
-      this.#failed(exchange, error);
-    }
-  }
-
-  #enter(
-    exchange: HttpExchange,
-    route: HttpRoute,
-    { who, entering }: { readonly who: Entrance; readonly entering?: Entering },
-  ): void {
-    if (exchange.over) return;
-    if (who === anonymous) {
-      exchange.principal = undefined;
-    } else if (typeof who === "string" && who !== "") {
-      exchange.principal = who;
-      exchange.identity = { principal: who, scopes: NO_SCOPES };
-    } else if (typeof who !== "object" || who === null) {
-      const nobody = who === undefined || who === null || (who as unknown) === false || who === "";
-      return this.#strange(exchange, nobody ? undefined : identityFault(who));
-    } else if ("identity" in who) {
-      const fault = admissionFault(who);
-      if (fault !== undefined) return this.#strange(exchange, fault);
-      if (this.#isUnsendable(exchange, headersFault(who.headers))) return;
-      exchange.principal = who.identity.principal;
-      exchange.identity = who.identity;
-      if (who.headers !== undefined) exchange.extra = [...(exchange.extra ?? []), ...headerList(who.headers)];
-    } else if (typeof who.status !== "number") {
-      return this.#failed(exchange, new TypeError(NO_ENTRANCE));
-    } else {
-      if (this.#isUnsendable(exchange, replyFault(who))) return;
-      return this.#unlessHeldBack(exchange, () =>
-        turnAway(exchange, who.status, who.text ?? "", headerList(who.headers)),
-      );
-    }
-    this.#admit(exchange, route, entering);
-  }
-
-  /** Turns away whom nobody knows. Whoever was named by something that is no name is reported: the program has to be mended. */
-  #strange(exchange: HttpExchange, fault: string | undefined): void {
-    if (fault !== undefined) this.#options.onError(new TypeError(`What says who is asking returned ${fault}`));
-    this.#unlessHeldBack(exchange, () => turnAway(exchange, 401, STRANGER, CHALLENGE));
-  }
-
-  #admit(exchange: HttpExchange, route: HttpRoute, entering?: Entering): void {
-    exchange.pass = this.passes.give(exchange.principal, entering);
-    if (!turnedAway(exchange)) this.#serve(exchange, route);
-  }
-
-  #serve(exchange: HttpExchange, route: HttpRoute): void {
-    const { rate } = this.#options;
-    if (rate === undefined) this.#begin(exchange, route);
-    else this.#unlessHeldBack(exchange, () => this.#begin(exchange, route));
-  }
-
-  #begin(exchange: HttpExchange, route: HttpRoute): void {
-    const serve = (each: HttpExchange): void => {
+    if (guard === undefined) return this.#letIn(exchange);
+    if (guard.there !== undefined) return guard.there.receive(exchange);
+    serveLater(guard, exchange, (made) => {
       try {
-        if (!turnedAway(each)) route.serve(each);
+        made.receive(exchange);
       } catch (error) {
-        this.#options.failed(each, error);
+        this.#options.failed(exchange, error);
       }
-    };
-    // Only what is posted is work: the rest is streams without end, and what ends something.
-    if (exchange.method === "POST") this.#options.turns.enter(exchange, serve);
-    else serve(exchange);
+    });
   }
 
-  /** Goes on with a request, or turns it away where its sender sends too many. */
-  #unlessHeldBack(exchange: HttpExchange, goOn: () => void): void {
-    const held = (seconds: number): void => {
-      if (exchange.over) return;
-      if (seconds <= 0) return goOn();
-      turnAway(exchange, 429, "Too many requests: try again later", ["retry-after", String(seconds)]);
-    };
-    const counted = this.#options.rate?.take(exchange) ?? 0;
-    if (typeof counted === "number") held(counted);
-    else void counted.then(held).catch((error: unknown) => this.#options.failed(exchange, error));
-  }
-
-  #isUnsendable(exchange: HttpExchange, fault: string | undefined): boolean {
-    if (fault !== undefined) this.#failed(exchange, new TypeError(UNSENT + fault));
-    return fault !== undefined;
-  }
-
-  #failed(exchange: HttpExchange, error: unknown): void {
-    if (error instanceof Misjudged) return this.#strange(exchange, error.message);
-    this.#options.onError(error);
-    refuse(exchange, 500, "Authentication failed for a reason the server's log knows", ["connection", "close"]);
+  #letIn(exchange: HttpExchange): void {
+    const route = this.routeOf(exchange);
+    if (route === undefined) return;
+    if (route.open !== true) exchange.pass = this.passes.give(undefined);
+    if (!turnedAway(exchange)) route.serve(exchange);
   }
 }
 
@@ -239,42 +182,39 @@ export function serveLater<Part>(part: Later<Part>, exchange: HttpExchange, serv
   loading?.catch(() => refuse(exchange, 500, "What serves this request could not be loaded"));
 }
 
-// CORS for web pages on the list of origins: what they may send, and what they may read.
-
-const SENT: ReadonlySet<string> = new Set([
-  "content-type",
-  "accept",
-  "authorization",
-  "dpop",
-  "mcp-protocol-version",
-  "mcp-session-id",
-  "last-event-id",
-  "mcp-method",
-  "mcp-name",
-]);
-const MIRRORED = /^mcp-param-[!#$%&'*+.^_`|~0-9a-z-]+$/;
-const READ = "mcp-session-id, www-authenticate, dpop-nonce, retry-after";
-
-/** Seconds a browser may remember what it was allowed. */
-const PREFLIGHT_AGE = "600";
-
-/** Headers for a reply to a page of a listed origin. */
-function corsHeaders(origin: string): HeaderList {
-  return ["access-control-allow-origin", origin, "access-control-expose-headers", READ, "vary", "origin"];
+/** Says whether a parsed body may be served, where there is anything to say. */
+export interface Permits {
+  /** Whether somebody is known to be asking, or something is asked for that not everybody may have. */
+  concerns(exchange: HttpExchange, value: unknown): boolean;
+  readonly judge: Later<(exchange: HttpExchange, value: unknown) => HttpRefusal | undefined>;
+  readonly lacking: HttpExchange["lacking"];
 }
 
-/** Answers a preflight: allows those of the headers asked for that the protocol has. */
-function answerPreflight(exchange: HttpExchange): void {
-  const asked = (exchange.header("access-control-request-headers") ?? "").toLowerCase().split(",");
-  const allowed = asked.map((name) => name.trim()).filter((name) => SENT.has(name) || MIRRORED.test(name));
-  exchange.reply(204, [
-    "access-control-allow-methods",
-    "GET, POST, DELETE",
-    "access-control-allow-headers",
-    allowed.join(", "),
-    "access-control-max-age",
-    PREFLIGHT_AGE,
-  ]);
+/** Whether a parsed body may be served; one that may not is refused. `again` is called where what says so has to be loaded first. */
+export function isPermitted(
+  { permits, again }: { readonly permits: Permits | undefined; again(exchange: HttpExchange, value: unknown): void },
+  exchange: HttpExchange,
+  value: unknown,
+): boolean {
+  if (permits === undefined) return true;
+  exchange.lacking = permits.lacking;
+  if (!permits.concerns(exchange, value)) return true;
+  const judge = permits.judge.there;
+  if (judge === undefined) {
+    serveLater(permits.judge, exchange, () => again(exchange, value));
+    return false;
+  }
+  const refusal = judge(exchange, value);
+  if (refusal !== undefined) refuseAs(exchange, refusal);
+  return refusal === undefined;
+}
+
+/** The process that asked what a message answers, where its id says so. */
+export function answeredNode(value: unknown): string | undefined {
+  if (!isJsonObject(value) || value["method"] !== undefined) return undefined;
+  const { id } = value;
+  const dot = typeof id === "string" ? id.indexOf(".") : -1;
+  return dot > 0 ? (id as string).slice(0, dot) : undefined;
 }
 
 // The front door: who may come in, judged by the head of a request before anything is parsed.
@@ -362,222 +302,146 @@ export function loopbackHosts(port: number, defaultPort: number): readonly strin
   return port === defaultPort ? [...hosts, ...names] : hosts;
 }
 
-// Gives callers their turn: who has many requests in service waits for those, and everybody else does not.
+// What a request is let in by, as something that can be taken back: whatever goes on for a request asks its pass whether it still may.
 
-/** Principals remembered though they have nothing in service: looking one up again is cheaper than making it. */
-const MOST_IDLE = 1_000;
-/** How often it is looked whether there is a reason to wait. */
-const LOOK_MS = 50;
-/** Above this share of the time spent working, requests compete for the processor. Below it nobody holds anybody up. */
-const BUSY = 0.9;
-
-interface Utilization {
-  readonly idle: number;
-  readonly active: number;
-  readonly utilization: number;
+/** Why a request may not go on. */
+interface NoPass {
+  readonly status: 401 | 503;
+  readonly text: string;
+  readonly headers: HeaderList;
 }
 
-/** Node's measure of how busy its one thread is; other runtimes have none, and count as busy. */
-type Measure = (one?: Utilization, other?: Utilization) => Utilization;
-const measure = (performance as { eventLoopUtilization?: Measure }).eventLoopUtilization?.bind(performance);
+/** A 401 names a way to log in (RFC 9110, section 15.5.2). */
+export const CHALLENGE: HeaderList = ["www-authenticate", "Bearer"];
+/** Seconds after which a client may try again while the server is going down. */
+const RETRY_AFTER: HeaderList = ["retry-after", "5"];
 
-type Begin = (exchange: HttpExchange) => void;
+const REVOKED: NoPass = {
+  status: 401,
+  text: "The login of this request was taken back or exchanged while it came: log in, and send it again",
+  headers: CHALLENGE,
+};
+const CLOSING: NoPass = {
+  status: 503,
+  text: "The server is shutting down and has not served this: send it again in a few seconds",
+  headers: RETRY_AFTER,
+};
 
-interface Waiting {
-  readonly exchange: HttpExchange;
-  readonly begin: Begin;
-}
+/** One for all requests of a principal, until it is taken back. */
+export class Pass {
+  readonly #passes: Passes;
+  revoked = false;
 
-/** One principal: what it has in service, and what waits, by connection. */
-class Principal {
-  inService = 0;
-  /** Raised when what was in service stops counting. */
-  round = 0;
-  readonly waiting: Map<object | undefined, Waiting[]> = new Map();
-}
-
-/** A request in service gives its place back when its reply is complete. */
-class Place implements GoneListener {
-  readonly #turns: Turns;
-  readonly #principal: Principal;
-  readonly #round: number;
-
-  constructor(turns: Turns, principal: Principal) {
-    this.#turns = turns;
-    this.#principal = principal;
-    this.#round = principal.round;
+  constructor(passes: Passes) {
+    this.#passes = passes;
   }
 
-  gone(): void {
-    if (this.#round === this.#principal.round) this.#turns.leave(this.#principal);
+  /** What is new is to be handed on. */
+  get handsOn(): boolean {
+    return this.#passes.handsOn;
+  }
+
+  /** To be asked wherever something begins that outlives the moment: after a body, a turn, another process was waited for. */
+  refusal(exchange: HttpExchange): NoPass | undefined {
+    return this.revoked ? REVOKED : this.#passes.closed(exchange);
   }
 }
 
-/**
- * Each principal has a bounded number of requests in service while the process is busy, and its connections take turns. While it
- * is not, whatever waits is begun: calls that wait for a person or for another server are no reason to hold others back.
- */
-export class Turns {
-  readonly #most: number;
-  readonly #principals = new Map<string, Principal>();
-  readonly #held = new Set<Principal>();
-  #timer: ReturnType<typeof setInterval> | undefined;
-  #seen: Utilization | undefined;
+/** Somebody about to come in: who it is has not been found out yet. */
+export interface Entering {
+  /** Who has been sent away meanwhile. */
+  readonly gone: Whose[];
+}
 
-  /** `most`: requests of one principal in service at once. */
-  constructor(most: number) {
-    this.#most = most;
+/** Principals remembered before it is looked which of them have nothing open any more. */
+const MOST_REMEMBERED = 1_000;
+
+export class Passes {
+  /** Set when the endpoint is going down: nothing new is served, and sessions hear only what they wait for. */
+  closing = false;
+  /** What is new is handed on to other processes. */
+  handsOn = false;
+  /** Held by what came in by them, so that one nobody holds any more is nobody's to take back. */
+  readonly #current = new Map<string | undefined, WeakRef<Pass>>();
+  readonly #entering = new Set<Entering>();
+  #sweepAt = MOST_REMEMBERED;
+
+  /** Why nothing new is served, while the endpoint is going down. */
+  closed(exchange: HttpExchange): NoPass | undefined {
+    if (!this.closing || mayFinish(exchange)) return undefined;
+    return this.handsOn && exchange.method === "POST" && exchange.stays !== true ? undefined : CLOSING;
   }
 
-  /** Begins a request now or in its turn. Nobody in particular has as many as there are connections. */
-  enter(exchange: HttpExchange, begin: Begin): void {
-    if (exchange.principal === undefined) return begin(exchange);
-    const principal = this.#find(exchange.principal);
-    if (principal.inService < this.#most && principal.waiting.size === 0) {
-      this.#begin(principal, { exchange, begin });
-      return;
+  enter(): Entering {
+    const entering: Entering = { gone: [] };
+    this.#entering.add(entering);
+    return entering;
+  }
+
+  /** Gives out the pass of a principal. One who was sent away while it was found out who it is gets one that is worth nothing. */
+  give(principal: string | undefined, entering?: Entering): Pass {
+    if (entering !== undefined) this.#entering.delete(entering);
+    if (entering?.gone.some((whose) => whose(principal)) === true) {
+      const none = new Pass(this);
+      none.revoked = true;
+      return none;
     }
-    const line = principal.waiting.get(exchange.connection);
-    if (line === undefined) principal.waiting.set(exchange.connection, [{ exchange, begin }]);
-    else line.push({ exchange, begin });
-    this.#held.add(principal);
-    if (this.#timer !== undefined) return;
-    this.#seen = measure?.();
-    this.#timer = setInterval(this.#look, LOOK_MS);
-    (this.#timer as { unref?(): void }).unref?.();
+    const known = this.#current.get(principal)?.deref();
+    if (known !== undefined) return known;
+    const pass = new Pass(this);
+    this.#current.set(principal, new WeakRef(pass));
+    if (this.#current.size > this.#sweepAt) this.#sweep();
+    return pass;
   }
 
-  /** One of its requests has been answered: the next connection has its turn. */
-  leave(principal: Principal): void {
-    principal.inService--;
-    if (principal.waiting.size > 0) this.#goOn(principal);
+  /** Nobody came in. */
+  leave(entering: Entering): void {
+    this.#entering.delete(entering);
   }
 
-  #begin(principal: Principal, { exchange, begin }: Waiting): void {
-    principal.inService++;
-    const place = new Place(this, principal);
-    begin(exchange);
-    if (exchange.over) principal.inService--;
-    else exchange.onOver = place;
-  }
-
-  #goOn(principal: Principal): void {
-    while (principal.inService < this.#most) {
-      const next = principal.waiting.entries().next();
-      if (next.done === true) break;
-      const [connection, line] = next.value;
-      const first = line.shift();
-      principal.waiting.delete(connection);
-      if (line.length > 0) principal.waiting.set(connection, line);
-      // Whoever has gone meanwhile takes no turn.
-      if (first !== undefined && !first.exchange.over) this.#begin(principal, first);
+  /** From now on these may not go on with anything. Whoever of them comes again is judged anew. */
+  revoke(whose: Whose): void {
+    for (const { gone } of this.#entering) gone.push(whose);
+    for (const [principal, held] of this.#current) {
+      if (!whose(principal)) continue;
+      const pass = held.deref();
+      if (pass !== undefined) pass.revoked = true;
+      this.#current.delete(principal);
     }
-    if (principal.waiting.size === 0) this.#held.delete(principal);
-    if (this.#held.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
   }
 
-  readonly #look = (): void => {
-    const before = this.#seen;
-    this.#seen = measure?.();
-    if (before === undefined || measure === undefined || measure(before).utilization >= BUSY) return;
-    for (const principal of [...this.#held]) {
-      principal.round++;
-      principal.inService = 0;
-      this.#goOn(principal);
-    }
-  };
-
-  #find(name: string): Principal {
-    let principal = this.#principals.get(name);
-    if (principal !== undefined) return principal;
-    if (this.#principals.size >= MOST_IDLE) {
-      for (const [other, { inService, waiting }] of this.#principals)
-        if (inService === 0 && waiting.size === 0) this.#principals.delete(other);
-    }
-    principal = new Principal();
-    this.#principals.set(name, principal);
-    return principal;
+  #sweep(): void {
+    for (const [principal, held] of this.#current) if (held.deref() === undefined) this.#current.delete(principal);
+    this.#sweepAt = Math.max(MOST_REMEMBERED, 2 * this.#current.size);
   }
 }
 
-// Counts requests by who sends them and holds back whoever sends too many: a token bucket each, in a bounded table.
-
-/** How many requests of one sender are served, and who counts as one where nobody is known. */
-export interface RateOptions extends Partial<RateLimits> {
-  /**
-   * The address of a sender nobody knows by name. Default: that of the connection, which behind a proxy is the proxy's,
-   * and which runtimes that speak fetch do not tell: senders without one share one bucket.
-   */
-  readonly address?: (request: HttpRequestHead) => string | undefined;
+/** A session that is ending may still be told the answers to its questions; requests it refuses by itself. */
+function mayFinish(exchange: HttpExchange): boolean {
+  return exchange.method === "POST" && exchange.header("mcp-session-id") !== undefined;
 }
 
-interface Bucket {
-  tokens: number;
-  at: number;
-}
+// How many bytes of large request bodies are held at once, those being received and those being served.
 
-/** Known senders are counted by principal wherever they are, unknown and refused ones by address. */
-export class RateGate {
-  readonly #limits: RateLimits;
-  readonly #address: RateOptions["address"];
-  /** The ones heard last come last. */
-  readonly #buckets = new Map<string, Bucket>();
-  /** Whoever was heard last: its bucket is the last one already, and most requests come from the one before. */
-  #last: string | undefined;
-  readonly #cluster: HttpCluster | undefined;
+/** Bodies up to here cost no more than the connection they come on, whose number is bounded. */
+export const SMALL_BODY: number = 64 * 1024;
 
-  /** `cluster`: counts for all processes. Throws RangeError for a limit that is not a positive integer. */
-  constructor({ address, ...limits }: RateOptions, cluster?: HttpCluster) {
-    this.#cluster = cluster;
-    this.#limits = withLimits(DEFAULT_RATE, limits);
-    this.#address = address;
+export class BodyRoom {
+  #left: number;
+
+  /** @param bytes all the room there is */
+  constructor(bytes: number) {
+    this.#left = bytes;
   }
 
-  /** Counts a request. Returns 0 when it may pass, otherwise the seconds after which the next one may. */
-  take(exchange: HttpExchange): number | Promise<number> {
-    const sender = this.#sender(exchange);
-    if (this.#cluster === undefined) return this.#takeHere(sender);
-    // A sender that is held back here alone sends too many already: nobody else is asked.
-    const here = this.#takeHere(sender);
-    return here > 0 ? here : this.#cluster.take(sender, this.#limits);
+  /** Takes room, to be given back; false when there is not so much. */
+  take(bytes: number): boolean {
+    if (bytes > this.#left) return false;
+    this.#left -= bytes;
+    return true;
   }
 
-  #takeHere(sender: string): number {
-    const bucket = this.#bucketOf(sender);
-    if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / this.#limits.perSecond);
-    bucket.tokens--;
-    return 0;
+  give(bytes: number): void {
+    this.#left += bytes;
   }
-
-  #sender(exchange: HttpExchange): string {
-    const { principal } = exchange;
-    if (principal !== undefined) return `principal ${principal}`;
-    const address = this.#address === undefined ? exchange.address : this.#address(exchange);
-    return address === undefined ? "" : networkOf(address);
-  }
-
-  #bucketOf(sender: string): Bucket {
-    const { perSecond, burst, callers } = this.#limits;
-    const now = performance.now();
-    const bucket = this.#buckets.get(sender) ?? { tokens: burst, at: now };
-    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond);
-    bucket.at = now;
-    if (sender === this.#last) return bucket;
-    this.#last = sender;
-    this.#buckets.delete(sender);
-    this.#buckets.set(sender, bucket);
-    if (this.#buckets.size > callers) this.#buckets.delete(this.#buckets.keys().next().value as string);
-    return bucket;
-  }
-}
-
-/** One customer has a whole IPv6 network of 64 bits, and so as many addresses as it likes. */
-function networkOf(address: string): string {
-  const bare = address.replace(/^::ffff:(?=\d+\.)/i, "");
-  if (!bare.includes(":")) return bare;
-  const [left = [], right] = bare.split("::").map((half) => half.split(":").filter((group) => group !== ""));
-  const zeros = right === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
-  return [...left, ...Array<string>(zeros).fill("0"), ...(right ?? [])].slice(0, 4).join(":");
 }

@@ -2,7 +2,6 @@
 import { type RequestId, failureText } from "../../jsonrpc/message.js";
 import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
 import { unexpected } from "../../endpoint/call.js";
-import { shownValue } from "../../schema/schema.js";
 import type { Reporter } from "../../server/reporter.js";
 import { McpErrorCode } from "../../protocol/meta.js";
 import { EVENT_STREAM_HEADERS, type ReplyStream, event } from "./event-stream.js";
@@ -28,47 +27,8 @@ export function headerList(headers: Readonly<Record<string, string>> = {}): Head
   return Object.entries(headers).flat();
 }
 
-/** Between the line that a final reply may have: what is below says that another one follows. */
-const STATUS_FROM = 200;
-const STATUS_TO = 599;
 /** Replies that have no text. */
 export const TEXTLESS: ReadonlySet<number> = new Set([204, 205, 304]);
-const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
-/** What would end the header, or is no character of one. */
-// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
-const NO_HEADER_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
-
-/** What is wrong with a reply that a program of somebody's own gave, as the end of a sentence; undefined where it can be sent. */
-export function replyFault(given: {
-  readonly status?: unknown;
-  readonly headers?: unknown;
-  readonly text?: unknown;
-}): string | undefined {
-  const { status, headers, text } = given;
-  if (!Number.isInteger(status) || Number(status) < STATUS_FROM || Number(status) > STATUS_TO)
-    return `"status" is ${shownValue(status)}: write a number from ${STATUS_FROM} to ${STATUS_TO}`;
-  if (text !== undefined && text !== null && typeof text !== "string")
-    return `"text" is ${shownValue(text)}: write a plain object with a text`;
-  if (typeof text === "string" && text !== "" && TEXTLESS.has(status as number))
-    return `"text" has nowhere to go in a reply with status ${Number(status)}: leave it out`;
-  return headersFault(headers);
-}
-
-/** The same of its headers. */
-export function headersFault(headers: unknown): string | undefined {
-  if (headers === undefined) return undefined;
-  const plain = typeof headers === "object" && headers !== null && !(Symbol.iterator in headers);
-  if (!plain) return `"headers" is ${shownValue(headers)}: write a plain object`;
-  for (const [name, value] of Object.entries(headers) as [string, unknown][]) {
-    if (!HEADER_NAME.test(name)) return `"headers" has the name ${JSON.stringify(name)}, which is none of a header`;
-    const odd = [value]
-      .flat()
-      .some((each) => !["string", "number"].includes(typeof each) || NO_HEADER_VALUE.test(String(each)));
-    if (odd) return `the header "${name}" is not one line of Latin letters`;
-  }
-  return undefined;
-}
-
 /** Says that a message was taken and gets no answer. */
 function accepted(exchange: HttpExchange): void {
   exchange.reply(202, NO_HEADERS);

@@ -1,7 +1,7 @@
 // Requests outside of sessions: those of the stateless era (2026-07-28) are served here, and cancelled with their connection.
 // Older ones, where there are no sessions, are counted and bounded with them.
 import { Call, type Caller, type Line, LISTEN_METHOD, NO_LOGS, STOPPED } from "../../endpoint/call.js";
-import { claimOf, codecFor, missingEnvelope, readEnvelope } from "../../era/select.js";
+import { missingEnvelope, readEnvelope } from "../../era/stateless/codec.js";
 import {
   methodHeaderFault,
   type MirroredParam,
@@ -25,6 +25,7 @@ import type { Carrier } from "../../jsonrpc/transport.js";
 import { levelIndex } from "../../protocol/features/lifecycle.js";
 import type { Tool } from "../../protocol/features/tools.js";
 import { META } from "../../protocol/meta.js";
+import { claimOf } from "../../protocol/method.js";
 import type { ServerCore } from "../../server/core.js";
 import { EventStream, type StreamKeeper } from "./event-stream.js";
 import type { GoneListener, HttpExchange } from "./exchange.js";
@@ -89,7 +90,7 @@ export class SessionlessRequests {
   endOf(whose: Whose): void {
     const theirs = [...this.#calls.all()].filter(({ carrier }) => whose(carrier.principal));
     for (const call of theirs) {
-      if (this.#isOpen(call)) this.#core.subscribers.endAll(call.connection);
+      if (this.#isOpen(call)) this.#core.subscribers?.endAll(call.connection);
       else this.#core.dispatcher.cancel(call, { reason: "The caller may not call any more", answered: true });
     }
   }
@@ -97,7 +98,7 @@ export class SessionlessRequests {
   /** Ends listens with their answer, waits for the rest, and cancels what has not finished after `graceMs`. */
   async close(graceMs: number): Promise<void> {
     for (const call of this.#calls.all()) {
-      if (this.#isOpen(call)) this.#core.subscribers.endAll(call.connection);
+      if (this.#isOpen(call)) this.#core.subscribers?.endAll(call.connection);
       else if (call.method === LISTEN_METHOD) this.#cancel(call);
     }
     await withinGrace(this.#calls.whenIdle(), graceMs);
@@ -106,7 +107,7 @@ export class SessionlessRequests {
 
   /** Whether a listen is a stream by now: before that, as while it is being asked about, there is nothing that could end with its answer. */
   #isOpen({ method, connection }: Call): boolean {
-    return method === LISTEN_METHOD && this.#core.subscribers.listensOf(connection) > 0;
+    return method === LISTEN_METHOD && (this.#core.subscribers?.listensOf(connection) ?? 0) > 0;
   }
 
   #judge(value: unknown, reply: Reply): void {
@@ -131,9 +132,9 @@ export class SessionlessRequests {
     const mismatched = methodHeaderFault(message, reply) ?? this.#paramFault(message, reply);
     if (mismatched !== undefined) return refuse(reply, message.id, mismatched);
     if (this.#busy) return reply.refuse(503, failureText(message.id, busy().toObject()), RETRY_AFTER);
-    const { revision, capabilities, client, logLevel } = envelope;
+    const { codec, capabilities, client, logLevel } = envelope;
     const level = logLevel === undefined ? NO_LOGS : levelIndex(logLevel);
-    const caller = { codec: codecFor(revision), capabilities, client, logLevel: level };
+    const caller = { codec, capabilities, client, logLevel: level };
     const call = this.begin(message, caller, reply);
     if (call !== undefined) reply.onGone = new Departure(call, this.#cancel);
   }

@@ -7,16 +7,15 @@ import { ParseFault, parseJson } from "../../jsonrpc/parse.js";
 import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
 import { ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
-import { EventStream, type KeepAlive, type ReplyStream, type StreamKeeper } from "./event-stream.js";
+import { EventStream, type ReplyStream, type StreamKeeper } from "./event-stream.js";
 import type { BodyFault, BodyReceiver, HttpCluster, HttpExchange } from "./exchange.js";
-import type { SessionLimits } from "./http-limits.js";
-import { newSessionId, type Whose } from "./http-session.js";
-import { type FrontDoor, type Permits, turnedAway } from "./http-site.js";
+import type { PingLimits, SessionLimits } from "./http-limits.js";
+import { type KeepAlive, newSessionId, pingerOf, type Whose } from "./http-session.js";
+import { type FrontDoor, isPermitted, type Permits, turnedAway } from "./http-site.js";
 import {
   handshakeStatus,
   refuse,
   failRequest,
-  refuseAs,
   refuseMessage,
   Reply,
   type ReplyOwner,
@@ -29,7 +28,7 @@ export interface SseOptions {
   readonly door: FrontDoor;
   readonly keeper: StreamKeeper;
   readonly permits: Permits | undefined;
-  readonly pinger: KeepAlive | undefined;
+  readonly pings: PingLimits | undefined;
   readonly limits: SessionLimits;
   /** The other processes of the server: one of them may have the stream. */
   readonly cluster?: HttpCluster | undefined;
@@ -170,10 +169,12 @@ class SseIntake {
 
 export class SseEndpoint implements BodyReceiver {
   readonly #options: SseOptions;
+  readonly #pinger: KeepAlive | undefined;
   readonly #sessions = new Map<string, SseSession>();
 
   constructor(options: SseOptions) {
     this.#options = options;
+    this.#pinger = pingerOf(options.pings, options.core);
   }
 
   /** Sessions open now. */
@@ -198,18 +199,22 @@ export class SseEndpoint implements BodyReceiver {
 
   #read(exchange: HttpExchange, text: string): void {
     if (turnedAway(exchange)) return;
-    const session = this.#find(exchange);
-    if (session === undefined) return unknownSession(exchange);
+    if (this.#find(exchange) === undefined) return unknownSession(exchange);
     const value = parseJson(text, this.#options.core.limits);
     if (value instanceof ParseFault) {
       return refuseMessage(exchange, 400, new RpcError(value.code, value.message), { id: value.id ?? null });
     }
-    const refusal = this.#options.permits?.(exchange, value);
-    if (refusal !== undefined) return refuseAs(exchange, refusal);
+    this.#deliver(exchange, value);
+  }
+
+  readonly #deliver = (exchange: HttpExchange, value: unknown): void => {
+    const session = this.#find(exchange);
+    if (session === undefined) return unknownSession(exchange);
+    if (!isPermitted({ permits: this.#options.permits, again: this.#deliver }, exchange, value)) return;
     // Answers to questions and notifications never wait: what is in service may wait for them.
     if (asks(value)) session.intake.enter({ exchange, value });
     else session.deliver({ exchange, value }, session.others);
-  }
+  };
 
   bodyFault(exchange: HttpExchange, fault: BodyFault): void {
     if (fault === "too-long") return turnAway(exchange, 413, "The body is too long");
@@ -243,7 +248,7 @@ export class SseEndpoint implements BodyReceiver {
     session.timer = setTimeout(() => void this.#end(id, 0), limits.absoluteMs);
     (session.timer as { unref?(): void }).unref?.();
     this.#sessions.set(id, session);
-    this.#options.pinger?.add(conversation, {
+    this.#pinger?.add(conversation, {
       reachable: () => !session.closed,
       ping: (timeoutMs) => conversation.ping(timeoutMs),
       end: () => void this.#end(id, 0),
@@ -284,7 +289,7 @@ export class SseEndpoint implements BodyReceiver {
     if (session === undefined) return;
     this.#sessions.delete(id);
     clearTimeout(session.timer);
-    this.#options.pinger?.remove(session.conversation);
+    this.#pinger?.remove(session.conversation);
     for (const { exchange } of session.intake.end()) unknownSession(exchange);
     await session.conversation.close(graceMs, STOPPED);
     session.stream.end();

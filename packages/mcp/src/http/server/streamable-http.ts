@@ -1,14 +1,22 @@
 // Streamable HTTP (basic/transports): which era a message belongs to, and which process has what it names.
 import type { Later } from "../../endpoint/call.js";
+import { isStateless } from "../../era/stateless/codec.js";
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
 import { parseJson } from "../../jsonrpc/parse.js";
 import type { ServerCore } from "../../server/core.js";
 import type { BodyFault, BodyReceiver, HttpCluster, HttpExchange, Named } from "./exchange.js";
 import type { HandshakeRequests } from "./handshake-requests.js";
-import { type FrontDoor, type HttpRoute, type Permits, serveLater, turnedAway } from "./http-site.js";
-import { failRequest, refuseAs, refuseMessage, turnAway, turnAwayForNow } from "./reply.js";
-import { answeredNode, isStateless } from "./passes.js";
+import {
+  answeredNode,
+  type FrontDoor,
+  type HttpRoute,
+  isPermitted,
+  type Permits,
+  serveLater,
+  turnedAway,
+} from "./http-site.js";
+import { failRequest, refuseMessage, turnAway, turnAwayForNow } from "./reply.js";
 import type { SessionlessRequests } from "./sessionless-requests.js";
 
 interface StreamableHttpOptions {
@@ -43,9 +51,11 @@ const NOBODY_ASKS =
 
 export class StreamableHttp implements HttpRoute, BodyReceiver {
   readonly #options: StreamableHttpOptions;
+  readonly #permission: Parameters<typeof isPermitted>[0];
 
   constructor(options: StreamableHttpOptions) {
     this.#options = options;
+    this.#permission = { permits: options.permits, again: this.#take };
   }
 
   serve(exchange: HttpExchange): void {
@@ -114,16 +124,15 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     else cluster.bring(exchange, { ...named, body: text }, here);
   }
 
-  #take(exchange: HttpExchange, value: unknown): void {
+  readonly #take = (exchange: HttpExchange, value: unknown): void => {
     if (turnedAway(exchange)) return;
-    const { permits, sessionless, handshake } = this.#options;
-    const refusal = permits?.(exchange, value);
-    if (refusal !== undefined) return refuseAs(exchange, refusal);
+    const { sessionless, handshake } = this.#options;
+    if (!isPermitted(this.#permission, exchange, value)) return;
     if (isStateless(value, exchange.header("mcp-protocol-version"))) return sessionless.serve(value, exchange);
     // No function for each request where there need be none: V8 keeps what it holds until the next full collection.
     if (handshake.there === undefined) serveLater(handshake, exchange, (sessions) => sessions.take(exchange, value));
     else handshake.there.take(exchange, value);
-  }
+  };
 
   #post(exchange: HttpExchange): void {
     const limit = this.#options.core.limits.messageBytes;

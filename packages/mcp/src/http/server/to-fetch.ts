@@ -26,6 +26,7 @@ export interface FetchHandler {
 
 /** Workers and functions start often, and many of them never meet a client of the handshake era. */
 export const LOADED_PARTS: EndpointParts = {
+  guard: () => import("./guard.js"),
   handshake: async (options) => (await atHand()).handshake(options),
   sse: async (options) => (await atHand()).sse(options),
 };

@@ -1,6 +1,5 @@
 // Asking the client: the person behind it by form or page (2025-06-18, 2025-11-25), and the questions a 2026-07-28
 // server puts into its answer.
-import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import type { Meta } from "../meta.js";
 import { fault, type MethodRecord, optionalString, type ParamsFault } from "../method.js";
@@ -160,15 +159,6 @@ export interface InputResponseRequestParams {
   _meta?: Meta;
 }
 
-/** Answer that asks instead of answering. At least one of `inputRequests` and `requestState` is present. */
-export interface InputRequiredResult {
-  resultType: "input_required";
-  inputRequests?: InputRequests;
-  /** Opaque to the client, which sends it back byte for byte. */
-  requestState?: string;
-  _meta?: Meta;
-}
-
 /** Checks the two members a retry adds: an object of objects, and a string. */
 export function checkInputResponses(params: JsonObject): ParamsFault | undefined {
   const responses = params["inputResponses"];
@@ -206,42 +196,6 @@ export interface Root {
 export interface ListRootsResult {
   roots: Root[];
   _meta?: Meta;
-}
-
-// Checks what a client answered to a question before a handler sees it.
-
-const ACTIONS: readonly unknown[] = ["accept", "decline", "cancel"];
-
-/** What is wrong with the answer to a question of `method`, as the end of a sentence; undefined when nothing is. */
-export function answerFault(method: string, answer: unknown): string | undefined {
-  if (!isJsonObject(answer)) return "is no object";
-  switch (method) {
-    case "elicitation/create":
-      if (!ACTIONS.includes(answer["action"])) return 'needs an "action": accept, decline or cancel';
-      return answer["content"] === undefined || isJsonObject(answer["content"])
-        ? undefined
-        : 'has a "content" that is no object';
-    case "sampling/createMessage":
-      return typeof answer["content"] === "object" && answer["content"] !== null && typeof answer["role"] === "string"
-        ? undefined
-        : 'needs a "role" and "content"';
-    default:
-      if (!Array.isArray(answer["roots"])) return 'needs an array "roots"';
-      return answer["roots"].every(isRoot) ? undefined : 'has "roots" without a "uri"';
-  }
-}
-
-function isRoot(root: unknown): boolean {
-  return isJsonObject(root) && typeof root["uri"] === "string";
-}
-
-/** Throws -32602 when the answer under `key` is there and malformed. A missing one is asked for again. */
-export function checkAnswer(key: string, method: string, responses: InputResponses): void {
-  if (!Object.hasOwn(responses, key)) return;
-  const constraint = answerFault(method, responses[key]);
-  if (constraint === undefined) return;
-  const message = `params.inputResponses.${key} ${constraint}`;
-  throw new RpcError(ErrorCode.InvalidParams, message, { path: `/inputResponses/${key}`, constraint });
 }
 
 /** The name of the switch that stands for one choice of a field, where a form cannot have a field of several choices. */

@@ -10,7 +10,16 @@ import {
   UNSUBSCRIBE,
 } from "../features/resources.js";
 import { CALL_TOOL, LIST_TOOLS } from "../features/tools.js";
-import { methodTable, type Revision } from "./revision.js";
+import {
+  type ElicitationRules,
+  type FieldTables,
+  methodTable,
+  type Revision,
+  type RevisionRules,
+  type SamplingRules,
+} from "./revision.js";
+import type { ContentBlock } from "../content.js";
+import type { MethodRecord } from "../method.js";
 
 export const REVISION_2024_11_05: Revision = {
   date: "2024-11-05",
@@ -100,3 +109,49 @@ export const REVISION_2024_11_05: Revision = {
     metaReservation: "inner",
   },
 };
+
+// How a revision of the family is written: as a change to the one before.
+
+/** What a revision changes. Lists are additions; rules replace. */
+export interface RevisionChanges {
+  readonly date: string;
+  /** Methods that are new, or whose record is another one now. */
+  readonly methods?: readonly MethodRecord[];
+  readonly clientNotifications?: readonly string[];
+  readonly serverNotifications?: readonly string[];
+  readonly serverRequests?: readonly string[];
+  readonly fields?: Partial<FieldTables>;
+  readonly content?: readonly ContentBlock["type"][];
+  readonly serverCapabilities?: readonly string[];
+  readonly elicitation?: Partial<ElicitationRules>;
+  readonly sampling?: Partial<SamplingRules>;
+  readonly rules?: Partial<RevisionRules>;
+}
+
+/** Builds a revision from the one before it. */
+export function extendRevision(base: Revision, changes: RevisionChanges): Revision {
+  return {
+    ...base,
+    date: changes.date,
+    methods: new Map([...base.methods, ...methodTable(...(changes.methods ?? []))]),
+    clientNotifications: extended(base.clientNotifications, changes.clientNotifications),
+    serverNotifications: extended(base.serverNotifications, changes.serverNotifications),
+    serverRequests: extended(base.serverRequests, changes.serverRequests),
+    fields: extendedFields(base.fields, changes.fields ?? {}),
+    content: extended(base.content, changes.content),
+    serverCapabilities: extended(base.serverCapabilities, changes.serverCapabilities),
+    elicitation: { ...base.elicitation, ...changes.elicitation },
+    sampling: { ...base.sampling, ...changes.sampling },
+    rules: { ...base.rules, ...changes.rules },
+  };
+}
+
+function extended<T>(base: ReadonlySet<T>, additions: readonly T[] = []): ReadonlySet<T> {
+  return additions.length === 0 ? base : new Set([...base, ...additions]);
+}
+
+function extendedFields(base: FieldTables, additions: Partial<FieldTables>): FieldTables {
+  const fields: Record<string, readonly string[]> = { ...base };
+  for (const [name, added] of Object.entries(additions)) fields[name] = [...(fields[name] ?? []), ...added];
+  return fields as unknown as FieldTables;
+}

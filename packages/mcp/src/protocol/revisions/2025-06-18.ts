@@ -1,7 +1,7 @@
 // Adds structured tool output, forms, resource links, titles and `_meta` nearly everywhere; removes batches.
 import { REVISION_2025_03_26 } from "./2025-03-26.js";
 import type { Revision } from "./revision.js";
-import { extendRevision } from "./revision.js";
+import { extendRevision } from "./2024-11-05.js";
 
 export const REVISION_2025_06_18: Revision = extendRevision(REVISION_2025_03_26, {
   date: "2025-06-18",

@@ -3,7 +3,7 @@ import { REQUESTED_TASK_METHODS } from "../extensions/tasks.js";
 import { CALL_TOOL_AS_TASK } from "../features/tools.js";
 import { REVISION_2025_06_18 } from "./2025-06-18.js";
 import type { Revision } from "./revision.js";
-import { extendRevision } from "./revision.js";
+import { extendRevision } from "./2024-11-05.js";
 
 export const REVISION_2025_11_25: Revision = extendRevision(REVISION_2025_06_18, {
   date: "2025-11-25",

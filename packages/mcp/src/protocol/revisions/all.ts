@@ -15,8 +15,6 @@ export const REVISIONS: readonly Revision[] = [
   REVISION_2024_11_05,
 ];
 
-export const NEWEST: Revision = REVISION_2026_07_28;
-
 /** The newest revision that begins with `initialize`. */
 export const NEWEST_HANDSHAKE: Revision = REVISION_2025_11_25;
 

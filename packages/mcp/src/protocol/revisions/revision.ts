@@ -1,4 +1,4 @@
-// Describes one revision of the protocol as data, and how a revision is written as a change to the one before.
+// Describes one revision of the protocol as data.
 import type { ContentBlock } from "../content.js";
 import type { MethodRecord } from "../method.js";
 
@@ -87,51 +87,7 @@ export interface Revision {
   readonly rules: RevisionRules;
 }
 
-/** What a revision changes. Lists are additions; rules replace. */
-export interface RevisionChanges {
-  readonly date: string;
-  /** Methods that are new, or whose record is another one now. */
-  readonly methods?: readonly MethodRecord[];
-  readonly clientNotifications?: readonly string[];
-  readonly serverNotifications?: readonly string[];
-  readonly serverRequests?: readonly string[];
-  readonly fields?: Partial<FieldTables>;
-  readonly content?: readonly ContentBlock["type"][];
-  readonly serverCapabilities?: readonly string[];
-  readonly elicitation?: Partial<ElicitationRules>;
-  readonly sampling?: Partial<SamplingRules>;
-  readonly rules?: Partial<RevisionRules>;
-}
-
-/** Builds a revision from the one before it. */
-export function extendRevision(base: Revision, changes: RevisionChanges): Revision {
-  return {
-    ...base,
-    date: changes.date,
-    methods: new Map([...base.methods, ...methodTable(...(changes.methods ?? []))]),
-    clientNotifications: extended(base.clientNotifications, changes.clientNotifications),
-    serverNotifications: extended(base.serverNotifications, changes.serverNotifications),
-    serverRequests: extended(base.serverRequests, changes.serverRequests),
-    fields: extendedFields(base.fields, changes.fields ?? {}),
-    content: extended(base.content, changes.content),
-    serverCapabilities: extended(base.serverCapabilities, changes.serverCapabilities),
-    elicitation: { ...base.elicitation, ...changes.elicitation },
-    sampling: { ...base.sampling, ...changes.sampling },
-    rules: { ...base.rules, ...changes.rules },
-  };
-}
-
 /** Indexes method records by name. */
 export function methodTable(...records: readonly MethodRecord[]): ReadonlyMap<string, MethodRecord> {
   return new Map(records.map((record) => [record.name, record]));
-}
-
-function extended<T>(base: ReadonlySet<T>, additions: readonly T[] = []): ReadonlySet<T> {
-  return additions.length === 0 ? base : new Set([...base, ...additions]);
-}
-
-function extendedFields(base: FieldTables, additions: Partial<FieldTables>): FieldTables {
-  const fields: Record<string, readonly string[]> = { ...base };
-  for (const [name, added] of Object.entries(additions)) fields[name] = [...(fields[name] ?? []), ...added];
-  return fields as unknown as FieldTables;
 }

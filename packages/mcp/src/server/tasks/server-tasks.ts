@@ -33,15 +33,9 @@ import {
 } from "../../protocol/extensions/tasks.js";
 import { interactive } from "../../protocol/features/elicitation.js";
 import { CALL_TOOL, type CallToolRequestParams } from "../../protocol/features/tools.js";
-import type { NewsQuestion, ServerCluster, TaskErrand } from "../subscription.js";
+import type { NewsQuestion, ServerCluster, TaskErrand, VisibleTask } from "../subscription.js";
 import { handRound } from "../interactive.js";
 import type { Parking } from "../parking.js";
-
-/** A task a caller may listen to, and how it looks now. */
-export interface VisibleTask {
-  readonly taskId: string;
-  detail(codec: Codec): object;
-}
 
 /** What tasks need of their server. */
 interface TaskServer extends AskServices {
@@ -50,7 +44,7 @@ interface TaskServer extends AskServices {
   hadTasks: boolean;
   readonly tools: { find(name: string, call: Call): ToolEntry | undefined };
   readonly toolCaller: { call(call: InteractiveCall<CallToolRequestParams>): MaybePromise<Answer> };
-  readonly subscribers: { taskChanged(taskId: string, detail: (codec: Codec) => object): void };
+  readonly subscribers: { taskChanged(taskId: string, detail: (codec: Codec) => object): void } | undefined;
   readonly failed: (error: unknown, call: Call, errorId: string) => void;
   advertises(capability: keyof ServerCapabilities): boolean;
 }
@@ -158,7 +152,7 @@ export class ServerTasks {
     // News may be old: what counts is the record that all share.
     if (isFinal(task.status)) void this.#manager.current(task.taskId, principal);
     const asked = { questions: new Map(questions.map((question) => [question.key, question])) };
-    this.#core.subscribers.taskChanged(record.task.taskId, (codec) => taskDetail(codec, record, asked));
+    this.#core.subscribers?.taskChanged(record.task.taskId, (codec) => taskDetail(codec, record, asked));
   }
 
   /** Does what another process asks for a task that runs here. Rejects with -32602 when none does. */
@@ -221,7 +215,7 @@ export class ServerTasks {
   #changed(run: TaskRun, record: TaskRecord, call: TaskCall): void {
     const { caller } = call;
     const { taskId } = record.task;
-    this.#core.subscribers.taskChanged(taskId, (codec) => taskDetail(codec, record, run));
+    this.#core.subscribers?.taskChanged(taskId, (codec) => taskDetail(codec, record, run));
     if (this.#cluster !== undefined) {
       const questions = [...run.questions.values()].map(({ key, request }) => ({ key, request }));
       this.#cluster.tell({ kind: "task", record, questions });

@@ -14,6 +14,7 @@ import {
 } from "../../protocol/extensions/tasks.js";
 import type { InputRequest, InputRequests } from "../../protocol/features/elicitation.js";
 import type { QuestionCarrier, TaskQuestion, TaskRun } from "./task-run.js";
+import { projectQuestion } from "../../era/project-question.js";
 import type { TaskRecord } from "./task-store.js";
 import type { PaginatedRequestParams } from "../../protocol/method.js";
 import type { CallToolRequestParams } from "../../protocol/features/tools.js";
@@ -53,7 +54,7 @@ export function taskDetail(codec: Codec, { task, result, error }: TaskRecord, ru
 function openQuestions(codec: Codec, { questions }: Questioned): InputRequests {
   const requests: InputRequests = {};
   for (const { key, request } of questions.values()) {
-    const params = codec.serverRequest(request.method, request.params ?? {});
+    const params = projectQuestion(codec, request.method, request.params ?? {});
     requests[key] = { method: request.method, params } as InputRequest;
   }
   return requests;

@@ -2,7 +2,8 @@
 import { LocalError } from "../../jsonrpc/errors.js";
 import type { JsonObject } from "../../jsonrpc/message.js";
 import type { Task } from "../../protocol/extensions/tasks.js";
-import { checkAnswer, type InputRequest, type InputResponses } from "../../protocol/features/elicitation.js";
+import { checkAnswer } from "../../era/project-question.js";
+import type { InputRequest, InputResponses } from "../../protocol/features/elicitation.js";
 import type { Asker, AskOptions } from "../ask.js";
 import { AskError } from "../content.js";
 import type { TaskRecord } from "./task-store.js";

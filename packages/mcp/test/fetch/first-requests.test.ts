@@ -1,0 +1,89 @@
+// The first requests of a fetch server: what they need is loaded while others come, and nothing is served before.
+import { expect, it } from "vitest";
+import { toFetch, type HttpOptions } from "../../src/entries/fetch.js";
+import { LeanServer } from "../../src/entries/server.js";
+
+const MIO = "io.modelcontextprotocol/";
+
+function request(id: number, method: string, params: object, headers: Record<string, string> = {}): Request {
+  const _meta = { [`${MIO}protocolVersion`]: "2026-07-28", [`${MIO}clientCapabilities`]: {} };
+  return new Request("http://localhost/mcp", {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": method,
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta } }),
+  });
+}
+
+function call(id: number, name: string, headers: Record<string, string> = {}): Request {
+  return request(id, "tools/call", { name, arguments: {} }, { "mcp-name": name, ...headers });
+}
+
+function served(options: HttpOptions = {}): { server: LeanServer; answer: ReturnType<typeof toFetch>; seen: string[] } {
+  const server = new LeanServer({ name: "first", version: "1.0.0" });
+  const seen: string[] = [];
+  server.tool("who", { run: (_, { principal = "nobody" }) => (seen.push(principal), principal) });
+  return { server, answer: toFetch(server, options), seen };
+}
+
+it("are each asked who sent them, and served in their order", async () => {
+  const names = ["ada", "bob", "cyd", "dan"];
+  const { answer, seen } = served({ authenticate: (head) => head.header("x-name") });
+  const sent = names.map((name, id) => answer(call(id, "who", { "x-name": name })));
+  const strange = answer(call(9, "who"));
+  expect((await strange).status).toBe(401);
+  const texts = (await Promise.all(sent.map(async (reply) => (await reply).json()))) as {
+    result: { content: [{ text: string }] };
+  }[];
+  expect(texts.map(({ result }) => result.content[0].text)).toEqual(names);
+  expect(seen).toEqual(names);
+});
+
+it("of web pages are answered with what lets them read the replies", async () => {
+  const { answer } = served({ cors: true, allowedOrigins: ["https://app.example"] });
+  const replies = await Promise.all([1, 2].map((id) => answer(call(id, "who", { origin: "https://app.example" }))));
+  expect(replies.map(({ headers }) => headers.get("access-control-allow-origin"))).toEqual([
+    "https://app.example",
+    "https://app.example",
+  ]);
+});
+
+it("do not get what needs scopes where nobody is asked who sent them", async () => {
+  const { server, answer, seen } = served();
+  server.tool("secret", { scopes: ["write"], run: () => (seen.push("secret"), "told") });
+  const [refused, open] = await Promise.all([answer(call(1, "secret")), answer(call(2, "who"))]);
+  expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([
+    403,
+    expect.stringContaining('scope="write"'),
+  ]);
+  expect(open.status).toBe(200);
+  expect(seen).toEqual(["nobody"]);
+});
+
+it("are not led to what needs scopes by middleware either", async () => {
+  const { server, answer, seen } = served();
+  server.tool("secret", { scopes: ["write"], run: () => (seen.push("secret"), "told") });
+  server.use((call, next) => {
+    call.redirect({ ...call.params, name: "secret" });
+    return next();
+  });
+  const { error } = (await (await answer(call(1, "who"))).json()) as { error: { message: string } };
+  expect(error.message).toBe("This needs the scopes write");
+  expect(seen).toEqual([]);
+});
+
+it("that listen hear of what changes from their acknowledgement on", async () => {
+  const { server, answer } = served();
+  const notifications = { toolsListChanged: true };
+  const reply = await answer(request(1, "subscriptions/listen", { notifications }));
+  const reader = (reply.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader.read()).value).toContain("notifications/subscriptions/acknowledged");
+  server.tool("later", { run: () => "" });
+  expect((await reader.read()).value).toContain("notifications/tools/list_changed");
+  await answer.close();
+});
