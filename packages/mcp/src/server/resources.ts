@@ -309,3 +309,15 @@ function described(key: string, definition: ResourceDefinition | ResourceTemplat
 function bad(key: string, what: string): LocalError {
   return new LocalError("BAD_RESOURCE", `Resource ${JSON.stringify(key)}: ${what}`);
 }
+
+/** `https:` says that a client can load it from the web by itself (server/resources, "Common URI Schemes"). */
+export function webWarning(what: string, uri: string): string | undefined {
+  if (!/^https?:/i.test(uri)) return undefined;
+  return `${what}: clients may load it from the web themselves and never ask this server: take a scheme of your own unless they can`;
+}
+
+/** What a template lists, as lists show it. */
+export function shownResource(listed: ListedResource, { template }: TemplateEntry): Resource {
+  const { mimeType } = template;
+  return { name: listed.uri, ...(mimeType === undefined ? {} : { mimeType }), ...listed };
+}

@@ -32,15 +32,16 @@ import {
 } from "./prompts.js";
 import type { Registration, Registry } from "./registry.js";
 import {
-  type ListedResource,
   type ResourceDefinition,
   type ResourceEntry,
   resourceEntry,
   ResourceReader,
   type ResourceTemplateDefinition,
+  shownResource,
   type TemplateEntry,
   templateEntry,
   type VariablesOf,
+  webWarning,
 } from "./resources.js";
 import { ServerTasks } from "./tasks/server-tasks.js";
 import type { AnyInput, SchemaReader, ToolDefinition } from "./tools.js";
@@ -138,12 +139,6 @@ export class Server extends LeanServer {
   }
 }
 
-/** `https:` says that a client can load it from the web by itself (server/resources, "Common URI Schemes"). */
-function webWarning(what: string, uri: string): string | undefined {
-  if (!/^https?:/i.test(uri)) return undefined;
-  return `${what}: clients may load it from the web themselves and never ask this server: take a scheme of your own unless they can`;
-}
-
 // What a server offers besides tools.
 
 /** Has a server serve prompts and resources. */
@@ -195,7 +190,6 @@ function scopesFor(
 
 /** What one template may list: more than anybody looks through, less than what fills the memory. */
 const MOST_LISTED = 10_000;
-
 /** Names the cursors of such lists: they count what was shown, since what templates list has no order of its own. */
 const KIND = "listed resources";
 
@@ -235,11 +229,6 @@ async function listedPage(core: Listing, call: CallOf<PaginatedRequestParams>): 
     ttlMs: core.listHints.ttlMs,
     cacheScope: "private",
   };
-}
-
-function shownResource(listed: ListedResource, { template }: TemplateEntry): Resource {
-  const { mimeType } = template;
-  return { name: listed.uri, ...(mimeType === undefined ? {} : { mimeType }), ...listed };
 }
 
 function positionOf(cursor: string | undefined): number {

@@ -1,6 +1,6 @@
 // Who is asking, as programs of others say it: what is no name lets nobody in, or two users would be one.
 import { createServer, type Server as NodeServer } from "node:http";
-import { type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connect } from "../../src/serve/connect.js";
 import { connectInMemory } from "../../src/serve/connect-in-memory.js";

@@ -1,7 +1,7 @@
 // What a server tells of its sessions when they are over.
 import { expect, it } from "vitest";
 import { connectInMemory } from "../../src/serve/connect-in-memory.js";
-import { type EndedSession } from "../../src/server/session.js";
+import type { EndedSession } from "../../src/server/session.js";
 import { Server } from "../../src/server/server.js";
 
 it("tells of every session once, of none where there was none, and goes on when that fails", async () => {

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { allow, askForTrust, untrustedServer } from "../../src/cli/remote/folder-trust.js";
-import { type ClientEnvironment } from "@secure-local/mcp-tools/config-locations";
+import type { ClientEnvironment } from "@secure-local/mcp-tools/config-locations";
 import { configuredTarget, findServer } from "@secure-local/mcp-tools/configured-servers";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { type Ran, run } from "./command.js";

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type ClientEnvironment } from "@secure-local/mcp-tools/config-locations";
+import type { ClientEnvironment } from "@secure-local/mcp-tools/config-locations";
 import { configuredTarget as foundTarget, type TargetRequest } from "@secure-local/mcp-tools/configured-servers";
 import { readHeaders, readVariables, targetText } from "@secure-local/mcp-tools/target";
 import { CLIENTS, SERVER } from "../../src/cli/client-files.js";
