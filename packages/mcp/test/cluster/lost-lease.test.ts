@@ -107,6 +107,52 @@ it("keeps its sessions for the others once more where the store has come back em
   expect(most).toBe(1 + more.length);
 });
 
+it("takes no answer for what another process asked that has its session, as long as it is cut off", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  vi.advanceTimersByTime(1);
+  const stores = memoryStores();
+  let isAway = false;
+  const cut = withOwn(stores, {
+    beat: (...self) => (isAway ? Promise.reject(new LocalError("UNREACHABLE", "away")) : stores.beat(...self)),
+    bus: withOwn(stores.bus, {
+      listen: ({ hear, missed }, name) =>
+        stores.bus.listen({ missed, hear: (from, text) => isAway || hear(from, text) }, name),
+    }),
+  });
+  const server = (): Server => {
+    const made = new Server({ name: "cut", version: "1.0.0", report: false });
+    made.tool("ask", {
+      run: async (_, ctx) => (await ctx.elicit({ message: "?", schema: { sure: { type: "boolean" } } })).action,
+    });
+    return made;
+  };
+  const shareOf = (member: number): ReturnType<typeof shareOver> =>
+    shareOver(member === 0 ? cut : stores, { key: KEY, node: `m${member}` });
+  const { members } = await startCluster({ count: 2, server, shareOf });
+  const [first, second] = members.map(({ url }) => url) as [string, string];
+  const own = await session(first, "2025-06-18", { capabilities: { elicitation: {} } });
+
+  isAway = true;
+  for (let passed = 0; passed <= LEASE_MS; passed += 1_000) await vi.advanceTimersByTimeAsync(1_000);
+  expect((await post(second, LEVEL, own.headers)).status).toBe(200);
+  const stream = new OpenStream(second, {
+    method: "POST",
+    headers: { ...JSON_TYPES, ...own.headers },
+    body: JSON.stringify(call("ask")),
+  });
+  onTestFinished(() => stream.close());
+  await stream.until(({ messages }) => messages.length > 0);
+  const answer = { jsonrpc: "2.0", id: stream.messages[0]?.["id"], result: { action: "decline" } };
+  const early = await post(first, answer, own.headers);
+  expect([early.status, early.text]).toEqual([503, expect.stringContaining("answer again")]);
+  isAway = false;
+  for (let n = 0; n < 3; n++) await vi.advanceTimersByTimeAsync(1_000);
+  expect((await post(first, answer, own.headers)).status).toBe(202);
+  await stream.ended;
+  expect(stream.text).toContain("decline");
+});
+
 /** How a process that has come back hears that another one took over what is its own, by a view of the directory from before. */
 const HEARINGS = ["at once", "late, as it could not be told", "not at all, as the bus had a gap"] as const;
 

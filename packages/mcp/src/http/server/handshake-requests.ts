@@ -94,6 +94,8 @@ const LOOK_MS = 20;
 const ENDS = "The server is shutting down and has not served this: send it again in a moment";
 const MOVES =
   "This process is shutting down and has not served this: send it again, another one goes on with the session";
+/** Another one may have the session by now, and have asked. */
+const CUT_OFF = "This process is cut off from the others and has not asked this: answer again in a moment";
 const MANY_STREAMS = "This session has as many streams open as it may have";
 
 export class HandshakeRequests implements ConnectionHandler {
@@ -351,6 +353,7 @@ export class HandshakeRequests implements ConnectionHandler {
     if (session === undefined) return this.#unknown(exchange, value);
     if (!this.#knowsVersion(exchange)) return undefined;
     if (session.closing && idOf(value) !== undefined) return this.#turnAway(exchange, value);
+    if (this.#options.cluster?.lapsed === true && isStray(value, session)) return refuse(exchange, 503, CUT_OFF, SOON);
     session.used = performance.now();
     const reply = new Reply(exchange, session);
     reply.asked = askedIn(value);
@@ -521,6 +524,13 @@ export class HandshakeRequests implements ConnectionHandler {
     refuseMessage(exchange, 400, new RpcError(ErrorCode.InvalidRequest, what));
     return false;
   }
+}
+
+/** Whether it answers what nobody here has asked. */
+function isStray(value: unknown, { conversation }: HttpSession): boolean {
+  if (!isJsonObject(value) || "method" in value) return false;
+  const { id } = value;
+  return (typeof id === "string" || typeof id === "number") && !conversation.connection.awaits(id);
 }
 
 function unknownSession(exchange: HttpExchange, value: unknown): void {
