@@ -183,10 +183,9 @@ export class Context {
    */
   elicit<S extends StandardSchema>(input: SchemaForm<S>, options?: AskOptions): Promise<SchemaAnswer<S>>;
   elicit<const F extends FormFields>(input: ElicitInput<F>, options?: AskOptions): Promise<FormAnswer<F>>;
-  async elicit(input: ElicitInput<FormFields> | SchemaForm<StandardSchema>, options?: AskOptions): Promise<unknown> {
-    return this.#services.questions.use(({ elicited }) =>
-      elicited(input, (params) => this.#ask("elicitation/create", params, options)),
-    );
+  elicit(input: ElicitInput<FormFields> | SchemaForm<StandardSchema>, options?: AskOptions): Promise<unknown> {
+    const ask = (params: object): Promise<JsonObject> => this.#ask("elicitation/create", params, options);
+    return this.#asked(({ elicited }) => elicited(input, ask));
   }
 
   /** Sends a notification of your own on behalf of this request, if it is not over. Rejects with RESERVED for one of the specification's. */
@@ -195,18 +194,19 @@ export class Context {
   }
 
   /** Asks the client's model. Throws where the client did not declare sampling (or tools in it, when they are given). */
-  async sample(params: CreateMessageRequestParams, options?: AskOptions): Promise<CreateMessageResult> {
-    return this.#services.questions.use(async ({ readSample, sampleParams }) =>
+  sample(params: CreateMessageRequestParams, options?: AskOptions): Promise<CreateMessageResult> {
+    return this.#asked(async ({ readSample, sampleParams }) =>
       readSample(await this.#ask("sampling/createMessage", await sampleParams(params), options)),
     );
   }
 
   /** The client's roots, as it last told. Throws where the client did not declare roots. */
-  async roots(options?: AskOptions): Promise<readonly Root[]> {
+  roots(options?: AskOptions): Promise<readonly Root[]> {
     const session = sessionOf(this.#call);
-    const ask = async (): Promise<readonly Root[]> =>
-      this.#services.questions.use(async ({ readRoots }) => readRoots(await this.#ask("roots/list", {}, options)));
-    return session === undefined ? ask() : session.cachedRoots(ask);
+    return this.#asked(({ readRoots }) => {
+      const ask = async (): Promise<readonly Root[]> => readRoots(await this.#ask("roots/list", {}, options));
+      return session === undefined ? ask() : session.cachedRoots(ask);
+    });
   }
 
   /**
@@ -221,6 +221,13 @@ export class Context {
   fail(message: string | Error): ToolResult {
     this.#failed = true;
     return failure(message);
+  }
+
+  /** A question may fail before the handler waits for its answer, or where it never does: its client must not end the process by that. */
+  #asked<T>(ask: (questions: QuestionCode) => Promise<T>): Promise<T> {
+    const asked = (async () => this.#services.questions.use(ask))();
+    asked.catch(() => undefined);
+    return asked;
   }
 
   async #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {

@@ -234,3 +234,14 @@ it("lets a task go on after the reply that began it, where the runtime would end
   });
   expect(kept).toHaveLength(1);
 });
+
+it("does nothing for whoever has left before the handler was called", async () => {
+  const server = testServer();
+  let ran = false;
+  server.tool("runs", { run: () => void (ran = true) });
+  const handler = handlerFor(server);
+  const { status } = await handler(asked(modern("tools/call", { name: "runs" }), { signal: AbortSignal.abort() }));
+  expect([status, ran]).toEqual([499, false]);
+  expect((await handler(asked(modern("tools/call", { name: "runs" })))).status).toBe(200);
+  expect(ran).toBe(true);
+});

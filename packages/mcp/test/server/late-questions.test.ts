@@ -1,5 +1,5 @@
 // What is asked when nobody can be asked any more is refused at once with a sentence: after the call was answered, or was given up.
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type Context, Server } from "@secure-local/mcp/server";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import { connect } from "../../src/serve/connect.js";
@@ -78,3 +78,38 @@ it.each(Object.entries(QUESTIONS))("after the call was given up, %s is refused, 
   await expect.poll(() => errors.length).toBe(2);
   for (const error of errors) expect(error).toMatchObject({ code: "EXPIRED" });
 });
+
+it.each(Object.entries(QUESTIONS))(
+  "%s that fails before anybody waits for its answer ends no process",
+  async (_name, ask) => {
+    const unhandled: unknown[] = [];
+    const hear = (error: unknown): void => void unhandled.push(error);
+    process.on("unhandledRejection", hear);
+    onTestFinished(() => void process.off("unhandledRejection", hear));
+    const server = new Server({ name: "s", version: "1", report: false });
+    const turns = async (): Promise<void> => {
+      for (let n = 0; n < 3; n++) await new Promise((resolve) => setImmediate(resolve));
+    };
+    server.tool("late", {
+      async run(_, ctx) {
+        const asked = ask(ctx);
+        await turns();
+        return asked.then(
+          () => "answered",
+          () => "refused",
+        );
+      },
+    });
+    server.tool("never", {
+      run(_, ctx) {
+        void ask(ctx);
+        return "done";
+      },
+    });
+    await using client = await connect(server, { revision: "2026-07-28" });
+    expect((await client.call("late")).content).toMatchObject([{ text: "refused" }]);
+    expect((await client.call("never")).content).toMatchObject([{ text: "done" }]);
+    await turns();
+    expect(unhandled).toEqual([]);
+  },
+);

@@ -51,7 +51,8 @@ export function toFetch(server: LeanServer, options: HttpOptions = {}): FetchHan
   let closing: Promise<void> | undefined;
   const handler = (request: Request, _environment?: unknown, context?: FetchContext): Promise<Response> => {
     const exchange = new FetchExchange(request, context);
-    endpoint.site.handle(exchange);
+    // What ran before may have taken its time, and its client have left.
+    if (!exchange.over) endpoint.site.handle(exchange);
     return exchange.response;
   };
   return Object.assign(handler, { close: () => (closing ??= endpoint.close()) });
@@ -114,7 +115,8 @@ export class FetchExchange implements HttpExchange, HttpStream {
     this.response = new Promise((resolve) => {
       this.#answer = resolve;
     });
-    request.signal.addEventListener("abort", () => this.#leave());
+    if (request.signal.aborted) this.#leave();
+    else request.signal.addEventListener("abort", () => this.#leave());
   }
 
   get address(): undefined {
