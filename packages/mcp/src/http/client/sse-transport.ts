@@ -217,7 +217,7 @@ class SsePosts {
     this.#shown = shownUrl(options.url);
   }
 
-  /** For notifications and responses: resolves when the server has taken it, or will not. */
+  /** For notifications: resolves when the server has taken it, or will not. A response may be held, and nothing waits for that. */
   send(message: Outgoing): void | Promise<void> {
     const { limits } = this.#options;
     const key = message.kind === "request" && message.id !== undefined ? message.id : Symbol("post");
@@ -235,7 +235,7 @@ class SsePosts {
     const posted = this.#post(message, canceller).then(() => {
       if (this.#cancellers.get(key) === canceller) this.#cancellers.delete(key);
     });
-    if (typeof key === "symbol") return posted;
+    if (message.kind === "notification") return posted;
   }
 
   forget(id: RequestId): void {

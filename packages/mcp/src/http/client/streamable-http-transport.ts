@@ -120,7 +120,8 @@ class StreamableHttpTransport implements Transport, LinkWire {
     else {
       const posted = this.#posts.send(message, this.#session);
       if (message.method === "notifications/initialized") this.#initialized = posted;
-      return posted;
+      // A server may hold an answer until whoever has asked is reached again: nothing else waits for that.
+      return message.kind === "response" ? undefined : posted;
     }
   }
 
