@@ -112,8 +112,8 @@ export const defences = [
     name: "numbers keep their digits",
     steps: ["parserGaps"],
     file: "mcp/src/jsonrpc/exact-numbers.ts",
-    find: "if (SUSPECT.test(text)) new Scan(text).run(value);",
-    replace: 'if (SUSPECT.test(text) && text === "") new Scan(text).run(value);',
+    find: "if (hasNumber && SUSPECT.test(text)) new Scan(text).run(message);",
+    replace: 'if (hasNumber && SUSPECT.test(text) && text === "") new Scan(text).run(message);',
   },
   {
     name: "what belongs to one hop is taken off",
