@@ -64,7 +64,7 @@ export default defineConfig({
     // handles. And to start a program the system copies the page tables of all that started it: in one process of
     // several threads that took a fifth of the run.
     pool: "forks",
-    // Of two workers on a core one waits most of the time: for processes it started, for the disk, for time limits.
+    // Workers wait for processes they started, for the disk, and for time limits: a core has room for three.
     maxWorkers: 3 * availableParallelism(),
     // Long enough for a machine that does much else: what hangs is still told, what is slow is not blamed.
     testTimeout: 60_000,
