@@ -1,4 +1,5 @@
 // A program moves trees as large as it likes: who judges them goes on with everything else meanwhile.
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +12,8 @@ const folder = join(ground, "data");
 beforeEach(() => mkdirSync(folder));
 afterEach(() => {
   vi.restoreAllMocks();
-  rmSync(folder, { recursive: true, force: true });
+  // Node takes five times as long to remove a tree as to make it.
+  execFileSync("rm", ["-rf", folder]);
 });
 afterAll(() => rmSync(ground, { recursive: true, force: true }));
 
