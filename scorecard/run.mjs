@@ -1,8 +1,8 @@
 // `npm run scorecard [-- t05 t13] [--no-write]`: runs every security goal's cases against the product's own parts, one
 // process a goal, prints what came of it and writes SCORECARD.md. Exit code 1 when a goal is missed. `--prove` takes each
 // defence that the goals name out of a copy, and exits with 1 when a goal does not notice; `--only WORDS` tries those whose
-// names have these words, `--lanes N` so many goals at a time; verdicts are kept until what they depend on changes, `--fresh`
-// asks for them anew. `--steps a,b` takes these steps of the goals alone, `--first` ends each goal with its first bypass,
+// names have these words; verdicts are kept until what they depend on changes, `--fresh` asks for them anew. `--lanes N` runs
+// so many goals at a time. `--steps a,b` takes these steps of the goals alone, `--first` ends each goal with its first bypass,
 // `--outcome FILE` writes down what came of it. `--quick` runs the goals that take seconds, as CI does.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -36,7 +36,8 @@ const QUICK = [
   "t45",
 ];
 const USAGE = `npm run scorecard -- [goal ...] [--quick | --no-write | --steps NAMES | --first | --outcome FILE]
-npm run scorecard -- [goal ...] --prove [--only WORDS] [--lanes N] [--fresh]
+npm run scorecard -- [goal ...] --prove [--only WORDS] [--fresh]
+        --lanes N  so many goals at a time
 `;
 
 async function main(argv) {
@@ -55,12 +56,11 @@ async function main(argv) {
   const { only: words, lanes, fresh } = values;
   if (values.prove) return (await prove(goals, { words, lanes: Number(lanes), fresh })) === 0 ? 0 : 1;
   const product = await bundleProduct();
-  const outcomes = [];
-  for (const goal of goals) {
+  const outcomes = await runAll(goals, Number(lanes), async (goal) => {
     const outcome = await runGoal(goal, product, values);
-    outcomes.push(outcome);
     console.log(line(outcome));
-  }
+    return outcome;
+  });
   for (const name of absentCorpora()) console.log(`skipped: ../shared/corpora/${name} is absent`);
   if (positionals.length === 0 && !values["no-write"] && !values.quick && !values.first && values.steps === undefined)
     writeFileSync(TARGET, scorecard(outcomes, absentCorpora()));
@@ -70,6 +70,17 @@ async function main(argv) {
   console.log(kindsLine(outcomes));
   console.log(`${outcomes.length} goals in ${seconds.toFixed(0)} s, ${missed.length} missed`);
   return missed.length === 0 ? 0 : 1;
+}
+
+/** What `run` says of each goal, in their order; so many are run at a time. */
+async function runAll(goals, lanes, run) {
+  const outcomes = [];
+  const queue = goals.entries();
+  const lane = async () => {
+    for (const [place, goal] of queue) outcomes[place] = await run(goal);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return outcomes;
 }
 
 function readOptions(argv) {
