@@ -1,6 +1,7 @@
 // `npm run bench -- http`: measures, reports, and judges.
 import { conclude, progress, readOptions } from "../measure/bench-command.mjs";
 import { appendAndSyncMicros } from "../measure/disk-sync.mjs";
+import { withEarlier } from "../measure/earlier.mjs";
 import { Figures } from "../measure/figures.mjs";
 import { runInterleaved } from "../measure/run-interleaved.mjs";
 import { temporaryState } from "../stdio/servers.mjs";
@@ -14,6 +15,7 @@ const USAGE = `npm run bench -- http [options]
   --servers a,b      only these servers      --workloads w4,w7   only these workloads
   --repetitions N    instead of 5            --no-gate           exit 0 even when a target is missed
   --out FILE         where the report goes (default bench/RESULTS-http.md for a full run, nowhere otherwise)
+  --beside REF       our servers as of this commit too, built from git, in the same rounds
   --cpu-prof DIR     a profile of every server started, warm-up included
 `;
 
@@ -67,9 +69,9 @@ export async function main(argv) {
   if (options === undefined) return 2;
   const { state, remove } = temporaryState();
   try {
-    const servers = allServers(state, options.values["cpu-prof"]).filter(
-      (server) => options.servers?.includes(server.id) ?? true,
-    );
+    const place = [state, options.values["cpu-prof"]];
+    const wanted = allServers(...place).filter((server) => options.servers?.includes(server.id) ?? true);
+    const servers = await withEarlier(wanted, { ref: options.values.beside, name: "http", place });
     options.settings.syncMicros = await appendAndSyncMicros(state);
     const figures = await measureAll(servers, options);
     return conclude(figures, servers, { ...options, targets: TARGETS, report });

@@ -1,6 +1,7 @@
 // What the benches that compare servers have in common as commands: their options, their progress, how they end.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { besideSection } from "./earlier.mjs";
 import { judge } from "./judge.mjs";
 
 /**
@@ -18,6 +19,7 @@ export function readOptions(argv, { usage, full, quick, measures, results, more 
         repetitions: { type: "string" },
         "no-gate": { type: "boolean" },
         out: { type: "string" },
+        beside: { type: "string" },
         ...more,
       },
     });
@@ -50,9 +52,11 @@ function positive(text) {
 }
 
 /** Prints the report and what failed or was missed. Returns the exit code. */
-export function conclude(figures, servers, { settings, gate, partial, out, targets, report }) {
+export function conclude(figures, servers, { settings, gate, partial, out, targets, report, values, workloads }) {
   const verdicts = judge(targets, figures).filter(({ verdict }) => !partial || verdict !== "not measured");
-  const text = report(figures, { servers, settings, verdicts });
+  const ref = values.beside;
+  const beside = ref === undefined ? "" : `\n${besideSection(figures, servers, { ref, workloads })}`;
+  const text = report(figures, { servers, settings, verdicts }) + beside;
   process.stdout.write(text);
   if (out !== undefined) writeFileSync(out, text);
   const failures = figures.failures();

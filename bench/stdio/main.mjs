@@ -1,6 +1,7 @@
 // `npm run bench -- stdio`: measures, reports, and judges.
 import { conclude, progress, readOptions } from "../measure/bench-command.mjs";
 import { appendAndSyncMicros } from "../measure/disk-sync.mjs";
+import { withEarlier } from "../measure/earlier.mjs";
 import { Figures } from "../measure/figures.mjs";
 import { onOneCore } from "../measure/one-core.mjs";
 import { runToExit } from "../measure/raw-client.mjs";
@@ -15,6 +16,7 @@ const USAGE = `npm run bench -- stdio [options]
   --servers a,b      only these servers      --workloads w1,w2   only these workloads
   --repetitions N    instead of 7            --no-gate           exit 0 even when a target is missed
   --out FILE         where the report goes (default bench/RESULTS.md for a full run, nowhere otherwise)
+  --beside REF       our servers as of this commit too, built from git, in the same rounds
 `;
 
 const FULL = {
@@ -53,7 +55,8 @@ export async function main(argv) {
   delete process.env[NOT_PASSED_ON];
   const { state, remove } = temporaryState();
   try {
-    const servers = allServers(state).filter((server) => options.servers?.includes(server.id) ?? true);
+    const wanted = allServers(state).filter((server) => options.servers?.includes(server.id) ?? true);
+    const servers = await withEarlier(wanted, { ref: options.values.beside, name: "stdio", place: [state] });
     options.settings.syncMicros = await appendAndSyncMicros(state);
     const figures = await measureAll(servers, options);
     return conclude(figures, servers, { ...options, targets: TARGETS, report });
