@@ -26,12 +26,11 @@ import {
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
-import { isAnswer, lost, repeatable, unavailable } from "../http/server/resumable-stream.js";
-import { type ForwardOutcome, HeldAnswers, mayPass, NodeRelay, saidOf } from "./relay.js";
+import { HeldAnswers, isAnswer, lost, mayPass, repeatable, unavailable } from "../http/server/resumable-stream.js";
+import { type ForwardOutcome, NodeRelay } from "./relay.js";
 import {
   addressOf,
   allStores,
-  AWAY,
   Detours,
   LeasedTasks,
   Presence,
@@ -73,6 +72,7 @@ export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTION
 }
 
 const ENDING = "This process is shutting down and has not served this: send it again, another process goes on";
+const SILENT = "The process that has to serve this cannot be reached now: try again";
 
 /** What comes next for a request: nothing, it is served here, or it is tried at another process. */
 type Step = "done" | "here" | { readonly at: string };
@@ -259,12 +259,11 @@ class Member implements ClusterMember {
       .catch((error: unknown) => {
         const passes = (each: unknown): boolean => mayPass(each) && !this.#leaving && !exchange.over;
         if (!passes(error) || !isAnswer(named)) throw error;
-        return this.#held.until(named.body ?? "", () => this.#bring(exchange, named, here), passes);
+        return this.#held.until(named.body ?? "", () => this.#bring(exchange, named, here), { cause: error, passes });
       })
       .catch((error: unknown) => {
-        const said = saidOf(error);
-        unavailable(exchange, named, said ?? AWAY);
-        if (said === undefined) this.#local?.report("error", "A request could not be handed on", { error });
+        if (!unavailable(exchange, named, error))
+          this.#local?.report("error", "A request could not be handed on", { error });
       })
       .finally(() => this.#looking--);
   }
@@ -392,10 +391,10 @@ class Member implements ClusterMember {
     const before = performance.now();
     try {
       const { nodes, lapsed, steadyMs } = await this.#stores.beat(this.node, this.#address);
+      this.#relay.directory(this.#nodes, nodes);
       this.#nodes = nodes;
       for (const node of this.#left) if (nodes.has(node)) this.#left.delete(node);
       this.#streams.away = false;
-      this.#relay.tidy((node) => nodes.has(node));
       const first = this.#since === Number.POSITIVE_INFINITY;
       const fresh = first && this.#beaten === 0;
       // A process that was held up itself, with its whole machine perhaps, gives the others time to come back too.
@@ -406,6 +405,7 @@ class Member implements ClusterMember {
       if ((lapsed || this.lapsed) && this.#beaten > 0) await this.#touchAll();
       else if (before - this.#touched > TOUCH_MS) await this.#touchAll();
       this.#beaten = before;
+      this.#relay.tidy((node) => nodes.has(node) || !this.#sure);
       this.#presence.back();
     } catch (error) {
       // Of one that was never there whoever begins is told by the error itself.
@@ -459,7 +459,7 @@ class Member implements ClusterMember {
     const { id, kind } = named;
     if (kind === "session" && (await this.#holds(id))) return here();
     let owner = kind === "session" ? this.#places.ownerOf(id) : nodeOf(id);
-    const until = performance.now() + PATIENCE_MS;
+    let until = performance.now() + PATIENCE_MS;
     for (let step = 0; step < STEPS || performance.now() < until; step++) {
       if (exchange.over) return;
       if (owner === undefined) return here();
@@ -480,15 +480,12 @@ class Member implements ClusterMember {
         owner = other ?? now;
         continue;
       }
-      if (this.#left.has(owner)) {
-        const next: Step = kind === "session" ? await this.#takeOver(id, owner) : "here";
-        if (typeof next === "string") return here();
-        owner = next.at;
-        continue;
-      }
+      const began = performance.now();
       const session = kind === "session" ? id : undefined;
-      const mostMs = Math.max(until - performance.now(), RETRY_MS);
-      const outcome = await this.#relay.forward(owner, { exchange, session, body: named.body, mostMs });
+      const about = { exchange, session, body: named.body, mostMs: Math.max(until - began, RETRY_MS) };
+      const outcome = this.#left.has(owner) ? "left" : await this.#relay.forward(owner, about);
+      // While another process had it nobody was looked for.
+      if (outcome === "broken") until += performance.now() - began;
       const next = await this.#after(outcome, { exchange, named, owner });
       if (next === "done") return;
       if (next === "here") return here();
@@ -496,7 +493,7 @@ class Member implements ClusterMember {
       if (next.at === owner && performance.now() >= until) break;
       owner = next.at;
     }
-    throw new LocalError("SILENT", "The process that has to serve this cannot be reached now: try again");
+    throw new LocalError("SILENT", SILENT);
   }
 
   /** What to do with a request after it could, or could not, be sent to its owner: the process to try next, or the end. */
@@ -516,7 +513,10 @@ class Member implements ClusterMember {
         return isSession ? this.#takeOver(named.id, owner) : "here";
       case "gone":
         if (!this.#sure) return this.#wait(owner);
-        return isSession ? this.#takeOver(named.id, owner) : "here";
+        if (isSession) return this.#takeOver(named.id, owner);
+        // Who has asked may go on, and then needs the answer, which is sent once.
+        if (isAnswer(named) && (await this.#relay.mayGoOn(owner))) throw new LocalError("SILENT", SILENT);
+        return "here";
       case "unreachable":
         return this.#wait(owner);
       case "broken":
