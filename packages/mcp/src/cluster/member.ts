@@ -71,7 +71,7 @@ export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTION
   };
 }
 
-const ENDING = "This process is shutting down and has not served this: send it again, another process goes on";
+const ENDING = "This process is shutting down and has not served this: send it again in a moment";
 const SILENT = "The process that has to serve this cannot be reached now: try again";
 
 /** What comes next for a request: nothing, it is served here, or it is tried at another process. */
@@ -206,6 +206,10 @@ class Member implements ClusterMember {
     return this.#nodes.size > (this.#nodes.has(this.node) ? 1 : 0);
   }
 
+  get alone(): boolean {
+    return this.#anyOther() === undefined;
+  }
+
   mayLetGo(id: string): boolean {
     // Where nobody can say whose it is now, nobody could take it over.
     const away = this.#since === Number.POSITIVE_INFINITY;
@@ -336,8 +340,7 @@ class Member implements ClusterMember {
   }
 
   async #answer(text: string): Promise<string> {
-    const record = await this.#local?.errand(JSON.parse(text) as TaskErrand);
-    return exactJson(record);
+    return exactJson(await this.#local?.errand(JSON.parse(text) as TaskErrand));
   }
 
   #notify(notice: Notice): Promise<void> {

@@ -80,6 +80,8 @@ const SENT_AWAY = "Who began the task may not call any more";
 const SAID_ELSEWHERE = "Another process has said that this task ended, since this one did not answer";
 /** Milliseconds between two tries to keep how a task ended. */
 const AGAIN_MS = 1_000;
+/** Times between two polls after which a client has fetched how its task ended. */
+const FETCHED_IN = 1.5;
 /** The longest time a timer can be set to. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -110,6 +112,8 @@ export class TaskManager {
   /** Those that are being kept, and are in no table yet. */
   readonly #opening = new Map<TaskCall, { isOver: boolean }>();
   #closing = false;
+  /** When the last one ended, by `performance.now()`. */
+  #lastEnd = Number.NEGATIVE_INFINITY;
   /** Handlers at work, also those of tasks that were cancelled and do not care. */
   #handlers = 0;
 
@@ -185,6 +189,7 @@ export class TaskManager {
     const record = this.#office.leased ? await this.#believed(kept) : kept;
     clearTimeout(this.#running.get(run.taskId)?.timer);
     this.#running.delete(run.taskId);
+    this.#lastEnd = performance.now();
     run.end(record);
     this.#tell(call, record);
   }
@@ -256,9 +261,10 @@ export class TaskManager {
     throw noSuchTask();
   }
 
-  /** Whether any task is begun, runs, or has an end that is being kept. */
+  /** Whether any task is begun, runs, or has an end that is being kept, or that its client has hardly had the time to fetch. */
   get busy(): boolean {
-    return this.#opening.size + this.#running.size > 0;
+    if (this.#opening.size + this.#running.size > 0) return true;
+    return performance.now() - this.#lastEnd < FETCHED_IN * this.#office.limits.taskPollMs;
   }
 
   runsOver(connection: Call["connection"]): boolean {
