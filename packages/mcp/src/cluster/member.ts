@@ -140,8 +140,7 @@ class Member implements ClusterMember {
       (owner) => this.#isGone(owner),
       (record) => this.#gaveUp(record),
     );
-    const derived = keys.map((key) => new Uint8Array(hkdfSync("sha256", key, "", "states", 32)));
-    this.seal = aesSeal(...derived);
+    this.seal = aesSeal(...keys.map((key) => new Uint8Array(hkdfSync("sha256", key, "", "states", 32))));
     this.#relay = new NodeRelay({
       node,
       keys,
@@ -179,8 +178,8 @@ class Member implements ClusterMember {
   }
 
   #wayChanged({ node, way, address, byLetters }: WayChange): void {
-    const said = wayWords({ node, way, address }, this.#stores.name);
-    this.#local?.report(way === "none" ? "debug" : "warning", said, { peer: node, byLetters });
+    const level = way === "none" ? "debug" : "warning";
+    this.#local?.report(level, wayWords({ node, way, address }, this.#stores.name), { peer: node, byLetters });
   }
 
   get lapsed(): boolean {
@@ -278,8 +277,7 @@ class Member implements ClusterMember {
     const known = this.#sessions.get(id);
     const mine: Mine = { fence: known?.fence ?? 0, kept: false };
     this.#sessions.set(id, mine);
-    const session: SharedSession = { owner: this.node, fence: mine.fence, text };
-    this.#stores.sessions.put(id, session, SESSION_MS).then(
+    this.#stores.sessions.put(id, { owner: this.node, fence: mine.fence, text }, SESSION_MS).then(
       (kept) => {
         mine.kept = kept;
         if (!kept) this.#release(id);
@@ -330,12 +328,16 @@ class Member implements ClusterMember {
   async errand(errand: TaskErrand): Promise<TaskRecord | undefined> {
     const owner = nodeOf(errand.taskId);
     if (owner === undefined || owner === this.node) return undefined;
-    try {
-      return exactValue(await this.#relay.ask(owner, JSON.stringify(errand))) as TaskRecord;
-    } catch (error) {
-      if (!(error instanceof LocalError)) throw error;
-      if (error.code === "GONE") return undefined;
-      throw new RpcError(ErrorCode.InternalError, "The process that runs this task cannot be reached now: try again");
+    // Asked twice it does no harm. Once the lease of a process that is lost has ended, the record says what is known of the task.
+    for (const until = performance.now() + PATIENCE_MS; ; await this.#wait(owner).catch(() => undefined)) {
+      try {
+        return exactValue(await this.#relay.ask(owner, JSON.stringify(errand))) as TaskRecord;
+      } catch (error) {
+        if (!(error instanceof LocalError)) throw error;
+        const isGone = await this.#isGone(owner).catch(() => undefined);
+        if (isGone === true) return undefined;
+        if (isGone === undefined || performance.now() > until) throw new RpcError(ErrorCode.InternalError, SILENT);
+      }
     }
   }
 
@@ -399,11 +401,9 @@ class Member implements ClusterMember {
       for (const node of this.#left) if (nodes.has(node)) this.#left.delete(node);
       this.#streams.away = false;
       const first = this.#since === Number.POSITIVE_INFINITY;
-      const fresh = first && this.#beaten === 0;
       // A process that was held up itself, with its whole machine perhaps, gives the others time to come back too.
-      if (first || lapsed) this.#since = before;
       // One that has just begun knows from the others that nobody was kept from the store.
-      if (fresh) this.#since = before - steadyMs;
+      if (first || lapsed) this.#since = first && this.#beaten === 0 ? before - steadyMs : before;
       // Our own clock counts too: the reply that said so may have been lost, or what followed from it have failed.
       if ((lapsed || this.lapsed) && this.#beaten > 0) await this.#touchAll();
       else if (before - this.#touched > TOUCH_MS) await this.#touchAll();

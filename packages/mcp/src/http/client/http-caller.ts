@@ -2,7 +2,7 @@
 // refuses replies nobody can read.
 
 import type { HttpAuthorizer, MessageSink, OutgoingKind } from "../../jsonrpc/transport.js";
-import { LocalError, statusOf } from "../../jsonrpc/errors.js";
+import { isPassing, LocalError } from "../../jsonrpc/errors.js";
 import { CLIENT_LIMITS } from "../../jsonrpc/limits.js";
 import { quotedWords, visibleText } from "../../jsonrpc/message.js";
 
@@ -239,15 +239,6 @@ function rested(ms: number, canceller: Canceller): Promise<void> {
     });
   });
 }
-
-/** Whether it may be otherwise in a moment: a proxy that did not reach the server, a connection that broke, too many at once. */
-function isPassing(error: unknown): boolean {
-  const status = statusOf(error);
-  if (status !== undefined) return status === 429 || (status >= 502 && status <= 504);
-  return error instanceof LocalError && PASSING.has(error.code);
-}
-
-const PASSING: ReadonlySet<string> = new Set(["UNREACHABLE", "OUTCOME_UNKNOWN"]);
 
 // The limits of an HTTP transport, each with its default and the reason for it.
 
