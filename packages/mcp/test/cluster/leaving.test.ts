@@ -146,6 +146,8 @@ it.each([
   const other = await client(1, "2025-11-25");
   const said = await other.task(task.id as string).status();
   expect(said).toMatchObject({ status: "failed", statusMessage: "The server stopped before the task ended" });
+  const outcome = { code: -32_603, data: { outcome: "unknown" } };
+  await expect(other.task(task.id as string).result()).rejects.toMatchObject(outcome);
 });
 
 it("hears the answer to what it has asked", async () => {
@@ -340,7 +342,10 @@ async function lone(which: (typeof LONE)[number], revision: string, options?: Pa
   /** A call that begins anew is refused. */
   const refuses = async (calling: Client): Promise<void> => {
     const before = ran.length;
-    await expect(calling.call("where")).rejects.toThrow(/503.*shutting down/s);
+    const refusal = await calling.call("where").catch((error: unknown) => String(error));
+    expect(refusal).toMatch(/503.*shutting down/s);
+    // Nobody else is there, and it is told by nobody that the server is merely busy.
+    expect(refusal).not.toMatch(/another (?:one|process) goes on|It is busy/);
     expect(ran).toHaveLength(before);
   };
   return {

@@ -369,7 +369,9 @@ function advice(status: number, said: string): string {
   if (status === 407) return "The proxy wants authorization: put user and password into the proxy's URL.";
   if (status === 413)
     return "What stands before the server takes no request this long: raise its limit (in nginx client_max_body_size).";
-  if (status === 429 || status === 503) return "It is busy: try again later.";
+  if (status === 429) return "It takes no more for now: try again later.";
+  if (status === 503)
+    return "It cannot serve this now, as when it is busy, ends or has just begun: try again in a moment.";
   if (status >= 500) return "The fault is the server's: look into its log.";
   return "Check the URL and the headers.";
 }

@@ -78,6 +78,8 @@ const A_PAGE = 100;
 
 const SENT_AWAY = "Who began the task may not call any more";
 const SAID_ELSEWHERE = "Another process has said that this task ended, since this one did not answer";
+/** Of work that was cut off nobody knows what it has done: calls say the same. */
+const CUT_OFF: JsonObject = { outcome: "unknown" };
 /** Milliseconds between two tries to keep how a task ended. */
 const AGAIN_MS = 1_000;
 /** Times between two polls after which a client has fetched how its task ended. */
@@ -277,7 +279,7 @@ export class TaskManager {
     this.#closing = true;
     // Those whose end is being kept are waited for.
     await Promise.all(
-      [...this.#running.values()].map(({ call, run }) => this.#fail(call, reason).then(() => run.ended)),
+      [...this.#running.values()].map(({ call, run }) => this.#fail(call, reason, CUT_OFF).then(() => run.ended)),
     );
   }
 
@@ -344,9 +346,9 @@ export class TaskManager {
     }
   }
 
-  #fail(call: TaskCall, reason: string): Promise<void> {
+  #fail(call: TaskCall, reason: string, data?: JsonObject): Promise<void> {
     this.stop(call, reason);
-    const error = { code: ErrorCode.InternalError, message: reason };
+    const error = { code: ErrorCode.InternalError, message: reason, ...(data && { data }) };
     return this.conclude(call, { status: "failed", statusMessage: reason, error });
   }
 
