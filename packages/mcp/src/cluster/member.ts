@@ -48,8 +48,9 @@ const SESSION_MS = 45 * 60_000;
 const TOUCH_MS = 10 * 60_000;
 /** Sessions in one round trip. */
 const TOUCH_PIECE = 500;
-/** Milliseconds between two tries to reach a process that is there and does not answer. */
+/** Milliseconds between two tries to reach whoever has something. */
 const RETRY_MS = 100;
+const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, RETRY_MS));
 /** Milliseconds after which a process that is there and cannot be reached is given up: its lease, and a little. */
 const PATIENCE_MS: number = LEASE_MS + 1_000;
 /** Processes a request is tried at before time counts: each has taken the session from the one before. */
@@ -329,7 +330,7 @@ class Member implements ClusterMember {
     const owner = nodeOf(errand.taskId);
     if (owner === undefined || owner === this.node) return undefined;
     // Asked twice it does no harm. Once the lease of a process that is lost has ended, the record says what is known of the task.
-    for (const until = performance.now() + PATIENCE_MS; ; await this.#wait(owner).catch(() => undefined)) {
+    for (const until = performance.now() + PATIENCE_MS; ; await rest()) {
       try {
         return exactValue(await this.#relay.ask(owner, JSON.stringify(errand))) as TaskRecord;
       } catch (error) {
@@ -464,6 +465,8 @@ class Member implements ClusterMember {
     let owner = kind === "session" ? this.#places.ownerOf(id) : nodeOf(id);
     let until = performance.now() + PATIENCE_MS;
     for (let step = 0; step < STEPS || performance.now() < until; step++) {
+      // Where all are ending each may say that another one has it: they are not asked as fast as they answer.
+      if (step > 1) await rest();
       if (exchange.over) return;
       if (owner === undefined) return here();
       if (owner === this.node) {
@@ -479,7 +482,6 @@ class Member implements ClusterMember {
           continue;
         }
         if (other === undefined && (now === owner || now === undefined)) return here();
-        if (other !== undefined && step > 1) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
         owner = other ?? now;
         continue;
       }
@@ -515,13 +517,15 @@ class Member implements ClusterMember {
       case "left":
         return isSession ? this.#takeOver(named.id, owner) : "here";
       case "gone":
-        if (!this.#sure) return this.#wait(owner);
+      case "unreachable":
+        if (outcome === "unreachable" || !this.#sure) {
+          await this.#beat();
+          return { at: owner };
+        }
         if (isSession) return this.#takeOver(named.id, owner);
         // Who has asked may go on, and then needs the answer, which is sent once.
         if (isAnswer(named) && (await this.#relay.mayGoOn(owner))) throw new LocalError("SILENT", SILENT);
         return "here";
-      case "unreachable":
-        return this.#wait(owner);
       case "broken":
         if (exchange.over) return "done";
         if (repeatable(exchange, named)) return { at: owner };
@@ -531,12 +535,6 @@ class Member implements ClusterMember {
         lost(exchange, named, "way");
         return "done";
     }
-  }
-
-  async #wait(owner: string): Promise<Step> {
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-    await this.#beat();
-    return { at: owner };
   }
 
   /** Whether a session is here, and is not another process's by now where that may be. */
