@@ -258,8 +258,8 @@ export interface NodeHandler {
    */
   (request: NodeRequest, response: NodeResponse, third?: unknown): Promise<void>;
   /**
-   * Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`, then ends the server's tasks.
-   * Safe to call again.
+   * Refuses new requests, lets what runs finish within the limit `drainMs`, tasks and questions to people too, then ends listens and
+   * what is left. Safe to call again.
    */
   close(): Promise<void>;
 }

@@ -49,9 +49,8 @@ export interface GoneListener {
 
 /** Says whether a request may still be gone on with; undefined: it may. */
 interface PassToGoOn {
-  /** What has begun goes on, and nothing new begins here: other processes get it. */
+  /** What has begun goes on, and nothing new begins here: other processes get it, or it is refused, where there is none. */
   readonly drains: boolean;
-  /** The same where no other process is there: what is new is refused. */
   readonly refusesNew: boolean;
   refusal(
     exchange: HttpExchange,

@@ -181,10 +181,9 @@ export function httpEndpoint(
     guard: guardOf(options, guards, () => ({ site, core, turns: limits.turns, cluster, onError, failed })),
     failed,
   });
-  const cores = [core, ...others.map((other) => other.core)];
   const settle: HttpEndpoint["settle"] = (alone) => {
     Object.assign(site.passes, { drains: true, alone });
-    return settled(cores, limits.drainMs * SETTLING);
+    return settled([core, ...others.map((other) => other.core)], limits.drainMs * SETTLING);
   };
   const close = async (spentMs?: number): Promise<void> => {
     const drainMs = limits.drainMs - (spentMs ?? (await settle(() => true)));
