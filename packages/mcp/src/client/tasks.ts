@@ -1,5 +1,5 @@
 // Begins tool calls as tasks, in the shape the server's revision has for them.
-import { LocalError, RpcError } from "../jsonrpc/errors.js";
+import { isPassing, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { type Awaitable, isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { announcesTask } from "../era/read-result.js";
 import { type DetailedTask, isFinal, type Task, TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
@@ -174,6 +174,11 @@ const INTERVAL_MS = 1_000;
 const LEAST_INTERVAL_MS = 50;
 /** However seldom: a notification may get lost. */
 const MOST_INTERVAL_MS = 30_000;
+/** Milliseconds before a look that failed is taken again, the first time and at most. */
+const AGAIN_MS = 100;
+const MOST_AGAIN_MS = 5_000;
+/** Milliseconds after which looks that fail are given up: a server is started again, or another one found, in less. */
+const PATIENCE_MS = 60_000;
 
 class PolledTask implements TaskHandle {
   readonly id: string;
@@ -210,12 +215,12 @@ class PolledTask implements TaskHandle {
     try {
       let seen = "";
       for (;;) {
-        const task = await this.#look(options);
+        const task = await patiently(() => this.#look(options), signal);
         const now = JSON.stringify([task.status, task.statusMessage, task.lastUpdatedAt]);
         if (now !== seen) yield task;
         seen = now;
         if (isFinal(task.status)) return;
-        if (task.status === "input_required") await this.#answer(task, options);
+        if (task.status === "input_required") await this.#answer(task, options, signal);
         await this.#wait(task, signal);
         if (signal?.aborted)
           throw new LocalError("CANCELLED", `Waiting for the task ${this.id} was cancelled`, { cause: signal.reason });
@@ -246,17 +251,21 @@ class PolledTask implements TaskHandle {
   async #resultOfSession(options: CallOptions | undefined): Promise<CallToolResult> {
     const { maxTimeoutMs = Number.POSITIVE_INFINITY, ...rest } = options ?? {};
     const waiting = { ...rest, timeoutMs: Number.POSITIVE_INFINITY, maxTimeoutMs };
-    try {
-      const result = await this.#ask("tasks/result", undefined, waiting);
-      this.#options.over(this.id);
-      return this.#options.check(result as unknown as CallToolResult);
-    } catch (error) {
-      // What a server answers for a cancelled task is its own business; that it was cancelled is not.
-      if (!(error instanceof RpcError)) throw error;
-      const { status, statusMessage } = await this.#look(rest);
-      if (status === "cancelled") throw this.#cancelled(statusMessage);
-      throw error;
-    }
+    const asked = async (): Promise<CallToolResult> => {
+      try {
+        const result = await this.#ask("tasks/result", undefined, waiting);
+        this.#options.over(this.id);
+        return await this.#options.check(result as unknown as CallToolResult);
+      } catch (error) {
+        // What a server answers for a cancelled task is its own business; that it was cancelled is not.
+        if (!(error instanceof RpcError) || isPassing(error)) throw error;
+        const { status, statusMessage } = await patiently(() => this.#look(rest), signalOf(options));
+        if (status === "cancelled") throw this.#cancelled(statusMessage);
+        const isOfTask = isFinal(status) || !isJsonObject(error.data) || error.data["outcome"] !== "unknown";
+        throw isOfTask ? error : new LocalError("OUTCOME_UNKNOWN", error.message, { cause: error });
+      }
+    };
+    return patiently(asked, signalOf(options));
   }
 
   #conclusion({ status, statusMessage, result, error }: DetailedTask): Awaitable<CallToolResult> {
@@ -276,12 +285,16 @@ class PolledTask implements TaskHandle {
   }
 
   /** Answers the questions that are new: each is shown until the server has taken the answer. */
-  async #answer({ inputRequests = {} }: DetailedTask, options: CallOptions | undefined): Promise<void> {
+  async #answer(
+    { inputRequests = {} }: DetailedTask,
+    options: CallOptions | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const open = Object.entries(inputRequests).filter(([key]) => !this.#answered.has(key));
     if (open.length === 0) return;
     const inputResponses = await this.#options.requests.answers(Object.fromEntries(open), options);
     for (const [key] of open) this.#answered.add(key);
-    await this.#ask("tasks/update", { inputResponses }, options);
+    await patiently(() => this.#ask("tasks/update", { inputResponses }, options), signal);
   }
 
   async #wait({ pollIntervalMs }: DetailedTask, signal: AbortSignal | undefined): Promise<void> {
@@ -292,6 +305,22 @@ class PolledTask implements TaskHandle {
     const either = signal === undefined ? stir.signal : AbortSignal.any([signal, stir.signal]);
     await pause(interval, either);
     this.#stir = undefined;
+  }
+}
+
+/**
+ * Looks at a task, again and again where a look fails in a way that says nothing of the task: who was asked is ending, or could not be
+ * reached, and whoever is asked next may know. What changes something is asked so too where it counts once.
+ */
+async function patiently<T>(look: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  const until = performance.now() + PATIENCE_MS;
+  for (let wait = AGAIN_MS; ; wait = Math.min(2 * wait, MOST_AGAIN_MS)) {
+    try {
+      return await look();
+    } catch (error) {
+      if (!isPassing(error) || signal?.aborted === true || performance.now() + wait > until) throw error;
+    }
+    await pause(wait, signal);
   }
 }
 

@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto";
 import { Duplex } from "node:stream";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { StreamBounds, StreamPiece } from "../http/server/exchange.js";
+import { AWAY } from "../http/server/resumable-stream.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
 import { nodeOf } from "../server/subscription.js";
 import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
@@ -396,9 +397,6 @@ export class StreamKeep {
 }
 
 // Tasks that live in one process, which may end.
-
-/** What whoever asks is told while the store is away. */
-export const AWAY = "What the processes of this server share cannot be reached now: try again";
 
 /** Where the store is away, rejects with what the client is told: that is nothing unexpected, and other parts have said it. */
 async function told<T>(act: () => Promise<T>): Promise<T> {

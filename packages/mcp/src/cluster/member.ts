@@ -26,12 +26,11 @@ import {
   type SharedSession,
   type SharedStores,
 } from "./stores.js";
-import { isAnswer, lost, repeatable, unavailable } from "../http/server/resumable-stream.js";
-import { type ForwardOutcome, HeldAnswers, mayPass, NodeRelay, saidOf } from "./relay.js";
+import { HeldAnswers, isAnswer, lost, mayPass, repeatable, unavailable } from "../http/server/resumable-stream.js";
+import { type ForwardOutcome, NodeRelay } from "./relay.js";
 import {
   addressOf,
   allStores,
-  AWAY,
   Detours,
   LeasedTasks,
   Presence,
@@ -49,8 +48,9 @@ const SESSION_MS = 45 * 60_000;
 const TOUCH_MS = 10 * 60_000;
 /** Sessions in one round trip. */
 const TOUCH_PIECE = 500;
-/** Milliseconds between two tries to reach a process that is there and does not answer. */
+/** Milliseconds between two tries to reach whoever has something. */
 const RETRY_MS = 100;
+const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, RETRY_MS));
 /** Milliseconds after which a process that is there and cannot be reached is given up: its lease, and a little. */
 const PATIENCE_MS: number = LEASE_MS + 1_000;
 /** Processes a request is tried at before time counts: each has taken the session from the one before. */
@@ -72,7 +72,8 @@ export function shareOver(given: SharedStores, options: ShareOptions = NO_OPTION
   };
 }
 
-const ENDING = "This process is shutting down and has not served this: send it again, another process goes on";
+const ENDING = "This process is shutting down and has not served this: send it again in a moment";
+const SILENT = "The process that has to serve this cannot be reached now: try again";
 
 /** What comes next for a request: nothing, it is served here, or it is tried at another process. */
 type Step = "done" | "here" | { readonly at: string };
@@ -140,8 +141,7 @@ class Member implements ClusterMember {
       (owner) => this.#isGone(owner),
       (record) => this.#gaveUp(record),
     );
-    const derived = keys.map((key) => new Uint8Array(hkdfSync("sha256", key, "", "states", 32)));
-    this.seal = aesSeal(...derived);
+    this.seal = aesSeal(...keys.map((key) => new Uint8Array(hkdfSync("sha256", key, "", "states", 32))));
     this.#relay = new NodeRelay({
       node,
       keys,
@@ -179,8 +179,8 @@ class Member implements ClusterMember {
   }
 
   #wayChanged({ node, way, address, byLetters }: WayChange): void {
-    const said = wayWords({ node, way, address }, this.#stores.name);
-    this.#local?.report(way === "none" ? "debug" : "warning", said, { peer: node, byLetters });
+    const level = way === "none" ? "debug" : "warning";
+    this.#local?.report(level, wayWords({ node, way, address }, this.#stores.name), { peer: node, byLetters });
   }
 
   get lapsed(): boolean {
@@ -204,6 +204,10 @@ class Member implements ClusterMember {
     this.#retires = true;
     await this.#notify({ kind: "ending" }).catch(() => undefined);
     return this.#nodes.size > (this.#nodes.has(this.node) ? 1 : 0);
+  }
+
+  get alone(): boolean {
+    return this.#anyOther() === undefined;
   }
 
   mayLetGo(id: string): boolean {
@@ -259,12 +263,11 @@ class Member implements ClusterMember {
       .catch((error: unknown) => {
         const passes = (each: unknown): boolean => mayPass(each) && !this.#leaving && !exchange.over;
         if (!passes(error) || !isAnswer(named)) throw error;
-        return this.#held.until(named.body ?? "", () => this.#bring(exchange, named, here), passes);
+        return this.#held.until(named.body ?? "", () => this.#bring(exchange, named, here), { cause: error, passes });
       })
       .catch((error: unknown) => {
-        const said = saidOf(error);
-        unavailable(exchange, named, said ?? AWAY);
-        if (said === undefined) this.#local?.report("error", "A request could not be handed on", { error });
+        if (!unavailable(exchange, named, error))
+          this.#local?.report("error", "A request could not be handed on", { error });
       })
       .finally(() => this.#looking--);
   }
@@ -275,8 +278,7 @@ class Member implements ClusterMember {
     const known = this.#sessions.get(id);
     const mine: Mine = { fence: known?.fence ?? 0, kept: false };
     this.#sessions.set(id, mine);
-    const session: SharedSession = { owner: this.node, fence: mine.fence, text };
-    this.#stores.sessions.put(id, session, SESSION_MS).then(
+    this.#stores.sessions.put(id, { owner: this.node, fence: mine.fence, text }, SESSION_MS).then(
       (kept) => {
         mine.kept = kept;
         if (!kept) this.#release(id);
@@ -327,18 +329,21 @@ class Member implements ClusterMember {
   async errand(errand: TaskErrand): Promise<TaskRecord | undefined> {
     const owner = nodeOf(errand.taskId);
     if (owner === undefined || owner === this.node) return undefined;
-    try {
-      return exactValue(await this.#relay.ask(owner, JSON.stringify(errand))) as TaskRecord;
-    } catch (error) {
-      if (!(error instanceof LocalError)) throw error;
-      if (error.code === "GONE") return undefined;
-      throw new RpcError(ErrorCode.InternalError, "The process that runs this task cannot be reached now: try again");
+    // Asked twice it does no harm. Once the lease of a process that is lost has ended, the record says what is known of the task.
+    for (const until = performance.now() + PATIENCE_MS; ; await rest()) {
+      try {
+        return exactValue(await this.#relay.ask(owner, JSON.stringify(errand))) as TaskRecord;
+      } catch (error) {
+        if (!(error instanceof LocalError)) throw error;
+        const isGone = await this.#isGone(owner).catch(() => undefined);
+        if (isGone === true) return undefined;
+        if (isGone === undefined || performance.now() > until) throw new RpcError(ErrorCode.InternalError, SILENT);
+      }
     }
   }
 
   async #answer(text: string): Promise<string> {
-    const record = await this.#local?.errand(JSON.parse(text) as TaskErrand);
-    return exactJson(record);
+    return exactJson(await this.#local?.errand(JSON.parse(text) as TaskErrand));
   }
 
   #notify(notice: Notice): Promise<void> {
@@ -392,20 +397,19 @@ class Member implements ClusterMember {
     const before = performance.now();
     try {
       const { nodes, lapsed, steadyMs } = await this.#stores.beat(this.node, this.#address);
+      this.#relay.directory(this.#nodes, nodes);
       this.#nodes = nodes;
       for (const node of this.#left) if (nodes.has(node)) this.#left.delete(node);
       this.#streams.away = false;
-      this.#relay.tidy((node) => nodes.has(node));
       const first = this.#since === Number.POSITIVE_INFINITY;
-      const fresh = first && this.#beaten === 0;
       // A process that was held up itself, with its whole machine perhaps, gives the others time to come back too.
-      if (first || lapsed) this.#since = before;
       // One that has just begun knows from the others that nobody was kept from the store.
-      if (fresh) this.#since = before - steadyMs;
+      if (first || lapsed) this.#since = first && this.#beaten === 0 ? before - steadyMs : before;
       // Our own clock counts too: the reply that said so may have been lost, or what followed from it have failed.
       if ((lapsed || this.lapsed) && this.#beaten > 0) await this.#touchAll();
       else if (before - this.#touched > TOUCH_MS) await this.#touchAll();
       this.#beaten = before;
+      this.#relay.tidy((node) => nodes.has(node) || !this.#sure);
       this.#presence.back();
     } catch (error) {
       // Of one that was never there whoever begins is told by the error itself.
@@ -459,8 +463,10 @@ class Member implements ClusterMember {
     const { id, kind } = named;
     if (kind === "session" && (await this.#holds(id))) return here();
     let owner = kind === "session" ? this.#places.ownerOf(id) : nodeOf(id);
-    const until = performance.now() + PATIENCE_MS;
+    let until = performance.now() + PATIENCE_MS;
     for (let step = 0; step < STEPS || performance.now() < until; step++) {
+      // Where all are ending each may say that another one has it: they are not asked as fast as they answer.
+      if (step > 1) await rest();
       if (exchange.over) return;
       if (owner === undefined) return here();
       if (owner === this.node) {
@@ -476,19 +482,15 @@ class Member implements ClusterMember {
           continue;
         }
         if (other === undefined && (now === owner || now === undefined)) return here();
-        if (other !== undefined && step > 1) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
         owner = other ?? now;
         continue;
       }
-      if (this.#left.has(owner)) {
-        const next: Step = kind === "session" ? await this.#takeOver(id, owner) : "here";
-        if (typeof next === "string") return here();
-        owner = next.at;
-        continue;
-      }
+      const began = performance.now();
       const session = kind === "session" ? id : undefined;
-      const mostMs = Math.max(until - performance.now(), RETRY_MS);
-      const outcome = await this.#relay.forward(owner, { exchange, session, body: named.body, mostMs });
+      const about = { exchange, session, body: named.body, mostMs: Math.max(until - began, RETRY_MS) };
+      const outcome = this.#left.has(owner) ? "left" : await this.#relay.forward(owner, about);
+      // While another process had it nobody was looked for.
+      if (outcome === "broken") until += performance.now() - began;
       const next = await this.#after(outcome, { exchange, named, owner });
       if (next === "done") return;
       if (next === "here") return here();
@@ -496,7 +498,7 @@ class Member implements ClusterMember {
       if (next.at === owner && performance.now() >= until) break;
       owner = next.at;
     }
-    throw new LocalError("SILENT", "The process that has to serve this cannot be reached now: try again");
+    throw new LocalError("SILENT", SILENT);
   }
 
   /** What to do with a request after it could, or could not, be sent to its owner: the process to try next, or the end. */
@@ -515,10 +517,15 @@ class Member implements ClusterMember {
       case "left":
         return isSession ? this.#takeOver(named.id, owner) : "here";
       case "gone":
-        if (!this.#sure) return this.#wait(owner);
-        return isSession ? this.#takeOver(named.id, owner) : "here";
       case "unreachable":
-        return this.#wait(owner);
+        if (outcome === "unreachable" || !this.#sure) {
+          await this.#beat();
+          return { at: owner };
+        }
+        if (isSession) return this.#takeOver(named.id, owner);
+        // Who has asked may go on, and then needs the answer, which is sent once.
+        if (isAnswer(named) && (await this.#relay.mayGoOn(owner))) throw new LocalError("SILENT", SILENT);
+        return "here";
       case "broken":
         if (exchange.over) return "done";
         if (repeatable(exchange, named)) return { at: owner };
@@ -528,12 +535,6 @@ class Member implements ClusterMember {
         lost(exchange, named, "way");
         return "done";
     }
-  }
-
-  async #wait(owner: string): Promise<Step> {
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-    await this.#beat();
-    return { at: owner };
   }
 
   /** Whether a session is here, and is not another process's by now where that may be. */

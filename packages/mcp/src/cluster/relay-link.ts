@@ -37,6 +37,8 @@ export const Frame = {
   Ask: 12,
   Answer: 13,
   Refused: 14,
+  Ping: 15,
+  Pong: 16,
 } as const;
 
 export type FrameType = (typeof Frame)[keyof typeof Frame];

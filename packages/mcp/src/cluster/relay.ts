@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { HttpExchange, HttpStream } from "../http/server/exchange.js";
 import { goesOn, messageIn, unknownOutcome } from "../http/server/resumable-stream.js";
-import { AWAY, bare, connected, type Detours, pathOf, unheardAt, type WayChange } from "./detours.js";
+import { bare, connected, type Detours, pathOf, unheardAt, type WayChange } from "./detours.js";
 import {
   Frame,
   type FrameType,
@@ -59,6 +59,9 @@ export interface NodeRelayOptions {
 const DIRECT_MS = 1_000;
 /** Milliseconds without a request after which a way by letters is given up. */
 const UNUSED_MS = 10_000;
+/** Pings that a process without a lease leaves unanswered before it is taken to hang, and the milliseconds from one to the next. */
+const MOST_UNANSWERED = 2;
+const PING_MS = 900;
 
 /** What a request is sent with. */
 export interface ForwardedRequest {
@@ -69,6 +72,15 @@ export interface ForwardedRequest {
   /** Milliseconds a connection may take. Default `LINK_MS`. */
   readonly mostMs?: number;
 }
+
+/** A process that the directory does not name any more, and a connection to it, once anybody wants to know what has become of it. */
+interface Missing {
+  readonly address: string;
+  looking?: Promise<Socket | NodeJS.ErrnoException>;
+}
+
+/** What connecting to a process that has ended fails with; a machine that is down or cut off says nothing. */
+const ENDED: ReadonlySet<string | undefined> = new Set(["ECONNREFUSED", "ENOENT"]);
 
 interface Waiting {
   /** Whether it lasts as long as its client likes, such as a stream of a session. */
@@ -111,8 +123,11 @@ export class NodeRelay {
   /** When a socket was last tried, by the process letters lead to; and when letters were last used. */
   readonly #tried = new Map<string, number>();
   readonly #used = new Map<Link, number>();
+  /** Pings without an answer, by the connection to a process that has lost its lease. */
+  readonly #unanswered = new Map<Link, { readonly pings: number; readonly at: number }>();
   /** Addresses at which processes could not be connected to that letters reach. */
   readonly #apart = new Map<string, string>();
+  readonly #missing = new Map<string, Missing>();
   #lastStream = 0;
   #closing = false;
   #closed: Promise<void> | undefined;
@@ -150,16 +165,54 @@ export class NodeRelay {
     await this.#detours?.knocked(node);
   }
 
-  /** Gives up ways by letters that nobody uses, and those to processes that have ended: no socket says so. */
+  /**
+   * To be called with each sign of life. Gives up ways by letters that nobody uses, and what leads to processes that have ended or
+   * hang: no socket says so.
+   */
   tidy(isThere: (node: string) => boolean): void {
     const now = performance.now();
     for (const node of [...this.#apart.keys()]) if (!isThere(node)) this.#joined(node, "none");
     for (const [link, waiting] of this.#links) {
-      if (!link.detour) continue;
+      if (!link.detour) {
+        if (isThere(link.peer) || this.#incoming.has(link)) this.#unanswered.delete(link);
+        else this.#doubt(link, now);
+        continue;
+      }
       if (waiting.size > 0) this.#used.set(link, now);
       const unused = now - (this.#used.get(link) ?? Number.POSITIVE_INFINITY) > UNUSED_MS;
       if (unused || !isThere(link.peer)) link.close();
     }
+  }
+
+  /** What the directory said before, and says now: who is missing without having left has been killed, or hangs. */
+  directory(before: ReadonlyMap<string, string>, now: Pick<ReadonlyMap<string, string>, "has">): void {
+    for (const [node, address] of before) if (!now.has(node)) this.#missing.set(node, { address });
+    for (const [node, { looking }] of this.#missing) {
+      if (!now.has(node) && this.#missing.size <= MOST_LINKS) continue;
+      this.#missing.delete(node);
+      void looking?.then((found) => found instanceof Error || found.destroy());
+    }
+  }
+
+  /** Whether a process that is missing may go on: who has ended takes no connections, and the system ends those that it had taken. */
+  async mayGoOn(node: string): Promise<boolean> {
+    const missing = this.#missing.get(node);
+    if (missing === undefined) return false;
+    missing.looking ??= connected(new URL(missing.address)).then(
+      (socket) => socket.unref().resume(),
+      (error: unknown) => error as NodeJS.ErrnoException,
+    );
+    const found = await missing.looking;
+    return found instanceof Error ? !ENDED.has(found.code) : !found.destroyed;
+  }
+
+  /** One without a lease may be cut off from the store alone: then it answers. Counted, as this process may have been held up itself. */
+  #doubt(link: Link, now: number): void {
+    const { pings, at } = this.#unanswered.get(link) ?? { pings: 0, at: Number.NEGATIVE_INFINITY };
+    if (now - at < PING_MS) return;
+    if (pings >= MOST_UNANSWERED) return link.close();
+    this.#unanswered.set(link, { pings: pings + 1, at: now });
+    link.send(Frame.Ping, this.#newStream());
   }
 
   /** Sends a request to a process, once. Resolves as soon as it is known what became of it. Never rejects. */
@@ -172,7 +225,8 @@ export class NodeRelay {
     if (begun === undefined) return "unreachable";
     return new Promise((resolve) => {
       const stream = this.#newStream();
-      const waiting = new Forwarded(exchange, { link, stream, body, done: () => begun.delete(stream) }, resolve);
+      const done = (): void => void begun.delete(stream);
+      const waiting = new Forwarded({ exchange, body, link, stream, done, resolve });
       begun.set(stream, waiting);
       exchange.onGone = waiting;
       link.send(Frame.Request, stream, `${JSON.stringify(this.#headOf(exchange, session))}\n${body ?? ""}`);
@@ -215,6 +269,7 @@ export class NodeRelay {
     this.#closing = true;
     for (const link of [...this.#links.keys()]) link.close();
     this.#detours?.close();
+    this.directory(new Map(), { has: () => true });
     for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
@@ -322,6 +377,7 @@ export class NodeRelay {
     });
     this.#begin(link, {
       frame: (type, stream, text) => {
+        this.#unanswered.delete(link);
         if (stream === ITSELF) this.#parted(node, link);
         else this.#links.get(link)?.get(stream)?.reply(type, text);
       },
@@ -332,6 +388,7 @@ export class NodeRelay {
 
   async #forget(node: string, link: Link): Promise<void> {
     this.#used.delete(link);
+    this.#unanswered.delete(link);
     const calling = this.#called.get(node);
     const current = await calling?.catch(() => undefined);
     if (current === link && this.#called.get(node) === calling) this.#called.delete(node);
@@ -393,6 +450,8 @@ export class NodeRelay {
         return served.get(stream)?.resume();
       case Frame.Ask:
         return void this.#answer(link, incoming, { stream, text });
+      case Frame.Ping:
+        return link.send(Frame.Pong, stream);
       default:
       // What only the process that asks is told: there is nobody for it here.
     }
@@ -455,29 +514,22 @@ function soon<T>(connecting: Promise<T>, mostMs: number = LINK_MS): Promise<T | 
 /** What a process that is ending says of a session that it does not have (any more). */
 const LEFT = "left";
 
+interface Forwarding extends Pick<ForwardedRequest, "exchange" | "body"> {
+  readonly link: Link;
+  readonly stream: number;
+  readonly done: () => void;
+  readonly resolve: (outcome: ForwardOutcome) => void;
+}
+
 /** A request of ours on its way: what comes back is its reply. */
 class Forwarded implements Waiting {
   readonly lasts: boolean;
-  readonly #exchange: HttpExchange;
-  readonly #link: Link;
-  readonly #stream: number;
-  readonly #body: string | undefined;
-  readonly #done: () => void;
-  readonly #resolve: (outcome: ForwardOutcome) => void;
+  readonly #about: Forwarding;
   #open: HttpStream | undefined;
 
-  constructor(
-    exchange: HttpExchange,
-    about: Pick<ForwardedRequest, "body"> & { readonly link: Link; readonly stream: number; readonly done: () => void },
-    resolve: (outcome: ForwardOutcome) => void,
-  ) {
-    this.lasts = lasts(exchange);
-    this.#exchange = exchange;
-    this.#link = about.link;
-    this.#stream = about.stream;
-    this.#body = about.body;
-    this.#done = about.done;
-    this.#resolve = resolve;
+  constructor(about: Forwarding) {
+    this.lasts = lasts(about.exchange);
+    this.#about = about;
   }
 
   reply(type: FrameType, text: string): void {
@@ -490,7 +542,7 @@ class Forwarded implements Waiting {
       case Frame.Open:
         return this.#begin(text);
       case Frame.Chunk:
-        if (this.#open?.write(text) === false) this.#link.send(Frame.Pause, this.#stream);
+        if (this.#open?.write(text) === false) this.#tell(Frame.Pause);
         return;
       case Frame.End:
         this.#end("taken");
@@ -506,95 +558,43 @@ class Forwarded implements Waiting {
   /** The client has gone: the process that serves it has to know. */
   gone(): void {
     this.#end("taken");
-    this.#link.send(Frame.Gone, this.#stream);
+    this.#tell(Frame.Gone);
   }
 
   /** The other process has gone, or this one goes. A stream is cut where its client comes back for the rest, and ends with an answer elsewhere. */
   broken(ours: boolean): void {
-    const comesBack = this.lasts || goesOn(this.#exchange);
+    const comesBack = this.lasts || goesOn(this.#about.exchange);
     if (comesBack) this.#open?.destroy();
     else {
       this.#open?.write(
-        `event: message\ndata: ${unknownOutcome(messageIn(this.#body).id, ours ? "way" : "process")}\n\n`,
+        `event: message\ndata: ${unknownOutcome(messageIn(this.#about.body).id, ours ? "way" : "process")}\n\n`,
       );
       this.#open?.end();
     }
     this.#end(ours ? "parted" : "broken");
   }
 
+  #tell(type: FrameType): void {
+    this.#about.link.send(type, this.#about.stream);
+  }
+
   #end(outcome: ForwardOutcome): void {
-    this.#exchange.onGone = undefined;
-    this.#done();
-    this.#resolve(outcome);
+    const { exchange, done, resolve } = this.#about;
+    exchange.onGone = undefined;
+    done();
+    resolve(outcome);
   }
 
   #whole(text: string): void {
     const end = text.indexOf("\n");
     const { status, headers } = JSON.parse(text.slice(0, end)) as { status: number; headers: string[] };
-    this.#exchange.reply(status, headers, text.slice(end + 1));
+    this.#about.exchange.reply(status, headers, text.slice(end + 1));
   }
 
   #begin(text: string): void {
     const { status, headers } = JSON.parse(text) as { status: number; headers: string[] };
-    this.#open = this.#exchange.open(status, headers);
-    this.#open.onDrain = () => this.#link.send(Frame.Resume, this.#stream);
-    this.#resolve("taken");
-  }
-}
-
-/** Why something could not be brought where it belongs, and may be in a moment; and which of it is said in its own words. */
-const PASSING: ReadonlySet<string> = new Set(["UNREACHABLE", "SILENT", "FULL"]);
-const SAID: ReadonlySet<string> = new Set(["SILENT", "FULL", "ENDING"]);
-
-export function mayPass(error: unknown): boolean {
-  return error instanceof LocalError && PASSING.has(error.code);
-}
-
-/** What its sender is told; undefined for what nobody was to expect. */
-export function saidOf(error: unknown): string | undefined {
-  if (error instanceof LocalError && SAID.has(error.code)) return error.message;
-  return mayPass(error) ? AWAY : undefined;
-}
-
-// Answers to questions that cannot be brought to who has asked at the moment: clients send them once, and people wait for what comes of them.
-
-/** Milliseconds an answer waits: a store fails over, and a process is started again, in less. Proxies wait as long. */
-const HELD_MS = 55_000;
-/** Answers that wait at once, and their characters: as many as a busy process has open, none of them long. */
-const MOST_HELD = 1_000;
-/** Milliseconds before it is tried again, the first time and at most: all together ask the store no more than a thousand times a second. */
-const HELD_PAUSE_MS = 100;
-const MOST_PAUSE_MS = 1_000;
-const HELD_CHARS = 16 * 1024 * 1024;
-
-export class HeldAnswers {
-  #count = 0;
-  #chars = 0;
-
-  /**
-   * Does something for an answer again and again while `passes` says of what it rejected with that it may pass, and there is room
-   * and time. Rejects with what the last trial rejected with.
-   */
-  async until<T>(body: string, trial: () => Promise<T>, passes: (error: unknown) => boolean): Promise<T> {
-    const until = performance.now() + HELD_MS;
-    let error: unknown = new LocalError("UNREACHABLE", AWAY);
-    if (this.#count >= MOST_HELD || this.#chars + body.length > HELD_CHARS) throw error;
-    this.#count++;
-    this.#chars += body.length;
-    try {
-      for (let pause = HELD_PAUSE_MS; performance.now() < until; pause = Math.min(2 * pause, MOST_PAUSE_MS)) {
-        await new Promise((resolve) => setTimeout(resolve, pause));
-        try {
-          return await trial();
-        } catch (thrown) {
-          error = thrown;
-          if (!passes(error)) break;
-        }
-      }
-      throw error;
-    } finally {
-      this.#count--;
-      this.#chars -= body.length;
-    }
+    this.#open = this.#about.exchange.open(status, headers);
+    this.#open.onDrain = () => this.#tell(Frame.Resume);
+    this.#about.resolve("taken");
   }
 }

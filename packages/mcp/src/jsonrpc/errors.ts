@@ -117,3 +117,15 @@ export function statusOf(error: unknown): number | undefined {
   const { status } = error as { status?: unknown };
   return typeof status === "number" ? status : undefined;
 }
+
+/**
+ * Whether what may be sent twice fares otherwise in a moment: a server that is ending, a proxy that did not reach it, a connection that
+ * broke, too many at once.
+ */
+export function isPassing(error: unknown): boolean {
+  const status = statusOf(error);
+  if (status !== undefined) return status === 429 || (status >= 502 && status <= 504);
+  return error instanceof LocalError && PASSING.has(error.code);
+}
+
+const PASSING: ReadonlySet<string> = new Set(["UNREACHABLE", "OUTCOME_UNKNOWN"]);

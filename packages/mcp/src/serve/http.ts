@@ -75,8 +75,8 @@ export interface HttpServing {
    */
   endSessions(whose: (principal: string | undefined) => boolean): Promise<void>;
   /**
-   * Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`, then ends the server's tasks; where other
-   * processes share with this one, they get what is new, and tasks have that time too. Safe to call again.
+   * Refuses new requests, lets what runs finish within the limit `drainMs`, tasks and questions to people too, then ends listens and
+   * what is left; where other processes share with this one, they get what is new. Safe to call again.
    */
   close(): Promise<void>;
   /** Resolves once everything has ended. */
@@ -89,7 +89,8 @@ export interface HttpServing {
  * a member that does not exist, and with BAD_SHARE when what is shared is not fit for it.
  */
 export async function serveHttp(server: LeanServer, options: ServeHttpOptions = {}): Promise<HttpServing> {
-  const core = coreOf(server);
+  // What is no server is refused before anything listens.
+  coreOf(server);
   checkOptions("serveHttp(server, options)", options, SERVE_HTTP_MEMBERS);
   checkDoor(options);
   const { port = 0, host = "127.0.0.1", socketPath, tls } = options;
@@ -123,7 +124,7 @@ export async function serveHttp(server: LeanServer, options: ServeHttpOptions = 
     socketPath === undefined
       ? `${scheme}://${authority}${path}`
       : `http+unix://${encodeURIComponent(socketPath)}${path}`;
-  return serving(url, { core, endpoint, listener, member }, options.signals !== false);
+  return serving(url, { endpoint, listener, member }, options.signals !== false);
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
@@ -189,33 +190,15 @@ function badTls(what: string): LocalError {
 }
 
 interface Parts {
-  readonly core: ServerCore;
   readonly endpoint: HttpEndpoint;
   readonly listener: HttpListener;
   readonly member: ClusterMember | undefined;
 }
 
-/** The part of the time for going down in which sessions go on as ever; the rest is for their end. */
-const SETTLING = 0.8;
-const LOOK_MS = 20;
 /** Milliseconds for which what comes on connections that are open is still served once no more are taken. */
 const LAST_REQUESTS_MS = 500;
 
-/**
- * Has what is new go to other processes while what is here goes on as ever: until nothing runs, no task either, and nobody is
- * waited for, or most of the time is over. Resolves with the milliseconds it took.
- */
-async function handOver({ site, limits }: HttpEndpoint, core: ServerCore): Promise<number> {
-  site.passes.handsOn = true;
-  const began = performance.now();
-  const isBusy = (): boolean =>
-    core.dispatcher.running > 0 || core.parking.there?.waits === true || core.tasks?.busy === true;
-  while (isBusy() && performance.now() - began < limits.drainMs * SETTLING)
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  return performance.now() - began;
-}
-
-function serving(url: string, { core, endpoint, listener, member }: Parts, signals: boolean): HttpServing {
+function serving(url: string, { endpoint, listener, member }: Parts, signals: boolean): HttpServing {
   let settle = (): void => undefined;
   const closed = new Promise<void>((resolve) => {
     settle = resolve;
@@ -223,12 +206,12 @@ function serving(url: string, { core, endpoint, listener, member }: Parts, signa
   let closing: Promise<void> | undefined;
   const forget = signals ? onShutdown(() => void close()) : undefined;
   const end = async (): Promise<void> => {
-    // Still listening while it drains: new work is told to come back, or handed on to other processes, and answers to open
-    // questions get through. What runs among others is reached by them, and so it is done before this one leaves them.
+    // Still listening while it drains: new work is told to come back, or handed on to other processes, and what has begun gets what it
+    // waits for. What runs among others is reached by them, and so it is done before this one leaves them.
     const began = performance.now();
     const among = member !== undefined && (await member.retire());
     if (among) listener.drain();
-    const spentMs = among ? await handOver(endpoint, core) : 0;
+    const spentMs = await endpoint.settle(() => member?.alone !== false);
     await member?.drain();
     await endpoint.close(spentMs);
     await listener.refuse(among ? LAST_REQUESTS_MS : 0);
@@ -275,8 +258,8 @@ export interface NodeHandler {
    */
   (request: NodeRequest, response: NodeResponse, third?: unknown): Promise<void>;
   /**
-   * Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`, then ends the server's tasks.
-   * Safe to call again.
+   * Refuses new requests, lets what runs finish within the limit `drainMs`, tasks and questions to people too, then ends listens and
+   * what is left. Safe to call again.
    */
   close(): Promise<void>;
 }

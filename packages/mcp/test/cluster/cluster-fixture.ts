@@ -30,8 +30,8 @@ export interface ClusterOptions extends ServeHttpOptions {
   readonly count?: number;
   /** Makes the server of each member. */
   readonly server?: (member: number) => Server;
-  /** How each shares. Default: in memory. */
-  readonly shareOf?: (member: number) => Share;
+  /** How each shares, if it does. Default: in memory. */
+  readonly shareOf?: (member: number) => Share | undefined;
   /** Requests go to members at random. Default: to each in turn. */
   readonly random?: boolean;
   /** Is given what ends each part. Default: it ends with the test. */
@@ -53,7 +53,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       signals: false,
       ...rest,
       limits: { drainMs: 50, ...rest.limits },
-      share: shareOf(member),
+      ...shared(shareOf(member)),
     });
     later(() => serving.close());
     servers.push(one);
@@ -63,6 +63,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const balancer = await startBalancer(ports, { random: random === true, later });
   return { ...balancer, servers, members };
 }
+
+const shared = (share: Share | undefined): Pick<ServeHttpOptions, "share"> => (share === undefined ? {} : { share });
 
 const plainServer = (): Server => testServer({ report: () => undefined });
 

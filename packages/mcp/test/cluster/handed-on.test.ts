@@ -116,6 +116,26 @@ it("takes over no session once it is about to end, which would end with it: whoe
   expect(await stores.sessions.get("gone.session")).toEqual(session);
 });
 
+it("asks for a session no faster than so where each that had it says that another one has: all may be ending", async () => {
+  const stores = memoryStores();
+  let asked = 0;
+  stores.sessions.get = async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    return { owner: asked++ % 2 === 0 ? "one" : "two", fence: 1, text: "{}" };
+  };
+  const local: Partial<LocalEnd> = { holds: () => false, hear: () => undefined, report: () => undefined };
+  const member = (await shareOver(stores, { key: KEY, node: "front" }).join()) as ClusterMember;
+  await member.open(local as LocalEnd);
+  onTestFinished(() => member.leave());
+  for (const node of ["one", "two"]) await stores.bus.publish(node, JSON.stringify({ kind: "left" }));
+  const exchange = fakeRequest();
+  member.bring(exchange, { kind: "session", id: "two.session", body: "{}" }, () => exchange.reply(404, []));
+  for (let passed = 0; exchange.replies.length === 0 && passed < 2 * PATIENCE_MS; passed += 5)
+    await vi.advanceTimersByTimeAsync(5);
+  expect(exchange.replies).toEqual([[503, expect.stringContaining("cannot be reached now: try again")]]);
+  expect(asked).toBeLessThan(PATIENCE_MS / 50);
+});
+
 const CALL = { jsonrpc: "2.0", id: 1, method: "tools/call", params: {} };
 const ANSWER = { jsonrpc: "2.0", id: 1, result: { action: "accept" } };
 /** As long as an answer waits, and a little. */

@@ -6,7 +6,7 @@ import type { Client } from "../../src/client/client.js";
 import { connect, type ConnectOptions } from "../../src/serve/connect.js";
 import { Server } from "../../src/server/server.js";
 import { JSON_TYPES, modern, modernHeaders, post, session } from "../http/http-fixture.js";
-import { type Cluster, startCluster } from "./cluster-fixture.js";
+import { type Cluster, type ClusterOptions, startCluster } from "./cluster-fixture.js";
 
 const REVISIONS = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
@@ -62,7 +62,7 @@ interface Leaving extends Cluster {
   client(member: number, revision: string, options?: Partial<ConnectOptions>): Promise<Client>;
 }
 
-async function started(count: number, drainMs = 20_000): Promise<Leaving> {
+async function started(count: number, drainMs = 20_000, shareOf?: ClusterOptions["shareOf"]): Promise<Leaving> {
   const ran: number[] = [];
   let free = (): void => undefined;
   let hanging = 0;
@@ -79,7 +79,7 @@ async function started(count: number, drainMs = 20_000): Promise<Leaving> {
     });
     return made;
   };
-  const cluster = await startCluster({ count, server, limits: { drainMs } });
+  const cluster = await startCluster({ count, server, limits: { drainMs }, ...(shareOf && { shareOf }) });
   onTestFinished(() => (free(), hush()));
   const client: Leaving["client"] = async (member, revision, options) => {
     const url = cluster.members[member]?.url ?? "";
@@ -133,7 +133,7 @@ it.each(REVISIONS.slice(2))(
 );
 
 it.each([
-  [1, 20_000],
+  [1, 300],
   [2, 300],
 ])("ends a task as failed where %i processes are there and the time is %i", async (count, drainMs) => {
   const { members, client } = await started(count, drainMs);
@@ -146,6 +146,8 @@ it.each([
   const other = await client(1, "2025-11-25");
   const said = await other.task(task.id as string).status();
   expect(said).toMatchObject({ status: "failed", statusMessage: "The server stopped before the task ended" });
+  const outcome = { code: -32_603, data: { outcome: "unknown" } };
+  await expect(other.task(task.id as string).result()).rejects.toMatchObject(outcome);
 });
 
 it("hears the answer to what it has asked", async () => {
@@ -323,5 +325,66 @@ it.each(ASKING.flatMap((revision) => WAYS.map((way) => [revision, ...way] as con
     });
     to(0);
     expect((await asking.call("ask")).content).toEqual([{ type: "text", text: "accept" }]);
+  },
+);
+
+/** A process that is the last of those that share, or shares with nobody, and begins to end. */
+const LONE = ["shares with others, of which none is there", "shares nothing"] as const;
+
+async function lone(which: (typeof LONE)[number], revision: string, options?: Partial<ConnectOptions>) {
+  const { members, free, ran } = await started(1, 20_000, which === LONE[1] ? () => undefined : undefined);
+  const url = members[0]?.url ?? "";
+  const connected = async (): Promise<Client> => {
+    const made = await connect(url, { revision, verdicts: false, ...options });
+    onTestFinished(() => made.close());
+    return made;
+  };
+  /** A call that begins anew is refused. */
+  const refuses = async (calling: Client): Promise<void> => {
+    const before = ran.length;
+    const refusal = await calling.call("where").catch((error: unknown) => String(error));
+    expect(refusal).toMatch(/503.*shutting down/s);
+    // Nobody else is there, and it is told by nobody that the server is merely busy.
+    expect(refusal).not.toMatch(/another (?:one|process) goes on|It is busy/);
+    expect(ran).toHaveLength(before);
+  };
+  return {
+    close: () => members[0]?.close() as Promise<void>,
+    client: await connected(),
+    other: await connected(),
+    free,
+    refuses,
+  };
+}
+
+it.each(LONE.flatMap((which) => REVISIONS.slice(2).map((revision) => [which, revision] as const)))(
+  "lets a task end where it %s, answers whoever asks for it in %s, and refuses what is new",
+  async (which, revision) => {
+    const { close, client, other, free, refuses } = await lone(which, revision);
+    const task = await client.callTask("hang");
+    const closed = close();
+    await refuses(other);
+    expect((await client.task(task.id as string).status()).status).toBe("working");
+    const ended = client.task(task.id as string).result();
+    free();
+    expect((await ended).content).toEqual([{ type: "text", text: "ended" }]);
+    await closed;
+  },
+);
+
+it.each(LONE.flatMap((which) => ASKING.map((revision) => [which, revision] as const)))(
+  "hears the answer to what it has asked where it %s in %s, and refuses what is new",
+  async (which, revision) => {
+    let closed: Promise<void> | undefined;
+    let begun = (): Promise<void> => Promise.resolve();
+    const made = await lone(which, revision, {
+      elicit: async () => {
+        await begun();
+        return { action: "accept", content: { sure: true } };
+      },
+    });
+    begun = () => ((closed = made.close()), made.refuses(made.other));
+    expect((await made.client.call("ask")).content).toEqual([{ type: "text", text: "accept" }]);
+    await closed;
   },
 );

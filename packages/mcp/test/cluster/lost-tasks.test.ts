@@ -1,7 +1,7 @@
 // A task that runs nowhere any more: the process that made it is back under its name, without tasks or without that one.
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { shareOver } from "../../src/cluster/member.js";
-import { memoryStores } from "../../src/cluster/stores.js";
+import { LEASE_MS, memoryStores } from "../../src/cluster/stores.js";
 import { serveHttp } from "../../src/serve/http.js";
 import { LeanServer } from "../../src/server/lean-server.js";
 import { Server } from "../../src/server/server.js";
@@ -40,3 +40,30 @@ it.each([
     expect([method, JSON.parse(line)]).toMatchObject([method, { error: { code: -32602 } }]);
   }
 });
+
+it.each(["tasks/result", "tasks/cancel"])(
+  "is waited for by %s until it is known that its process is lost, or who has it",
+  async (method) => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    vi.advanceTimersByTime(1);
+    const stores = memoryStores();
+    const now = new Date().toISOString();
+    const times = { createdAt: now, lastUpdatedAt: now, ttlMs: 60_000 };
+    await stores.tasks.put({ task: { taskId: "lost.t", status: "working", ...times } });
+    const share = shareOver(stores, { key: KEY, node: "other" });
+    const serving = await serveHttp(withTasks("other"), { signals: false, share });
+    onTestFinished(() => serving.close());
+    const { post } = await session(serving.url, "2025-11-25");
+    for (let passed = 0; passed <= LEASE_MS; passed += 1_000) await vi.advanceTimersByTimeAsync(1_000);
+    // It has been killed just now: nobody listens there, and its lease goes on for a while.
+    await stores.beat("lost", "tcp://127.0.0.1:1");
+    await vi.advanceTimersByTimeAsync(1_000);
+    let reply = "";
+    void post({ jsonrpc: "2.0", id: 1, method, params: { taskId: "lost.t" } }).then(({ text }) => (reply = text));
+    await expect.poll(async () => (await vi.advanceTimersByTimeAsync(200), reply)).not.toBe("");
+    expect(reply).toContain(
+      method === "tasks/result" ? '"outcome":"unknown"' : "The task has ended already: it is failed",
+    );
+  },
+);

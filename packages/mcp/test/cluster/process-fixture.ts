@@ -76,6 +76,9 @@ export class Cable {
   readonly #sockets = new Set<Socket>();
   readonly #server: NetServer;
   #cut = false;
+  #holds = false;
+  /** Pieces that came back from the port. */
+  returned = 0;
   port = 0;
   target: number;
 
@@ -86,6 +89,7 @@ export class Cable {
       const onward = dial(this.target, "127.0.0.1");
       for (const each of [socket, onward]) this.#sockets.add(each.on("error", () => undefined));
       socket.pipe(onward).pipe(socket);
+      onward.on("data", () => this.returned++);
       socket.on("close", () => onward.destroy());
       onward.on("close", () => socket.destroy());
     });
@@ -105,6 +109,18 @@ export class Cable {
   /** Connections that are open. */
   get open(): number {
     return [...this.#sockets].filter(({ destroyed }) => !destroyed).length / 2;
+  }
+
+  /** Whether nothing is passed on, as when whoever listens at the port hangs. */
+  get holds(): boolean {
+    return this.#holds;
+  }
+
+  set holds(holds: boolean) {
+    this.#holds = holds;
+    for (const socket of this.#sockets)
+      if (holds) socket.pause();
+      else socket.resume();
   }
 
   cut(): void {

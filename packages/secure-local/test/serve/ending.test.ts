@@ -60,7 +60,8 @@ describe("SIGTERM", () => {
     await once(open, "connect");
     served.child.kill("SIGTERM");
     await served.complained("SIGTERM: shutting down, what runs may finish");
-    expect(await send(url, SUM)).toMatchObject({ status: 503 });
+    const sum = toolCall("calculate", { expression: "6 * 7" }, served.bearer);
+    expect(await send(url, sum)).toMatchObject({ status: 503 });
     open.destroy();
     search.answer();
     const replies = await Promise.all(calls);

@@ -2,7 +2,7 @@
 // refuses replies nobody can read.
 
 import type { HttpAuthorizer, MessageSink, OutgoingKind } from "../../jsonrpc/transport.js";
-import { LocalError, statusOf } from "../../jsonrpc/errors.js";
+import { isPassing, LocalError } from "../../jsonrpc/errors.js";
 import { CLIENT_LIMITS } from "../../jsonrpc/limits.js";
 import { quotedWords, visibleText } from "../../jsonrpc/message.js";
 
@@ -240,15 +240,6 @@ function rested(ms: number, canceller: Canceller): Promise<void> {
   });
 }
 
-/** Whether it may be otherwise in a moment: a proxy that did not reach the server, a connection that broke, too many at once. */
-function isPassing(error: unknown): boolean {
-  const status = statusOf(error);
-  if (status !== undefined) return status === 429 || (status >= 502 && status <= 504);
-  return error instanceof LocalError && PASSING.has(error.code);
-}
-
-const PASSING: ReadonlySet<string> = new Set(["UNREACHABLE", "OUTCOME_UNKNOWN"]);
-
 // The limits of an HTTP transport, each with its default and the reason for it.
 
 /** Bounds of a client's HTTP connection: bytes of messages, requests at once, attempts. */
@@ -378,7 +369,9 @@ function advice(status: number, said: string): string {
   if (status === 407) return "The proxy wants authorization: put user and password into the proxy's URL.";
   if (status === 413)
     return "What stands before the server takes no request this long: raise its limit (in nginx client_max_body_size).";
-  if (status === 429 || status === 503) return "It is busy: try again later.";
+  if (status === 429) return "It takes no more for now: try again later.";
+  if (status === 503)
+    return "It cannot serve this now, as when it is busy, ends or has just begun: try again in a moment.";
   if (status >= 500) return "The fault is the server's: look into its log.";
   return "Check the URL and the headers.";
 }

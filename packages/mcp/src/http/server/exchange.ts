@@ -49,7 +49,9 @@ export interface GoneListener {
 
 /** Says whether a request may still be gone on with; undefined: it may. */
 interface PassToGoOn {
-  readonly handsOn: boolean;
+  /** What has begun goes on, and nothing new begins here: other processes get it, or it is refused, where there is none. */
+  readonly drains: boolean;
+  readonly refusesNew: boolean;
   refusal(
     exchange: HttpExchange,
   ): { readonly status: number; readonly text: string; readonly headers: HeaderList } | undefined;
@@ -221,6 +223,8 @@ export interface ClusterMember extends HttpCluster, ServerCluster {
   open(local: LocalEnd): Promise<void>;
   /** Says that this process is going down: the others give it nothing new. Resolves with whether any is there. Never rejects. */
   retire(): Promise<boolean>;
+  /** Whether no other process is there that is not going down. */
+  readonly alone: boolean;
   /** Takes this process off the directory; what it has goes on. */
   drain(): Promise<void>;
   /** Resolves once what was handed on is answered, or after `mostMs`. */

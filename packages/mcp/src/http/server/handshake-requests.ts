@@ -165,7 +165,7 @@ export class HandshakeRequests implements ConnectionHandler {
 
   /** Whether this process is going down, and any other may serve a request: outside of sessions, or a call of one that is here. */
   handsOn(exchange: HttpExchange, value: unknown): boolean {
-    if (exchange.pass?.handsOn !== true) return false;
+    if (exchange.pass?.drains !== true) return false;
     const id = exchange.header("mcp-session-id");
     return (
       id === undefined ||
@@ -200,7 +200,7 @@ export class HandshakeRequests implements ConnectionHandler {
 
   /** Serves a message of another process's session here where any process may, unless this one is going down; else calls `there`. */
   serveGuest({ exchange, value, here }: Handed, id: string, there: () => void): void {
-    if (exchange.pass?.handsOn === true || this.guests?.serves(exchange, value) !== true) there();
+    if (exchange.pass?.drains === true || this.guests?.serves(exchange, value) !== true) there();
     else this.guests.open(exchange, id, { here, there });
   }
 
@@ -380,7 +380,9 @@ export class HandshakeRequests implements ConnectionHandler {
     const conversation = this.#converse(session);
     // A successful answer makes the session real and tells the client its id, so the reply cannot begin before it is there.
     const opening = (succeeded: boolean): HeaderList => {
-      if (succeeded && !exchange.over && exchange.pass?.refusal(exchange) === undefined) {
+      const late =
+        exchange.over || exchange.pass?.refusesNew === true || exchange.pass?.refusal(exchange) !== undefined;
+      if (succeeded && !late) {
         table.add(session);
         this.#keep(session, (value as { readonly params: SessionFacts["params"] }).params);
         return session.headers;
@@ -505,7 +507,7 @@ export class HandshakeRequests implements ConnectionHandler {
   }
 
   #turnAway(exchange: HttpExchange, value: unknown): void {
-    const error = new RpcError(ErrorCode.InternalError, this.#options.cluster === undefined ? ENDS : MOVES);
+    const error = new RpcError(ErrorCode.InternalError, exchange.pass?.refusesNew === false ? MOVES : ENDS);
     refuseMessage(exchange, 503, error, { id: idOf(value), headers: SOON });
   }
 

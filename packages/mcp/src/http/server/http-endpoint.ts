@@ -124,8 +124,13 @@ export interface HttpEndpoint {
   /** Ends what some principals have open at once, and cancels what they have running. */
   endOf(whose: Whose): Promise<void>;
   /**
-   * Refuses what is new, lets what runs finish within the limit `drainMs`, less what was spent of it before, then ends all, the
-   * server's tasks too.
+   * Lets what has begun go on as ever, and has what is new go to other processes, or refuses it where that is `alone`: until nothing
+   * runs, no task either, and nobody is waited for, or most of the limit `drainMs` is over. Resolves with the milliseconds it took.
+   */
+  settle(alone: () => boolean): Promise<number>;
+  /**
+   * Refuses what is new, lets what runs finish within the limit `drainMs`, less what was spent of it to settle, then ends all, the
+   * server's tasks too. `spentMs`: default, it settles before.
    */
   close(spentMs?: number): Promise<void>;
 }
@@ -176,9 +181,13 @@ export function httpEndpoint(
     guard: guardOf(options, guards, () => ({ site, core, turns: limits.turns, cluster, onError, failed })),
     failed,
   });
-  const close = async (spentMs = 0): Promise<void> => {
+  const settle: HttpEndpoint["settle"] = (alone) => {
+    Object.assign(site.passes, { drains: true, alone });
+    return settled([core, ...others.map((other) => other.core)], limits.drainMs * SETTLING);
+  };
+  const close = async (spentMs?: number): Promise<void> => {
+    const drainMs = limits.drainMs - (spentMs ?? (await settle(() => true)));
     site.passes.closing = true;
-    const drainMs = limits.drainMs - spentMs;
     await Promise.all([handshake.there, sse?.part.there, sessionless].map(async (each) => await each?.close(drainMs)));
     await Promise.all(others.map((other) => other.close(drainMs)));
     await core.tasks?.close();
@@ -187,7 +196,7 @@ export function httpEndpoint(
   const open = [handshake, ...others.map((other) => other.handshake), sse?.part];
   const alone = [sessionless, ...others.map((other) => other.sessionless)];
   const endOf = (whose: Whose): Promise<void> => endAll(whose, { passes: site.passes, alone, open });
-  return { site, limits, core, handshake, load: () => loadOf(keeper, open), endOf, close };
+  return { site, limits, core, handshake, load: () => loadOf(keeper, open), endOf, settle, close };
 }
 
 function doorOf(options: HttpOptions, defaults: EndpointDefaults): FrontDoor {
@@ -210,6 +219,20 @@ function reported<Part>(made: Awaitable<Part>, { report }: ServerCore): Awaitabl
     report("error", "A part of the server could not be loaded", { error });
     throw error;
   });
+}
+
+/** The part of the time for going down in which sessions go on as ever; the rest is for their end. */
+const SETTLING = 0.8;
+const LOOK_MS = 20;
+
+/** Resolves with the milliseconds until nothing is under way, or after `mostMs`. */
+async function settled(cores: readonly ServerCore[], mostMs: number): Promise<number> {
+  const began = performance.now();
+  const isBusy = ({ dispatcher, parking, tasks }: ServerCore): boolean =>
+    dispatcher.running > 0 || parking.there?.waits === true || tasks?.busy === true;
+  while (cores.some(isBusy) && performance.now() - began < mostMs)
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  return performance.now() - began;
 }
 
 /** What has sessions, once anything has needed it. */
@@ -235,6 +258,7 @@ interface EndedAtOnce {
 /** A server beside the one of the endpoint. */
 interface FurtherServer {
   readonly path: string;
+  readonly core: ServerCore;
   readonly streamable: StreamableHttp;
   readonly handshake: Later<HandshakeRequests>;
   readonly sessionless: SessionlessRequests;
@@ -267,7 +291,7 @@ function furtherServers(
       await Promise.all([handshake.there?.close(drainMs), sessionless.close(drainMs)]);
       await core.tasks?.close();
     };
-    return { path, streamable, handshake, sessionless, close };
+    return { path, core, streamable, handshake, sessionless, close };
   });
 }
 

@@ -172,6 +172,22 @@ export function turnedAway(exchange: HttpExchange): boolean {
   return refusal !== undefined;
 }
 
+/** Turns a message away that begins something, where this process is going down and no other is there. */
+export function begunTooLate(exchange: HttpExchange, value: unknown): boolean {
+  const refused = exchange.pass?.refusesNew === true && !goesOn(value);
+  if (refused) turnAway(exchange, CLOSING.status, CLOSING.text, CLOSING.headers);
+  return refused;
+}
+
+/** Whether a message is about what has begun: it answers or tells, is about a task, or brings a call what that has asked for. */
+function goesOn(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(goesOn);
+  if (!isJsonObject(value) || typeof value["method"] !== "string" || value["id"] === undefined) return true;
+  const { method, params } = value;
+  if (method === "ping" || method.startsWith("tasks/")) return true;
+  return isJsonObject(params) && typeof params["requestState"] === "string";
+}
+
 /** Serves a request by a part of the endpoint that is made for the first of such requests. */
 export function serveLater<Part>(part: Later<Part>, exchange: HttpExchange, serve: (part: Part) => void): void {
   if (part.there !== undefined) return serve(part.there);
@@ -336,9 +352,12 @@ export class Pass {
     this.#passes = passes;
   }
 
-  /** What is new is to be handed on. */
-  get handsOn(): boolean {
-    return this.#passes.handsOn;
+  get drains(): boolean {
+    return this.#passes.drains;
+  }
+
+  get refusesNew(): boolean {
+    return this.#passes.drains && this.#passes.alone();
   }
 
   /** To be asked wherever something begins that outlives the moment: after a body, a turn, another process was waited for. */
@@ -359,17 +378,21 @@ const MOST_REMEMBERED = 1_000;
 export class Passes {
   /** Set when the endpoint is going down: nothing new is served, and sessions hear only what they wait for. */
   closing = false;
-  /** What is new is handed on to other processes. */
-  handsOn = false;
+  /** Set before that: what has begun goes on, and what is new is for other processes. */
+  drains = false;
+  /** Whether no other process is there. */
+  alone: () => boolean = () => true;
   /** Held by what came in by them, so that one nobody holds any more is nobody's to take back. */
   readonly #current = new Map<string | undefined, WeakRef<Pass>>();
   readonly #entering = new Set<Entering>();
   #sweepAt = MOST_REMEMBERED;
 
-  /** Why nothing new is served, while the endpoint is going down. */
+  /** Why nothing new is served, while the endpoint is going down. Whether a message is new shows once it is read. */
   closed(exchange: HttpExchange): NoPass | undefined {
-    if (!this.closing || mayFinish(exchange)) return undefined;
-    return this.handsOn && exchange.method === "POST" && exchange.stays !== true ? undefined : CLOSING;
+    if (!this.drains || mayFinish(exchange)) return undefined;
+    const posted = exchange.method === "POST";
+    if (!this.closing && (posted || exchange.header("mcp-session-id") !== undefined)) return undefined;
+    return this.alone() || (this.closing && !(posted && exchange.stays !== true)) ? CLOSING : undefined;
   }
 
   enter(): Entering {

@@ -1,5 +1,5 @@
 // One stream of a session: its messages are numbered and kept, whoever is connected to it at the moment.
-import { ErrorCode } from "../../jsonrpc/errors.js";
+import { ErrorCode, LocalError } from "../../jsonrpc/errors.js";
 import { failureText, type RequestId } from "../../jsonrpc/message.js";
 import { EventStream, numberedEvent, primingEvent, type ReplyStream, type StreamKeeper } from "./event-stream.js";
 import type { HttpCluster, HttpExchange, Named, StreamBounds, StoredEvent } from "./exchange.js";
@@ -304,7 +304,7 @@ const LOST: Readonly<Record<Lost, string>> = {
   way: "The process this came through has ended while another one was serving it, which may still do so: whether it does its work is not known here, so look before you send it again",
 };
 const AGAIN =
-  "The process this came through has ended before it was answered. It changes nothing, so send it again: another process serves it";
+  "The process this came through has ended before it was answered. Sent twice it does no harm, so send it again: another process serves it";
 
 /** Answers what a process was asked that nobody can say the end of any more. */
 export function unknownOutcome(asked: Asked, lost: Lost = "process"): string {
@@ -332,8 +332,9 @@ const READS: ReadonlySet<string> = new Set([
   "tasks/list",
 ]);
 
-export function repeatable({ method }: HttpExchange, { body }: Named): boolean {
-  return method === "GET" || (method === "POST" && READS.has(messageIn(body).method ?? ""));
+/** Whether a request may be sent again. Of two answers to a question the first counts. */
+export function repeatable({ method }: HttpExchange, named: Named): boolean {
+  return method === "GET" || (method === "POST" && (READS.has(messageIn(named.body).method ?? "") || isAnswer(named)));
 }
 
 /** Whether it answers a question. */
@@ -353,15 +354,79 @@ export function messageIn(body: string | undefined): { readonly id?: RequestId; 
 
 const TEXT = ["content-type", "application/json", "retry-after", "1"];
 
-/** Says that a request was not served, and can be sent again. */
-export function unavailable(exchange: HttpExchange, { body }: Named, what: string): void {
+/** Says that nobody knows what became of a request. */
+export function lost(exchange: HttpExchange, named: Named, what: Lost): void {
+  if (what === "way" && repeatable(exchange, named)) return refuse(exchange, named, AGAIN);
+  exchange.reply(502, ["content-type", "application/json"], unknownOutcome(messageIn(named.body).id, what));
+}
+
+/** What whoever asks is told while the store is away. */
+export const AWAY = "What the processes of this server share cannot be reached now: try again";
+
+/** Why something could not be brought where it belongs, and may be in a moment; and which of it is said in its own words. */
+const PASSING: ReadonlySet<string> = new Set(["UNREACHABLE", "SILENT", "FULL"]);
+const SAID: ReadonlySet<string> = new Set(["SILENT", "FULL", "ENDING"]);
+
+export function mayPass(error: unknown): boolean {
+  return error instanceof LocalError && PASSING.has(error.code);
+}
+
+/** Says that a request was not served, for what it failed with, and can be sent again. False: nobody was to expect that. */
+export function unavailable(exchange: HttpExchange, named: Named, error: unknown): boolean {
+  const said = error instanceof LocalError && SAID.has(error.code) ? error.message : AWAY;
+  refuse(exchange, named, said);
+  return said !== AWAY || mayPass(error);
+}
+
+function refuse(exchange: HttpExchange, { body }: Named, what: string): void {
   exchange.reply(503, TEXT, failureText(messageIn(body).id, { code: ErrorCode.InternalError, message: what }));
 }
 
-/** Says that nobody knows what became of a request. */
-export function lost(exchange: HttpExchange, named: Named, what: Lost): void {
-  if (what === "way" && repeatable(exchange, named)) return unavailable(exchange, named, AGAIN);
-  exchange.reply(502, ["content-type", "application/json"], unknownOutcome(messageIn(named.body).id, what));
+// Answers to questions that cannot be brought to who has asked at the moment: clients send them once, and people wait for what comes of them.
+
+/** Milliseconds an answer waits: a store fails over, and a process is started again, in less. Proxies wait as long. */
+const HELD_MS = 55_000;
+/** Answers that wait at once, and their characters: as many as a busy process has open, none of them long. */
+const MOST_HELD = 1_000;
+/** Milliseconds before it is tried again, the first time and at most: all together ask the store no more than a thousand times a second. */
+const HELD_PAUSE_MS = 100;
+const MOST_PAUSE_MS = 1_000;
+const HELD_CHARS = 16 * 1024 * 1024;
+
+export class HeldAnswers {
+  #count = 0;
+  #chars = 0;
+
+  /**
+   * Does something for an answer that failed with `cause` again and again while `passes` says of what it rejects with that it may
+   * pass, and there is room and time. Rejects with what the last trial rejected with.
+   */
+  async until<T>(
+    body: string,
+    trial: () => Promise<T>,
+    { cause, passes }: { readonly cause: unknown; readonly passes: (error: unknown) => boolean },
+  ): Promise<T> {
+    const until = performance.now() + HELD_MS;
+    let error = cause;
+    if (this.#count >= MOST_HELD || this.#chars + body.length > HELD_CHARS) throw error;
+    this.#count++;
+    this.#chars += body.length;
+    try {
+      for (let pause = HELD_PAUSE_MS; performance.now() < until; pause = Math.min(2 * pause, MOST_PAUSE_MS)) {
+        await new Promise((resolve) => setTimeout(resolve, pause));
+        try {
+          return await trial();
+        } catch (thrown) {
+          error = thrown;
+          if (!passes(error)) break;
+        }
+      }
+      throw error;
+    } finally {
+      this.#count--;
+      this.#chars -= body.length;
+    }
+  }
 }
 
 // Keeps what was sent on streams, so that a reader whose connection broke can come back for the rest.

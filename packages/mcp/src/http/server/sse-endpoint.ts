@@ -11,7 +11,7 @@ import { EventStream, type ReplyStream, type StreamKeeper } from "./event-stream
 import type { BodyFault, BodyReceiver, HttpCluster, HttpExchange } from "./exchange.js";
 import type { PingLimits, SessionLimits } from "./http-limits.js";
 import { type KeepAlive, newSessionId, pingerOf, type Whose } from "./http-session.js";
-import { type FrontDoor, isPermitted, type Permits, turnedAway } from "./http-site.js";
+import { begunTooLate, type FrontDoor, isPermitted, type Permits, turnedAway } from "./http-site.js";
 import {
   handshakeStatus,
   refuse,
@@ -210,6 +210,7 @@ export class SseEndpoint implements BodyReceiver {
   readonly #deliver = (exchange: HttpExchange, value: unknown): void => {
     const session = this.#find(exchange);
     if (session === undefined) return unknownSession(exchange);
+    if (begunTooLate(exchange, value)) return;
     if (!isPermitted({ permits: this.#options.permits, again: this.#deliver }, exchange, value)) return;
     // Answers to questions and notifications never wait: what is in service may wait for them.
     if (asks(value)) session.intake.enter({ exchange, value });

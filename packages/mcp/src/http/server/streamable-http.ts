@@ -9,6 +9,7 @@ import type { BodyFault, BodyReceiver, HttpCluster, HttpExchange, Named } from "
 import type { HandshakeRequests } from "./handshake-requests.js";
 import {
   answeredNode,
+  begunTooLate,
   type FrontDoor,
   type HttpRoute,
   isPermitted,
@@ -125,7 +126,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   readonly #take = (exchange: HttpExchange, value: unknown): void => {
-    if (turnedAway(exchange)) return;
+    if (turnedAway(exchange) || begunTooLate(exchange, value)) return;
     const { sessionless, handshake } = this.#options;
     if (!isPermitted(this.#permission, exchange, value)) return;
     if (isStateless(value, exchange.header("mcp-protocol-version"))) return sessionless.serve(value, exchange);

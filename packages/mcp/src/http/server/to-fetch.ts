@@ -18,7 +18,7 @@ export interface FetchHandler {
   /** `context` is the third argument of a worker's `fetch`: by its `waitUntil` tasks go on after the reply that began them. */
   (request: Request, environment?: unknown, context?: FetchContext): Promise<Response>;
   /**
-   * Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`, then ends the server's tasks.
+   * Refuses new requests, lets what runs finish within the limit `drainMs`, tasks and questions to people too, then ends what is left.
    * Safe to call again.
    */
   close(): Promise<void>;

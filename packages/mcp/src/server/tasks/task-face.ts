@@ -176,7 +176,8 @@ export class RequestedFace implements TaskFace {
     const ended =
       (await this.#manager.cancel(task.taskId, principal)) ??
       (isFinal(task.status) ? undefined : await this.#elsewhere({ what: "cancel", taskId: task.taskId, principal }));
-    if (ended === undefined) throw notCancellable(task.status);
+    // Where its process is lost it has ended meanwhile.
+    if (ended === undefined) throw notCancellable((await this.#find(call)).task.status);
     return taskDetail(call.caller.codec, ended);
   }
 

@@ -78,8 +78,12 @@ const A_PAGE = 100;
 
 const SENT_AWAY = "Who began the task may not call any more";
 const SAID_ELSEWHERE = "Another process has said that this task ended, since this one did not answer";
+/** Of work that was cut off nobody knows what it has done: calls say the same. */
+const CUT_OFF: JsonObject = { outcome: "unknown" };
 /** Milliseconds between two tries to keep how a task ended. */
 const AGAIN_MS = 1_000;
+/** Times between two polls after which a client has fetched how its task ended. */
+const FETCHED_IN = 1.5;
 /** The longest time a timer can be set to. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -110,6 +114,8 @@ export class TaskManager {
   /** Those that are being kept, and are in no table yet. */
   readonly #opening = new Map<TaskCall, { isOver: boolean }>();
   #closing = false;
+  /** When the last one ended, by `performance.now()`. */
+  #lastEnd = Number.NEGATIVE_INFINITY;
   /** Handlers at work, also those of tasks that were cancelled and do not care. */
   #handlers = 0;
 
@@ -185,6 +191,7 @@ export class TaskManager {
     const record = this.#office.leased ? await this.#believed(kept) : kept;
     clearTimeout(this.#running.get(run.taskId)?.timer);
     this.#running.delete(run.taskId);
+    this.#lastEnd = performance.now();
     run.end(record);
     this.#tell(call, record);
   }
@@ -256,9 +263,10 @@ export class TaskManager {
     throw noSuchTask();
   }
 
-  /** Whether any task is begun, runs, or has an end that is being kept. */
+  /** Whether any task is begun, runs, or has an end that is being kept, or that its client has hardly had the time to fetch. */
   get busy(): boolean {
-    return this.#opening.size + this.#running.size > 0;
+    if (this.#opening.size + this.#running.size > 0) return true;
+    return performance.now() - this.#lastEnd < FETCHED_IN * this.#office.limits.taskPollMs;
   }
 
   runsOver(connection: Call["connection"]): boolean {
@@ -271,7 +279,7 @@ export class TaskManager {
     this.#closing = true;
     // Those whose end is being kept are waited for.
     await Promise.all(
-      [...this.#running.values()].map(({ call, run }) => this.#fail(call, reason).then(() => run.ended)),
+      [...this.#running.values()].map(({ call, run }) => this.#fail(call, reason, CUT_OFF).then(() => run.ended)),
     );
   }
 
@@ -338,9 +346,9 @@ export class TaskManager {
     }
   }
 
-  #fail(call: TaskCall, reason: string): Promise<void> {
+  #fail(call: TaskCall, reason: string, data?: JsonObject): Promise<void> {
     this.stop(call, reason);
-    const error = { code: ErrorCode.InternalError, message: reason };
+    const error = { code: ErrorCode.InternalError, message: reason, ...(data && { data }) };
     return this.conclude(call, { status: "failed", statusMessage: reason, error });
   }
 
