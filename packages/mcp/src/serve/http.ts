@@ -1,8 +1,9 @@
 // Serves a server over HTTP on Node: by a listener of its own, or inside somebody else's server (Express, Fastify, Koa,
 // NestJS, node:http).
 import type { ServerOptions as TlsOptions } from "node:https";
-import type { ClusterMember, Share } from "../http/server/exchange.js";
-import { localEnd, makeGuests } from "../http/server/guest-sessions.js";
+import type { Later } from "../endpoint/call.js";
+import type { ClusterMember, LocalEnd, Share } from "../http/server/exchange.js";
+import { OTHER_PROCESSES } from "../http/server/guest-sessions.js";
 import { PARTS_AT_HAND } from "../http/server/handshake-requests.js";
 import {
   HTTP_MEMBERS,
@@ -24,6 +25,7 @@ import { checkOptions } from "../protocol/capabilities.js";
 import type { MembersOf } from "../schema/schema.js";
 import type { ServerCore } from "../server/core.js";
 import { coreOf, type LeanServer } from "../server/lean-server.js";
+import { noSuchTask } from "../server/tasks/task-store.js";
 
 /** Options of `serveHttp`: where it listens, and those of every HTTP endpoint. */
 export interface ServeHttpOptions extends HttpOptions {
@@ -110,7 +112,12 @@ export async function serveHttp(server: LeanServer, options: ServeHttpOptions = 
   let member: ClusterMember | undefined;
   try {
     member = (await options.share?.join()) as ClusterMember | undefined;
-    endpoint = httpEndpoint(server, options, { hosts, origins, parts: PARTS_AT_HAND, guests: makeGuests }, member);
+    endpoint = httpEndpoint(
+      server,
+      options,
+      { hosts, origins, parts: PARTS_AT_HAND, processes: OTHER_PROCESSES },
+      member,
+    );
     await member?.open(localEnd(endpoint));
   } catch (error) {
     await member?.leave();
@@ -193,6 +200,36 @@ interface Parts {
   readonly endpoint: HttpEndpoint;
   readonly listener: HttpListener;
   readonly member: ClusterMember | undefined;
+}
+
+/** What the other processes reach of an endpoint. */
+interface Reached extends Pick<HttpEndpoint, "core"> {
+  readonly site: Pick<HttpEndpoint["site"], "relayed">;
+  readonly handshake: Later<LocalSessions>;
+}
+
+/** The sessions an endpoint has. */
+interface LocalSessions extends Pick<LocalEnd, "holds" | "release" | "keep"> {
+  readonly guests: Pick<LocalEnd, "hear"> | undefined;
+  adopt(...session: Parameters<LocalEnd["adopt"]>): void;
+}
+
+/** The end of an endpoint that the other processes of its server reach. */
+export function localEnd({ core, site, handshake }: Reached): LocalEnd {
+  return {
+    serve: (exchange) => site.relayed(exchange),
+    adopt: (id, principal, facts) => handshake.use((requests) => requests.adopt(id, principal, facts)),
+    holds: (id) => handshake.there?.holds(id) === true,
+    release: (id) => handshake.there?.release(id),
+    keep: (id) => handshake.there?.keep(id),
+    hear(news) {
+      handshake.there?.guests?.hear(news);
+      if (!("session" in news)) core.hear(news);
+    },
+    // A process that made the task may be back under its name as one without tasks.
+    errand: (errand) => core.tasks?.errand(errand) ?? Promise.reject(noSuchTask()),
+    report: core.report,
+  };
 }
 
 /** The part of the time for going down in which sessions go on as ever; the rest is for their end. */

@@ -19,7 +19,7 @@ import type { Parking } from "./parking.js";
 import type { Seal } from "./seal.js";
 import type { CoreNews, ListKind, ServerCluster, Subscribers, Tells } from "./subscription.js";
 import type { PromptEntry } from "./prompts.js";
-import { Registry, saidYes, type Unlisted, type Visibility } from "./registry.js";
+import { Registry, type Unlisted, type Visibility } from "./registry.js";
 import type { Reporter } from "./reporter.js";
 import type { ResourceEntry, ResourceReader, TemplateEntry } from "./resources.js";
 import { ToolCaller, type ToolEntry } from "./tools.js";
@@ -122,15 +122,7 @@ export class ServerCore implements AskServices {
     this.parking = new Later(() => this.#parked(options));
     const { visible, unlisted, tells } = options;
     const warn = (text: string): void => this.report("error", text);
-    // Asked while nobody waits for an answer: what it throws is a no.
-    this.tells =
-      tells &&
-      ((...about) =>
-        saidYes(
-          '"tells"',
-          this.guarded('"tells"', () => tells(...about)),
-          warn,
-        ));
+    this.tells = tells;
     const seen = (kind: Parameters<Visibility>[0]): ConstructorParameters<typeof Registry>[2] => ({
       visible: visible && ((key, call) => visible(kind, key, call)),
       unlisted: unlisted && ((key) => unlisted(kind, key)),

@@ -1,8 +1,7 @@
 // What a server offers of one kind, in the order of its registration, and handles on what it keeps for a user.
 import type { Call } from "../endpoint/call.js";
 import { brand, ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { toBase64Url } from "./content.js";
-import { isThenable } from "../jsonrpc/message.js";
+import { saidYes, toBase64Url } from "./content.js";
 import type { Context } from "./context.js";
 
 /** Who may see and use a thing, where not everybody may. */
@@ -36,15 +35,6 @@ interface Kept<Entry> {
   /** Grows with every registration: where a page ended is found by it, also when the item there has gone. */
   readonly serial: number;
   enabled: boolean;
-}
-
-/** Whether a function of an author's said yes: true alone is. A promise is told of, for it says nothing while somebody waits. */
-export function saidYes(what: string, answer: unknown, warn: (text: string) => void): boolean {
-  if (isThenable(answer)) {
-    warn(`${what} returned a promise, which counts as no: return true or false at once`);
-    Promise.resolve(answer).catch(() => undefined);
-  }
-  return answer === true;
 }
 
 /** Things with a unique key. */

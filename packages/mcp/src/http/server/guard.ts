@@ -6,7 +6,8 @@ import { scopeRules } from "../../auth/scopes.js";
 import { isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message.js";
 import { type Identity, identityFault } from "../../jsonrpc/transport.js";
 import { shownValue } from "../../schema/schema.js";
-import type { ServerCore } from "../../server/core.js";
+import { CALL_TOOL } from "../../protocol/features/tools.js";
+import { type ServerCore, textIn } from "../../server/core.js";
 import type { GoneListener, HeaderList, HttpCluster, HttpExchange } from "./exchange.js";
 import type { RateLimits } from "./http-limits.js";
 import {
@@ -348,8 +349,8 @@ function admitting({ authenticator, onRefused }: HttpAuthorization, core: Server
 }
 
 function toolOf({ method, params }: JsonObject): string | undefined {
-  const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined;
-  return typeof name === "string" ? name : undefined;
+  const name = method === CALL_TOOL.name && isJsonObject(params) ? textIn(params, "name") : undefined;
+  return name === "" ? undefined : name;
 }
 
 // Documents beside the endpoint.

@@ -34,7 +34,7 @@ import type { Whose } from "./http-session.js";
 import type { EventStore } from "./resumable-stream.js";
 import { SessionlessRequests } from "./sessionless-requests.js";
 import type { SseEndpoint, SseOptions } from "./sse-endpoint.js";
-import type { MakeGuests } from "./guest-sessions.js";
+import type { OtherProcesses } from "./guest-sessions.js";
 import type { GuardOptions, Rate } from "./guard.js";
 import type { EndpointParts, GuardCode, HandshakeOptions, HandshakeRequests } from "./handshake-requests.js";
 import { StreamableHttp } from "./streamable-http.js";
@@ -135,8 +135,8 @@ interface EndpointDefaults {
   readonly origins: readonly string[];
   /** Serves the handshake era: at hand, or loaded for the first request that needs it. */
   readonly parts: EndpointParts;
-  /** Makes what serves the sessions of other processes, where there are others. */
-  readonly guests?: MakeGuests;
+  /** Where the server may have other processes. */
+  readonly processes?: OtherProcesses;
 }
 
 /**
@@ -162,10 +162,12 @@ export function httpEndpoint(
   const sessions = options.sessions === false ? undefined : kept;
   const sessionless = new SessionlessRequests({ core, limits, keeper, answers });
   const pings = pingsOf(options);
-  const { parts, guests } = defaults;
+  const { parts, processes } = defaults;
   const common = { core, door, permits, cluster };
-  const handshake = laterHandshake(parts, { core, sessionless, pings, cluster, guests, sessions });
-  const streamable = new StreamableHttp({ ...common, sessionless, handshake, sessions: sessions !== undefined });
+  const handshake = laterHandshake(parts, { core, sessionless, pings, cluster, processes, sessions });
+  const elsewhere = cluster && processes?.serveWhere(cluster);
+  const both = { sessionless, handshake, sessions: sessions !== undefined };
+  const streamable = new StreamableHttp({ ...common, ...both, elsewhere });
   const others = furtherServers(options, { door, sessions, cluster, parts, sessionless: { limits, keeper, answers } });
   const sse = sseOf(options, parts, { ...common, pings, keeper, limits: sessionLimits });
   const onError = (error: unknown): void => core.report("error", "authenticate failed", { error });

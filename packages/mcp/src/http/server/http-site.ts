@@ -2,7 +2,8 @@
 import type { Authenticator, Refusal as AuthRefusal } from "../../auth/authenticator.js";
 import type { ScopeRules } from "../../auth/scopes.js";
 import type { Later } from "../../endpoint/call.js";
-import { type Awaitable, isJsonObject } from "../../jsonrpc/message.js";
+import { isStateless } from "../../era/stateless/codec.js";
+import type { Awaitable } from "../../jsonrpc/message.js";
 import type { Identity } from "../../jsonrpc/transport.js";
 import type { HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
 import type { RateLimits } from "./http-limits.js";
@@ -209,12 +210,9 @@ export function isPermitted(
   return refusal === undefined;
 }
 
-/** The process that asked what a message answers, where its id says so. */
-export function answeredNode(value: unknown): string | undefined {
-  if (!isJsonObject(value) || value["method"] !== undefined) return undefined;
-  const { id } = value;
-  const dot = typeof id === "string" ? id.indexOf(".") : -1;
-  return dot > 0 ? (id as string).slice(0, dot) : undefined;
+/** Whether a request is of the stateless era, by its header or by the message in its body. */
+export function ofStatelessEra(exchange: HttpExchange, value?: unknown): boolean {
+  return isStateless(value, exchange.header("mcp-protocol-version"));
 }
 
 // The front door: who may come in, judged by the head of a request before anything is parsed.
