@@ -121,6 +121,8 @@ export const CAPABILITY_MEMBERS: MembersOf<CapabilityOptions> = {
   extensions: "object",
 };
 
+const TOOLS_ALONE = "needs `Server`: a LeanServer has tools alone";
+
 let readCore: (server: LeanServer) => ServerCore;
 
 /**
@@ -144,19 +146,28 @@ export class LeanServer {
       return serveLater(this.#core, transport, options);
     };
     Object.defineProperty(LeanServer.prototype, SERVE, { value });
+    // Called in JavaScript, by whoever has not heard that these are of another class.
+    for (const name of ["prompt", "resource", "resourceTemplate"]) {
+      const missing = (): never => {
+        throw new LocalError("BAD_SERVER", `${name}(...) ${TOOLS_ALONE}`);
+      };
+      Object.defineProperty(LeanServer.prototype, name, { value: missing });
+    }
   }
 
   /** Throws BAD_SERVER for a member that does not exist and for icons no client should show, RangeError for a limit that is not a positive integer. */
   constructor(options: ServerOptions, more?: undefined) {
+    const lean = new.target === LeanServer;
+    const what = `new ${lean ? "LeanServer" : "Server"}(...)`;
     const wrong =
       definitionFault(SERVER_FORM, options, SERVER_MEMBERS, more) ??
       (options.capabilities === undefined
         ? undefined
         : definitionFault(CAPABILITIES_FORM, options.capabilities, CAPABILITY_MEMBERS));
-    if (wrong !== undefined) throw new LocalError("BAD_SERVER", `new Server(...): ${wrong}`);
+    if (wrong !== undefined) throw new LocalError("BAD_SERVER", `${what}: ${wrong}`);
     const { name, version }: { readonly name?: unknown; readonly version?: unknown } = options;
     if (typeof name !== "string" || name === "" || typeof version !== "string")
-      throw new LocalError("BAD_SERVER", 'new Server(...) needs both: { name: "greeter", version: "1.0.0" }');
+      throw new LocalError("BAD_SERVER", `${what} needs both: { name: "greeter", version: "1.0.0" }`);
     const {
       instructions,
       capabilities = {},
@@ -169,13 +180,13 @@ export class LeanServer {
       report,
       onSession,
       onSessionEnd,
-      tasks: _store,
+      tasks,
       questions = sharesNoMemory() ? "replay" : "park",
       ...identity
     } = options;
-    const other = new.target === LeanServer ? capabilities.expect?.find((each) => each !== "tools") : undefined;
-    const fault = iconsFault(options.icons) ?? (other && `"${other}" need \`Server\`: a LeanServer has tools alone`);
-    if (fault !== undefined) throw new LocalError("BAD_SERVER", `Server ${options.name}: ${fault}`);
+    const other = tasks === undefined ? capabilities.expect?.find((each) => each !== "tools") : "tasks";
+    const fault = iconsFault(options.icons) ?? (lean && other ? `"${other}" ${TOOLS_ALONE}` : undefined);
+    if (fault !== undefined) throw new LocalError("BAD_SERVER", `${what} ${options.name}: ${fault}`);
     this.#core = new ServerCore({
       identity,
       instructions,
