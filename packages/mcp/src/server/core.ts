@@ -94,6 +94,8 @@ export class ServerCore implements AskServices {
   /** Undefined until a client of the handshake era comes. */
   sessions: LiveSessions | undefined;
   readonly hooks: SessionHooks;
+  /** What serves whoever comes, and asks nobody who that is: what needs scopes would be reached by nobody. */
+  readonly unasked: Set<object> = new Set();
   /** Set with the first tool that runs as a task, and for good. */
   hadTasks = false;
   readonly toolCaller: ToolCaller;
@@ -126,6 +128,9 @@ export class ServerCore implements AskServices {
     const seen = (kind: Parameters<Visibility>[0]): ConstructorParameters<typeof Registry>[2] => ({
       visible: visible && ((key, call) => visible(kind, key, call)),
       unlisted: unlisted && ((key) => unlisted(kind, key)),
+      admit: (key) => {
+        if (this.unasked.size > 0) throw unreachable(key);
+      },
       warn,
     });
     this.tools = new Registry("tool", () => this.#changed("tools"), seen("tool"));
@@ -288,6 +293,13 @@ export class ServerCore implements AskServices {
     this.#capabilities = undefined;
     this.listChanged(kind);
   }
+}
+
+/** The error for what needs scopes where nobody has any. */
+export function unreachable(key: string): LocalError {
+  const what = `${JSON.stringify(key)} needs scopes, but nobody says who is asking over HTTP`;
+  const mend = `give "authorization", or an "authenticate" that returns an identity`;
+  return new LocalError("BAD_SCOPES", `${what}: ${mend}`);
 }
 
 /** A member that should be a text, or the empty one, which names nothing: before the method's check anything may stand there. */

@@ -90,7 +90,8 @@ async function retry(parking: Parking, rounds: Rounds, requestState: string): Pr
 function first(rounds: Rounds, hand?: HandRound): MaybePromise<Answer> {
   const { services, call } = rounds;
   return canBeAsked(call)
-    ? services.parking.use((parking) => parking.begin(call, parkable(rounds, hand)))
+    ? // Given up while the code was loaded: nothing of it begins, and nobody waits for what this says.
+      services.parking.use((parking) => (call.cancellation ? {} : parking.begin(call, parkable(rounds, hand))))
     : begin(rounds, hand);
 }
 

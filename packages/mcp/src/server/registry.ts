@@ -45,6 +45,7 @@ export class Registry<Entry extends Restricted> {
   readonly #visible: ((key: string, call: Call) => boolean) | undefined;
   readonly #unlisted: ((key: string) => boolean) | undefined;
   readonly #warn: (text: string) => void;
+  readonly #admit: ((key: string, scopes: readonly string[]) => void) | undefined;
   #keys: readonly string[] | undefined;
   #listed: readonly string[] | undefined;
   #restricted = false;
@@ -59,11 +60,14 @@ export class Registry<Entry extends Restricted> {
     hides: {
       readonly visible?: ((key: string, call: Call) => boolean) | undefined;
       readonly unlisted?: ((key: string) => boolean) | undefined;
+      /** Throws where what needs these scopes could be reached by nobody. */
+      readonly admit?: (key: string, scopes: readonly string[]) => void;
       /** Told of a promise where an answer was wanted. */
       readonly warn?: (text: string) => void;
     } = {},
   ) {
     this.#warn = hides.warn ?? (() => undefined);
+    this.#admit = hides.admit;
     this.#what = what;
     this.#changed = changed;
     this.#visible = hides.visible;
@@ -110,7 +114,12 @@ export class Registry<Entry extends Restricted> {
     definition: Definition,
     make: (definition: Definition) => Entry,
   ): Registration<Definition> {
-    const entry = make(definition);
+    const made = (given: Definition): Entry => {
+      const entry = make(given);
+      if (entry.scopes !== undefined) this.#admit?.(key, entry.scopes);
+      return entry;
+    };
+    const entry = made(definition);
     if (this.#kept.has(key)) {
       throw new LocalError(
         "DUPLICATE",
@@ -141,7 +150,7 @@ export class Registry<Entry extends Restricted> {
       update: (changes) => {
         if (!isThere()) throw new LocalError("CLOSED", `The ${this.#what} "${key}" was removed: register it again`);
         const next = merged(current, changes);
-        kept.entry = make(next);
+        kept.entry = made(next);
         current = next;
         this.#touch();
       },

@@ -4,7 +4,7 @@ import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import { withLimits } from "../../jsonrpc/limits.js";
 import { type Awaitable, isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message.js";
 import { isSpecifiedMethod } from "../../protocol/revisions/newest.js";
-import type { ServerCore } from "../../server/core.js";
+import { type ServerCore, unreachable } from "../../server/core.js";
 import { type MembersOf, shownValue, valueFault } from "../../schema/schema.js";
 import { coreOf, type LeanServer } from "../../server/lean-server.js";
 import { StreamKeeper } from "./event-stream.js";
@@ -172,24 +172,49 @@ export function httpEndpoint(
   const sse = sseOf(options, parts, { ...common, pings, keeper, limits: sessionLimits });
   const onError = (error: unknown): void => core.report("error", "authenticate failed", { error });
   const failed = failing(core);
+  const pages = new Later(() => guards(core, ({ servePage }) => servePage));
+  const guard = guardOf(options, guards, () => ({ site, core, turns: limits.turns, cluster, onError, failed }));
   const site: HttpSite = new HttpSite({
     door,
-    routes: routes(options, streamable, { core, sse, others, guards }),
-    guard: guardOf(options, guards, () => ({ site, core, turns: limits.turns, cluster, onError, failed })),
+    routes: routes(options, streamable, { core, sse, others, pages }),
+    guard,
     failed,
   });
-  const close = async (spentMs = 0): Promise<void> => {
-    site.passes.closing = true;
-    const drainMs = limits.drainMs - spentMs;
-    await Promise.all([handshake.there, sse?.part.there, sessionless].map(async (each) => await each?.close(drainMs)));
-    await Promise.all(others.map((other) => other.close(drainMs)));
-    await core.tasks?.close();
-    await keeper.flush(FLUSH_MS);
-  };
+  const waits = [guard, pages, permits.judge, handshake, sse?.part, ...others.flatMap((other) => other.waits)];
+  const ending = (): readonly (Closable | undefined)[] => [handshake.there, sse?.part.there, sessionless];
+  const close = closing({ site, limits, core, permits, keeper, waits, ending, others });
   const open = [handshake, ...others.map((other) => other.handshake), sse?.part];
   const alone = [sessionless, ...others.map((other) => other.sessionless)];
   const endOf = (whose: Whose): Promise<void> => endAll(whose, { passes: site.passes, alone, open });
   return { site, limits, core, handshake, load: () => loadOf(keeper, open), endOf, close };
+}
+
+interface Closable {
+  close(drainMs: number): Promise<void>;
+}
+
+interface Ended extends Pick<HttpEndpoint, "site" | "limits" | "core"> {
+  readonly permits: Permits;
+  readonly keeper: StreamKeeper;
+  /** What requests may have to wait for. */
+  readonly waits: readonly (Later<unknown> | undefined)[];
+  readonly ending: () => readonly (Closable | undefined)[];
+  readonly others: readonly Closable[];
+}
+
+function closing({ site, limits, core, permits, keeper, waits, ending, others }: Ended): HttpEndpoint["close"] {
+  return async (spentMs = 0) => {
+    site.passes.closing = true;
+    core.unasked.delete(permits);
+    // What waits for code is refused once it is loaded.
+    const loading = waits.flatMap((each) => each?.loading ?? []);
+    if (loading.length > 0) await Promise.allSettled(loading);
+    const drainMs = limits.drainMs - spentMs;
+    await Promise.all(ending().map((each) => each?.close(drainMs)));
+    await Promise.all(others.map((other) => other.close(drainMs)));
+    await core.tasks?.close();
+    await keeper.flush(FLUSH_MS);
+  };
 }
 
 function doorOf(options: HttpOptions, defaults: EndpointDefaults): FrontDoor {
@@ -235,12 +260,13 @@ interface EndedAtOnce {
 }
 
 /** A server beside the one of the endpoint. */
-interface FurtherServer {
+interface FurtherServer extends Closable {
   readonly path: string;
   readonly streamable: StreamableHttp;
   readonly handshake: Later<HandshakeRequests>;
   readonly sessionless: SessionlessRequests;
-  close(drainMs: number): Promise<void>;
+  /** What its requests may have to wait for. */
+  readonly waits: readonly Later<unknown>[];
 }
 
 function furtherServers(
@@ -266,10 +292,11 @@ function furtherServers(
       sessions: sessions !== undefined,
     });
     const close = async (drainMs: number): Promise<void> => {
+      core.unasked.delete(permits);
       await Promise.all([handshake.there?.close(drainMs), sessionless.close(drainMs)]);
       await core.tasks?.close();
     };
-    return { path, streamable, handshake, sessionless, close };
+    return { path, streamable, handshake, sessionless, waits: [permits.judge, handshake], close };
   });
 }
 
@@ -308,7 +335,8 @@ function permitsOf(options: HttpOptions, core: ServerCore, guards: Guards): Perm
   if (authorization !== undefined && authenticate !== undefined)
     throw new LocalError("BAD_OPTIONS", "Give authenticate or authorization, not both: only one can say who is asking");
   checkNames(authorization?.scopes, core);
-  if (authorization === undefined && authenticate === undefined) checkReachable(core);
+  const asks = authorization !== undefined || authenticate !== undefined;
+  if (!asks) checkReachable(core);
   const judge = new Later(() => guards(core, ({ judgeOf }) => judgeOf(authorization, core)));
   // One for all: a function made for each request would keep it until the next full collection of garbage, as V8 has it, and half
   // of what a busy server makes with it.
@@ -323,7 +351,9 @@ function permitsOf(options: HttpOptions, core: ServerCore, guards: Guards): Perm
   };
   const concerns: Permits["concerns"] = ({ identity }, value) =>
     identity !== undefined || (Array.isArray(value) ? value.some(restricted) : restricted(value));
-  return { concerns, judge, lacking };
+  const permits = { concerns, judge, lacking };
+  if (!asks) core.unasked.add(permits);
+  return permits;
 }
 
 /** What nobody has of whom nothing is known. */
@@ -396,21 +426,21 @@ interface Routed {
   readonly core: ServerCore;
   readonly sse: LaterSse | undefined;
   readonly others: readonly FurtherServer[];
-  readonly guards: Guards;
+  readonly pages: Later<GuardCode["servePage"]>;
 }
 
 function routes(
-  { path = "/mcp", pages = {} }: HttpOptions,
+  options: HttpOptions,
   streamable: HttpRoute,
-  { core, sse, others, guards }: Routed,
+  { core, sse, others, pages }: Routed,
 ): ReadonlyMap<string, HttpRoute> {
-  const all: [string, HttpRoute][] = [[path, streamable]];
+  const all: [string, HttpRoute][] = [[options.path ?? "/mcp", streamable]];
   for (const other of others) all.push([other.path, other.streamable]);
-  for (const [each, page] of Object.entries(pages)) {
+  for (const [each, page] of Object.entries(options.pages ?? {})) {
     const fault =
       valueFault(each, page, PAGE_MEMBERS) ?? (page?.respond === undefined ? `"${each}" needs "respond"` : undefined);
     if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `in "pages" ${fault}`);
-    all.push([each, pageRoute(page, core, guards)]);
+    all.push([each, pageRoute(page, core, pages)]);
   }
   all.push(...(sse?.routes ?? []));
   for (const [each] of all) {
@@ -428,9 +458,8 @@ function routes(
 const PAGE_MEMBERS: MembersOf<HttpPage> = { respond: "function", open: "flag" };
 
 /** A document beside the endpoint: most have none. */
-function pageRoute(page: HttpPage, core: ServerCore, guards: Guards): HttpRoute {
+function pageRoute(page: HttpPage, core: ServerCore, part: Routed["pages"]): HttpRoute {
   const failed = failing(core);
-  const part = new Later(() => guards(core, ({ servePage }) => servePage));
   const answer = (exchange: HttpExchange, servePage: GuardCode["servePage"]): void => {
     try {
       servePage(exchange, page, failed);
@@ -460,10 +489,7 @@ function checkNames(rules: HttpAuthorization["scopes"], { tools, custom }: Serve
 function checkReachable({ tools, prompts, resources, templates }: ServerCore): void {
   for (const registry of [tools, prompts, resources, templates]) {
     for (const key of registry.keys()) {
-      if (registry.get(key)?.scopes === undefined) continue;
-      const what = `${JSON.stringify(key)} needs scopes, but nobody says who is asking over HTTP`;
-      const mend = `give "authorization", or an "authenticate" that returns an identity`;
-      throw new LocalError("BAD_SCOPES", `${what}: ${mend}`);
+      if (registry.get(key)?.scopes !== undefined) throw unreachable(key);
     }
   }
 }

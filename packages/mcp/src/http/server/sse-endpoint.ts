@@ -1,7 +1,7 @@
 // HTTP+SSE of 2024-11-05: one GET is the session, its answers are events, messages are posted to a second path.
 import { STOPPED } from "../../endpoint/call.js";
 import { IntakeGate } from "../../jsonrpc/connection.js";
-import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
+import { RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
 import { ParseFault, parseJson } from "../../jsonrpc/parse.js";
 import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
@@ -20,7 +20,7 @@ import {
   Reply,
   type ReplyOwner,
   turnAway,
-  turnAwayForNow,
+  refuseBody,
 } from "./reply.js";
 
 export interface SseOptions {
@@ -217,11 +217,8 @@ export class SseEndpoint implements BodyReceiver {
   };
 
   bodyFault(exchange: HttpExchange, fault: BodyFault): void {
-    if (fault === "too-long") return turnAway(exchange, 413, "The body is too long");
-    if (fault === "no-room") return turnAwayForNow(exchange);
-    refuseMessage(exchange, 400, new RpcError(ErrorCode.ParseError, "Parse error: the body is not UTF-8"), {
-      id: null,
-    });
+    const { report } = this.#options.core;
+    refuseBody(exchange, fault, { report, id: null });
   }
 
   /** Ends the sessions of some principals at once: what they have running is cancelled. */

@@ -1,6 +1,5 @@
 // Streamable HTTP (basic/transports): which era a message belongs to, and which process has what it names.
 import type { Later } from "../../endpoint/call.js";
-import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import { parseJson } from "../../jsonrpc/parse.js";
 import type { ServerCore } from "../../server/core.js";
 import type { BodyFault, BodyReceiver, HttpExchange } from "./exchange.js";
@@ -13,7 +12,7 @@ import {
   serveLater,
   turnedAway,
 } from "./http-site.js";
-import { failRequest, refuseMessage, turnAway, turnAwayForNow } from "./reply.js";
+import { failRequest, refuseBody, turnAway } from "./reply.js";
 import type { SessionlessRequests } from "./sessionless-requests.js";
 
 interface StreamableHttpOptions {
@@ -94,9 +93,8 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   bodyFault(exchange: HttpExchange, fault: BodyFault): void {
-    if (fault === "too-long") return turnAway(exchange, 413, "The body is too long");
-    if (fault === "no-room") return turnAwayForNow(exchange);
-    refuseMessage(exchange, 400, new RpcError(ErrorCode.ParseError, "Parse error: the body is not UTF-8"));
+    const { report } = this.#options.core;
+    refuseBody(exchange, fault, { report });
   }
 
   readonly #take = (exchange: HttpExchange, value: unknown): void => {
