@@ -16,7 +16,7 @@ import type { ServerLimits } from "./limits.js";
 import type { LiveSessions, QuestionCode, SessionHooks } from "./session.js";
 import type { LogMessage } from "../endpoint/progress.js";
 import type { Parking } from "./parking.js";
-import type { Seal } from "./seal.js";
+import type { Seal } from "./sealing.js";
 import type { CoreNews, ListKind, ServerCluster, Subscribers, Tells } from "./subscription.js";
 import type { PromptEntry } from "./prompts.js";
 import { Registry, type Unlisted, type Visibility } from "./registry.js";

@@ -1,5 +1,5 @@
 // The part of a server that every program needs: tools, registered once and served to every revision.
-import type { Handler, Middleware, Answer } from "../endpoint/call.js";
+import { type Answer, type Handler, Later, type Middleware } from "../endpoint/call.js";
 import { requireOwnMethod } from "../endpoint/progress.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
 import { LocalError, SERVE } from "../jsonrpc/errors.js";
@@ -17,7 +17,7 @@ import type { Tells } from "./subscription.js";
 import { type Reporter, reporterOf } from "./reporter.js";
 import { type CapabilityOptions, ServerCore } from "./core.js";
 import type { ServeOptions, Serving } from "./conversation.js";
-import type { Seal } from "./seal.js";
+import type { Seal } from "./sealing.js";
 import type { EndedSession, LiveSession, OnSession } from "./session.js";
 import type { TaskStore } from "./tasks/task-store.js";
 import { type AnyInput, type SchemaReader, type ToolDefinition, badTool, toolEntry } from "./tools.js";
@@ -346,6 +346,26 @@ export function reservedWarning(what: string, meta: Meta | undefined): string | 
 /** The inside of a server, for the other layers of the library. */
 export function coreOf(server: LeanServer): ServerCore {
   return readCore(server);
+}
+
+// Seals request states: what the client carries between rounds cannot be read, changed or made up by it.
+
+/** Bytes of an AES-256 key. */
+const KEY_BYTES = 32;
+
+/**
+ * AES-256-GCM by WebCrypto. The first key seals, every key opens, so that keys can be rotated. Without keys a random one
+ * is made: states then die with the process. Throws RangeError for a key that is not 32 bytes.
+ */
+export function aesSeal(...keys: readonly Uint8Array<ArrayBuffer>[]): Seal {
+  for (const key of keys) {
+    if (key.length !== KEY_BYTES) throw new RangeError(`A sealing key has ${KEY_BYTES} bytes, not ${key.length}`);
+  }
+  const made = new Later<Seal>(() => import("./sealing.js").then(({ aes }) => aes(keys)));
+  return {
+    seal: async (text) => made.use((seal) => seal.seal(text)),
+    open: async (sealed) => made.use((seal) => seal.open(sealed)),
+  };
 }
 
 // Methods that are not the specification's: served in every revision, asked like any other.

@@ -3,12 +3,12 @@ import {
   type Arrival,
   type IdentifiedCarrier,
   type Identity,
-  identityFault,
   type MessageSink,
   type Outgoing,
   type OutgoingKind,
   type Transport,
 } from "../jsonrpc/transport.js";
+import { identityFault } from "../jsonrpc/identity.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { DEFAULT_LIMITS } from "../jsonrpc/limits.js";
 

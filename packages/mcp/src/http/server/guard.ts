@@ -4,7 +4,8 @@ import { type AuthOutcome, checkVerdict, entranceFault, Misjudged, type Refusal 
 import { authRequest, gateRefusal, type RequestHead } from "../../auth/resource-metadata.js";
 import { scopeRules } from "../../auth/scopes.js";
 import { isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message.js";
-import { type Identity, identityFault } from "../../jsonrpc/transport.js";
+import { identityFault } from "../../jsonrpc/identity.js";
+import type { Identity } from "../../jsonrpc/transport.js";
 import { shownValue } from "../../schema/schema.js";
 import { CALL_TOOL } from "../../protocol/features/tools.js";
 import { type ServerCore, textIn } from "../../server/core.js";

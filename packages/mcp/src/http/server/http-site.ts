@@ -4,7 +4,9 @@ import type { ScopeRules } from "../../auth/scopes.js";
 import type { Later } from "../../endpoint/call.js";
 import { isStateless } from "../../era/stateless/codec.js";
 import type { Awaitable } from "../../jsonrpc/message.js";
+import { parseJson } from "../../jsonrpc/parse.js";
 import type { Identity } from "../../jsonrpc/transport.js";
+import type { ServerCore } from "../../server/core.js";
 import type { HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
 import type { RateLimits } from "./http-limits.js";
 import type { Whose } from "./http-session.js";
@@ -208,6 +210,11 @@ export function isPermitted(
   const refusal = judge(exchange, value);
   if (refusal !== undefined) refuseAs(exchange, refusal);
   return refusal === undefined;
+}
+
+/** The message in a body; undefined where its request may not be gone on with any more, and was turned away. */
+export function readMessage(exchange: HttpExchange, text: string, { limits }: ServerCore): unknown {
+  return turnedAway(exchange) ? undefined : parseJson(text, limits);
 }
 
 /** Whether a request is of the stateless era, by its header or by the message in its body. */

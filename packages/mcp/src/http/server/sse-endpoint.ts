@@ -3,7 +3,7 @@ import { STOPPED } from "../../endpoint/call.js";
 import { IntakeGate } from "../../jsonrpc/connection.js";
 import { RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
-import { ParseFault, parseJson } from "../../jsonrpc/parse.js";
+import { ParseFault } from "../../jsonrpc/parse.js";
 import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
 import { ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
@@ -11,7 +11,7 @@ import { EventStream, type ReplyStream, type StreamKeeper } from "./event-stream
 import type { BodyFault, BodyReceiver, HttpCluster, HttpExchange } from "./exchange.js";
 import type { PingLimits, SessionLimits } from "./http-limits.js";
 import { type KeepAlive, newSessionId, pingerOf, type Whose } from "./http-session.js";
-import { type FrontDoor, isPermitted, type Permits, turnedAway } from "./http-site.js";
+import { type FrontDoor, isPermitted, type Permits, readMessage, turnedAway } from "./http-site.js";
 import {
   handshakeStatus,
   refuse,
@@ -198,9 +198,9 @@ export class SseEndpoint implements BodyReceiver {
   }
 
   #read(exchange: HttpExchange, text: string): void {
-    if (turnedAway(exchange)) return;
+    const value = readMessage(exchange, text, this.#options.core);
+    if (value === undefined) return;
     if (this.#find(exchange) === undefined) return unknownSession(exchange);
-    const value = parseJson(text, this.#options.core.limits);
     if (value instanceof ParseFault) {
       return refuseMessage(exchange, 400, new RpcError(value.code, value.message), { id: value.id ?? null });
     }

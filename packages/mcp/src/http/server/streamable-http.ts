@@ -1,6 +1,5 @@
 // Streamable HTTP (basic/transports): which era a message belongs to, and which process has what it names.
 import type { Later } from "../../endpoint/call.js";
-import { parseJson } from "../../jsonrpc/parse.js";
 import type { ServerCore } from "../../server/core.js";
 import type { BodyFault, BodyReceiver, HttpExchange } from "./exchange.js";
 import {
@@ -9,6 +8,7 @@ import {
   isPermitted,
   ofStatelessEra,
   type Permits,
+  readMessage,
   serveLater,
   turnedAway,
 } from "./http-site.js";
@@ -84,9 +84,9 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   #read(exchange: HttpExchange, text: string): void {
-    if (turnedAway(exchange)) return;
     const { core, elsewhere, handshake } = this.#options;
-    const value = parseJson(text, core.limits);
+    const value = readMessage(exchange, text, core);
+    if (value === undefined) return;
     if (elsewhere === undefined) return this.#take(exchange, value);
     const here = (): void => this.#take(exchange, value);
     serveLater(handshake, exchange, (sessions) => elsewhere({ exchange, value, text, sessions, here }));
