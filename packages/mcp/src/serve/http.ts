@@ -2,7 +2,7 @@
 // NestJS, node:http).
 import type { ServerOptions as TlsOptions } from "node:https";
 import type { Later } from "../endpoint/call.js";
-import type { ClusterMember, LocalEnd, Share } from "../http/server/exchange.js";
+import type { ClusterMember, HttpExchange, LocalEnd, Share } from "../http/server/exchange.js";
 import { OTHER_PROCESSES } from "../http/server/guest-sessions.js";
 import { PARTS_AT_HAND } from "../http/server/handshake-requests.js";
 import {
@@ -13,7 +13,8 @@ import {
   type HttpOptions,
 } from "../http/server/http-endpoint.js";
 import { checkDoor, DEFAULT_HTTP_LIMITS, type HttpLimits } from "../http/server/http-limits.js";
-import { type Authenticate, type Entrance, loopbackHosts } from "../http/server/http-site.js";
+import { type Authenticate, type Entrance, loopbackHosts, turnedAway } from "../http/server/http-site.js";
+import type { Whose } from "../http/server/http-session.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { withLimits } from "../jsonrpc/limits.js";
 import { peerWords } from "../jsonrpc/message.js";
@@ -23,7 +24,10 @@ import { NodeExchange, type NodeRequest, type NodeResponse } from "../node/node-
 import { onShutdown } from "../node/standard-streams.js";
 import { checkOptions } from "../protocol/capabilities.js";
 import type { MembersOf } from "../schema/schema.js";
+import type { LogMessage } from "../endpoint/progress.js";
+import { levelIndex } from "../protocol/features/lifecycle.js";
 import type { ServerCore } from "../server/core.js";
+import type { CoreNews } from "../server/subscription.js";
 import { coreOf, type LeanServer } from "../server/lean-server.js";
 import { noSuchTask } from "../server/tasks/task-store.js";
 
@@ -203,8 +207,7 @@ interface Parts {
 }
 
 /** What the other processes reach of an endpoint. */
-interface Reached extends Pick<HttpEndpoint, "core"> {
-  readonly site: Pick<HttpEndpoint["site"], "relayed">;
+interface Reached extends Pick<HttpEndpoint, "core" | "site"> {
   readonly handshake: Later<LocalSessions>;
 }
 
@@ -217,19 +220,45 @@ interface LocalSessions extends Pick<LocalEnd, "holds" | "release" | "keep"> {
 /** The end of an endpoint that the other processes of its server reach. */
 export function localEnd({ core, site, handshake }: Reached): LocalEnd {
   return {
-    serve: (exchange) => site.relayed(exchange),
+    serve: (exchange) => serveRelayed(exchange, site),
     adopt: (id, principal, facts) => handshake.use((requests) => requests.adopt(id, principal, facts)),
     holds: (id) => handshake.there?.holds(id) === true,
     release: (id) => handshake.there?.release(id),
     keep: (id) => handshake.there?.keep(id),
     hear(news) {
       handshake.there?.guests?.hear(news);
-      if (!("session" in news)) core.hear(news);
+      if (!("session" in news)) hear(core, news);
     },
     // A process that made the task may be back under its name as one without tasks.
     errand: (errand) => core.tasks?.errand(errand) ?? Promise.reject(noSuchTask()),
     report: core.report,
   };
+}
+
+/** Serves a request that another process let in and handed on: it has asked who is there, and counted it. */
+function serveRelayed(exchange: HttpExchange, site: HttpEndpoint["site"]): void {
+  exchange.pass = site.passes.give(exchange.principal);
+  const route = site.routeOf(exchange);
+  if (route !== undefined && !turnedAway(exchange)) route.serve(exchange);
+}
+
+/** Passes on what another process told. */
+function hear({ subscribers, tasks, conversations }: ServerCore, news: CoreNews): void {
+  switch (news.kind) {
+    case "list":
+      return subscribers?.listChanged(news.list);
+    case "resource":
+      return subscribers?.resourceUpdated(news.uri);
+    case "task":
+      return tasks?.heard(news.record, news.questions);
+    case "log": {
+      const index = levelIndex(news.level);
+      for (const conversation of conversations) conversation.log(index, news.message as object as LogMessage);
+      return;
+    }
+    case "all":
+      return subscribers?.allChanged();
+  }
 }
 
 /** The part of the time for going down in which sessions go on as ever; the rest is for their end. */
@@ -278,8 +307,22 @@ function serving(url: string, { core, endpoint, listener, member }: Parts, signa
   function close(): Promise<void> {
     return (closing ??= end());
   }
-  const stats = (): HttpStats => ({ ...endpoint.load(), ...listener.traffic() });
-  return { url, stats, endSessions: (whose) => endpoint.endOf(whose), close, closed };
+  const stats = (): HttpStats => ({ ...loadOf(endpoint), ...listener.traffic() });
+  return { url, stats, endSessions: (whose) => endOf(whose, endpoint), close, closed };
+}
+
+function loadOf({ keeper, open }: HttpEndpoint): HttpLoad {
+  return { sessions: open.reduce((sum, holder) => sum + (holder?.there?.sessions ?? 0), 0), streams: keeper.size };
+}
+
+/**
+ * Ends what some principals have open at once, and cancels what they have running: what is in some table; what is not yet holds a
+ * pass, which is taken back.
+ */
+async function endOf(whose: Whose, { site, open, alone }: HttpEndpoint): Promise<void> {
+  site.passes.revoke(whose);
+  for (const each of alone) each.endOf(whose);
+  await Promise.all(open.map(async (each) => await each?.there?.endOf(whose)));
 }
 
 function isLoopback(host: string): boolean {

@@ -17,7 +17,7 @@ import type { LiveSessions, QuestionCode, SessionHooks } from "./session.js";
 import type { LogMessage } from "../endpoint/progress.js";
 import type { Parking } from "./parking.js";
 import type { Seal } from "./sealing.js";
-import type { CoreNews, ListKind, ServerCluster, Subscribers, Tells } from "./subscription.js";
+import type { ListKind, ServerCluster, Subscribers, Tells } from "./subscription.js";
 import type { PromptEntry } from "./prompts.js";
 import { Registry, type Unlisted, type Visibility } from "./registry.js";
 import type { Reporter } from "./reporter.js";
@@ -173,31 +173,11 @@ export class ServerCore implements AskServices {
     return parking;
   }
 
-  /** Passes on what another process told. */
-  hear(news: CoreNews): void {
-    switch (news.kind) {
-      case "list":
-        return this.subscribers?.listChanged(news.list);
-      case "resource":
-        return this.subscribers?.resourceUpdated(news.uri);
-      case "task":
-        return this.tasks?.heard(news.record, news.questions);
-      case "log":
-        return this.#log(news.level, news.message);
-      case "all":
-        return this.subscribers?.allChanged();
-    }
-  }
-
   /** Sends a log message to every session whose level admits it, those of other processes too. */
   log(level: LoggingLevel, message: LogMessage): void {
-    this.#log(level, message);
-    this.#cluster?.tell({ kind: "log", level, message: { ...message } });
-  }
-
-  #log(level: LoggingLevel, message: object): void {
     const index = levelIndex(level);
-    for (const conversation of this.conversations) conversation.log(index, message as LogMessage);
+    for (const conversation of this.conversations) conversation.log(index, message);
+    this.#cluster?.tell({ kind: "log", level, message: { ...message } });
   }
 
   /** Tells subscribers that a resource changed, those of other processes too. */

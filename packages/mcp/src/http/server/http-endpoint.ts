@@ -120,9 +120,11 @@ export interface HttpEndpoint {
   readonly limits: HttpLimits;
   readonly core: ServerCore;
   readonly handshake: Later<HandshakeRequests>;
-  load(): HttpLoad;
-  /** Ends what some principals have open at once, and cancels what they have running. */
-  endOf(whose: Whose): Promise<void>;
+  /** Its open streams. */
+  readonly keeper: StreamKeeper;
+  readonly open: readonly Holder[];
+  /** What serves requests outside of sessions. */
+  readonly alone: readonly SessionlessRequests[];
   /**
    * Refuses what is new, lets what runs finish within the limit `drainMs`, less what was spent of it before, then ends all, the
    * server's tasks too.
@@ -185,17 +187,15 @@ export function httpEndpoint(
   const close = closing({ site, limits, core, permits, keeper, waits, ending, others });
   const open = [handshake, ...others.map((other) => other.handshake), sse?.part];
   const alone = [sessionless, ...others.map((other) => other.sessionless)];
-  const endOf = (whose: Whose): Promise<void> => endAll(whose, { passes: site.passes, alone, open });
-  return { site, limits, core, handshake, load: () => loadOf(keeper, open), endOf, close };
+  return { site, limits, core, handshake, keeper, open, alone, close };
 }
 
 interface Closable {
   close(drainMs: number): Promise<void>;
 }
 
-interface Ended extends Pick<HttpEndpoint, "site" | "limits" | "core"> {
+interface Ended extends Pick<HttpEndpoint, "site" | "limits" | "core" | "keeper"> {
   readonly permits: Permits;
-  readonly keeper: StreamKeeper;
   /** What requests may have to wait for. */
   readonly waits: readonly (Later<unknown> | undefined)[];
   readonly ending: () => readonly (Closable | undefined)[];
@@ -241,23 +241,6 @@ function reported<Part>(made: Awaitable<Part>, { report }: ServerCore): Awaitabl
 
 /** What has sessions, once anything has needed it. */
 type Holder = Later<{ readonly sessions: number; endOf(whose: Whose): Promise<void> }> | undefined;
-
-function loadOf(keeper: StreamKeeper, holders: readonly Holder[]): HttpLoad {
-  return { sessions: holders.reduce((sum, holder) => sum + (holder?.there?.sessions ?? 0), 0), streams: keeper.size };
-}
-
-/** Ends what is in some table; what is not yet holds a pass, which is taken back. */
-async function endAll(whose: Whose, { passes, alone, open }: EndedAtOnce): Promise<void> {
-  passes.revoke(whose);
-  for (const each of alone) each.endOf(whose);
-  await Promise.all(open.map(async (each) => await each?.there?.endOf(whose)));
-}
-
-interface EndedAtOnce {
-  readonly passes: Pick<HttpSite["passes"], "revoke">;
-  readonly alone: readonly SessionlessRequests[];
-  readonly open: readonly Holder[];
-}
 
 /** A server beside the one of the endpoint. */
 interface FurtherServer extends Closable {

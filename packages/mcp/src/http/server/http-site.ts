@@ -112,14 +112,6 @@ export class HttpSite {
     this.#options = options;
   }
 
-  /** Serves a request that another process let in and handed on: it has asked who is there, and counted it. */
-  relayed(exchange: HttpExchange): void {
-    const route = this.#options.routes.get(exchange.path);
-    exchange.pass = this.passes.give(exchange.principal);
-    if (route === undefined) turnAway(exchange, 404, "Nothing is served at this path");
-    else if (!turnedAway(exchange)) route.serve(exchange);
-  }
-
   /** Whether something is served at a path. */
   serves(path: string): boolean {
     return this.#options.routes.has(path);
