@@ -210,7 +210,7 @@ function closing({ site, limits, core, permits, keeper, waits, ending, others }:
     const loading = waits.flatMap((each) => each?.loading ?? []);
     if (loading.length > 0) await Promise.allSettled(loading);
     const drainMs = limits.drainMs - spentMs;
-    await Promise.all(ending().map((each) => each?.close(drainMs)));
+    await Promise.all(ending().map(async (each) => await each?.close(drainMs)));
     await Promise.all(others.map((other) => other.close(drainMs)));
     await core.tasks?.close();
     await keeper.flush(FLUSH_MS);
