@@ -37,7 +37,7 @@ const PROGRAMS = {
   // A server of tools alone, whose schemas bring what they need. Older revisions, questions, subscriptions, and whatever asks callers
   // who they are, come with the first request that needs them.
   "lean fetch server": {
-    most: 41.5,
+    most: 40,
     absent: ["ConnectError", "unresolved-reference", "working"],
     code: `import { LeanServer } from "@secure-local/mcp/server";
       import { toFetch } from "@secure-local/mcp/fetch";

@@ -1,6 +1,7 @@
 // Names what every way of authenticating has in common: the request it sees and the outcome it gives.
 import { LocalError } from "../jsonrpc/errors.js";
-import { type Identity, identityFault } from "../jsonrpc/transport.js";
+import { identityFault } from "../jsonrpc/identity.js";
+import type { Identity } from "../jsonrpc/transport.js";
 import { type KnownMembers, memberFault, nearest, shownValue } from "../schema/schema.js";
 
 /** What an authenticator sees of an HTTP request. The body is not part of it: a token is never looked for there. */

@@ -2,7 +2,8 @@
 import { hkdfSync } from "node:crypto";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
-import { aesSeal, type Seal } from "../server/seal.js";
+import { aesSeal } from "../server/lean-server.js";
+import type { Seal } from "../server/sealing.js";
 import { type News, nodeOf, type TaskErrand } from "../server/subscription.js";
 import type { TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 import type {

@@ -5,7 +5,7 @@ import { ErrorCode } from "../jsonrpc/errors.js";
 import type { Identity } from "../jsonrpc/transport.js";
 import { type HttpEndpoint, httpEndpoint, type HttpOptions } from "../http/server/http-endpoint.js";
 import { FetchExchange, LOADED_PARTS } from "../http/server/to-fetch.js";
-import { aesSeal } from "../server/seal.js";
+import { aesSeal } from "../server/lean-server.js";
 import type { Server as CoreServer } from "../server/server.js";
 import type { AuthInfo } from "./extra.js";
 import type { McpServer } from "./mcp-server.js";

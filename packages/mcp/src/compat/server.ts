@@ -12,7 +12,7 @@ import { Context } from "../server/context.js";
 import { InputRequired, runInteractive } from "../server/interactive.js";
 import { type Reporter, reporterOf } from "../server/reporter.js";
 import { coreOf } from "../server/lean-server.js";
-import type { Seal } from "../server/seal.js";
+import type { Seal } from "../server/sealing.js";
 import { Server as CoreServer } from "../server/server.js";
 import type { Serving } from "../server/conversation.js";
 import type { InferStandard, StandardSchema } from "../schema/standard-schema.js";

@@ -251,6 +251,7 @@ export type MaybePromise<T> = T | Promise<T>;
 export class Later<Part> {
   readonly #make: () => Awaitable<Part>;
   #part: Part | undefined;
+  #loading: Promise<unknown> | undefined;
 
   constructor(make: () => Awaitable<Part>) {
     this.#make = make;
@@ -261,13 +262,20 @@ export class Later<Part> {
     return this.#part;
   }
 
+  /** While its code is loaded: what settles with that. Whoever began to use it before has been given it then. */
+  get loading(): Promise<unknown> | undefined {
+    return this.#part === undefined ? this.#loading : undefined;
+  }
+
   /** Calls `use` with the part: at once, but where its code has to be loaded first. */
   use<R>(use: (part: Part) => R): R | Promise<Awaited<R>> {
     if (this.#part !== undefined) return use(this.#part);
     const made = this.#make();
     if (!isThenable(made)) return use((this.#part = made));
     // Each loads it for itself: there are runtimes in which no request may wait for a promise of another.
-    return Promise.resolve(made).then((part) => use((this.#part ??= part))) as Promise<Awaited<R>>;
+    const loading = Promise.resolve(made);
+    this.#loading = loading;
+    return loading.then((part) => use((this.#part ??= part))) as Promise<Awaited<R>>;
   }
 }
 

@@ -38,9 +38,9 @@ export type {
   ResourceTemplateDefinition,
   Variables,
 } from "../server/resources.js";
-export { aesSeal, type Seal } from "../server/seal.js";
+export type { Seal } from "../server/sealing.js";
 export { ToolError } from "../server/content.js";
-export { LeanServer, type ServerOptions } from "../server/lean-server.js";
+export { aesSeal, LeanServer, type ServerOptions } from "../server/lean-server.js";
 export { Server } from "../server/server.js";
 export type { Tells } from "../server/subscription.js";
 export type { EndedSession } from "../server/session.js";

@@ -206,7 +206,7 @@ export type { Context, RequestValue } from "../server/context.js";
 export type { InputRequired } from "../server/interactive.js";
 export type { ServerLimits } from "../server/limits.js";
 export type { Relayed, ResultParts, ToolResult } from "../server/content.js";
-export type { Seal } from "../server/seal.js";
+export type { Seal } from "../server/sealing.js";
 export type {
   ArgumentDefinition,
   ArgumentDefinitions,

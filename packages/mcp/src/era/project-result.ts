@@ -1,6 +1,5 @@
 // Projects each kind of result for a revision, and the items of lists. Results that need no change are returned as they are.
 import type { ContentBlock, EmbeddedResource, ResourceLink } from "../protocol/content.js";
-import { nestResource } from "../protocol/content.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { DiscoverResult } from "../protocol/features/lifecycle.js";
 import type { GetPromptResult, ListPromptsResult, Prompt, PromptMessage } from "../protocol/features/prompts.js";
@@ -230,6 +229,34 @@ function projectTask(to: Addressee, task: DetailedTask): object {
 /** The answer that announces a task. */
 function projectCreatedTask({ fitting }: Addressee, created: CreateTaskResult): object {
   return fitting === undefined ? created : { task: fitting.task(created) };
+}
+
+// Brings embedded resources into one shape: nested, and with a MIME type.
+
+/** The flat shape some programs write: contents beside `type` instead of under `resource`. */
+export interface FlatResource {
+  type: "resource";
+  uri: string;
+  mimeType?: string;
+  text?: string;
+  blob?: string;
+}
+
+/** Returns the block itself when it is nested and names its MIME type, or a copy that does and is. */
+export function nestResource(block: EmbeddedResource | FlatResource): EmbeddedResource {
+  if (!("resource" in block)) {
+    const { type, uri, mimeType, text, blob, ...rest } = block;
+    const named = mimeType === undefined ? { uri } : { uri, mimeType };
+    const contents = blob === undefined ? { ...named, text: text ?? "" } : { ...named, blob };
+    return { type, resource: withMimeType(contents), ...rest };
+  }
+  const resource = withMimeType(block.resource);
+  return resource === block.resource ? block : { ...block, resource };
+}
+
+function withMimeType(contents: ResourceContents): ResourceContents {
+  if (contents.mimeType !== undefined) return contents;
+  return { ...contents, mimeType: "text" in contents ? "text/plain" : "application/octet-stream" };
 }
 
 // Projects what a server notifies its client of.

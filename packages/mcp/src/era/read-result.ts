@@ -3,14 +3,14 @@
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
-import { type ContentBlock, type FlatResource, nestResource } from "../protocol/content.js";
+import type { ContentBlock } from "../protocol/content.js";
 import type { ListRootsResult } from "../protocol/features/elicitation.js";
 import type { PromptMessage } from "../protocol/features/prompts.js";
 import { type CreateMessageResult, normalStopReason } from "../protocol/features/sampling.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { ResultKind } from "../protocol/method.js";
 import type { Revision } from "../protocol/revisions/revision.js";
-import { pick } from "./project-result.js";
+import { type FlatResource, nestResource, pick } from "./project-result.js";
 
 type Reading = (method: string, result: JsonObject, revision: Revision) => JsonObject;
 

@@ -167,8 +167,8 @@ export class Connection<Served extends InService = InService> implements Message
     params: object | undefined,
     waiting: Waiting & { readonly carrier: Carrier },
   ): Promise<JsonObject> {
-    const { carrier, method } = waiting;
-    if (carrier.closed) return Promise.reject(closedError(method));
+    const { carrier, method, signal } = waiting;
+    if (carrier.closed && signal?.aborted !== true) return Promise.reject(closedError(method));
     const answer = this.expect(id, waiting);
     if (this.awaits(id)) void carrier.write(requestText(id, method, params), "request");
     return answer;

@@ -162,12 +162,15 @@ export class OutgoingTable {
     return prefix === undefined ? id : `${prefix}${id}`;
   }
 
-  /** The promise of the answer. Rejects at once with CLOSED, CANCELLED or LIMIT: then nothing is to be sent. */
+  /**
+   * The promise of the answer. Rejects at once with CANCELLED, CLOSED or LIMIT: then nothing is to be sent. What was given up before its
+   * connection ended was cancelled, however late it is asked.
+   */
   add(id: RequestId, waiting: Waiting): Promise<JsonObject> {
     const { method, signal, stop } = waiting;
-    if (this.#isClosed) return Promise.reject(this.#closedError(method));
     if (signal?.aborted) return Promise.reject(cancelled(method, signal.reason));
     if (stop?.isStopped === true) return Promise.reject(cancelled(method, stop.reason));
+    if (this.#isClosed) return Promise.reject(this.#closedError(method));
     if (this.#waiting.size >= this.#limits.pendingRequests) {
       const text = `${method} was not sent: ${this.#limits.pendingRequests} requests wait for an answer already. Await some of them first.`;
       return Promise.reject(new LocalError("LIMIT", text));

@@ -1,8 +1,9 @@
 // Serves a server over HTTP on Node: by a listener of its own, or inside somebody else's server (Express, Fastify, Koa,
 // NestJS, node:http).
 import type { ServerOptions as TlsOptions } from "node:https";
-import type { ClusterMember, Share } from "../http/server/exchange.js";
-import { localEnd, makeGuests } from "../http/server/guest-sessions.js";
+import type { Later } from "../endpoint/call.js";
+import type { ClusterMember, HttpExchange, LocalEnd, Share } from "../http/server/exchange.js";
+import { OTHER_PROCESSES } from "../http/server/guest-sessions.js";
 import { PARTS_AT_HAND } from "../http/server/handshake-requests.js";
 import {
   HTTP_MEMBERS,
@@ -12,7 +13,8 @@ import {
   type HttpOptions,
 } from "../http/server/http-endpoint.js";
 import { checkDoor, DEFAULT_HTTP_LIMITS, type HttpLimits } from "../http/server/http-limits.js";
-import { type Authenticate, type Entrance, loopbackHosts } from "../http/server/http-site.js";
+import { type Authenticate, type Entrance, loopbackHosts, turnedAway } from "../http/server/http-site.js";
+import type { Whose } from "../http/server/http-session.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { withLimits } from "../jsonrpc/limits.js";
 import { peerWords } from "../jsonrpc/message.js";
@@ -22,8 +24,12 @@ import { NodeExchange, type NodeRequest, type NodeResponse } from "../node/node-
 import { onShutdown } from "../node/standard-streams.js";
 import { checkOptions } from "../protocol/capabilities.js";
 import type { MembersOf } from "../schema/schema.js";
+import type { LogMessage } from "../endpoint/progress.js";
+import { levelIndex } from "../protocol/features/lifecycle.js";
 import type { ServerCore } from "../server/core.js";
+import type { CoreNews } from "../server/subscription.js";
 import { coreOf, type LeanServer } from "../server/lean-server.js";
+import { noSuchTask } from "../server/tasks/task-store.js";
 
 /** Options of `serveHttp`: where it listens, and those of every HTTP endpoint. */
 export interface ServeHttpOptions extends HttpOptions {
@@ -111,7 +117,12 @@ export async function serveHttp(server: LeanServer, options: ServeHttpOptions = 
   let member: ClusterMember | undefined;
   try {
     member = (await options.share?.join()) as ClusterMember | undefined;
-    endpoint = httpEndpoint(server, options, { hosts, origins, parts: PARTS_AT_HAND, guests: makeGuests }, member);
+    endpoint = httpEndpoint(
+      server,
+      options,
+      { hosts, origins, parts: PARTS_AT_HAND, processes: OTHER_PROCESSES },
+      member,
+    );
     await member?.open(localEnd(endpoint));
   } catch (error) {
     await member?.leave();
@@ -195,6 +206,61 @@ interface Parts {
   readonly member: ClusterMember | undefined;
 }
 
+/** What the other processes reach of an endpoint. */
+interface Reached extends Pick<HttpEndpoint, "core" | "site"> {
+  readonly handshake: Later<LocalSessions>;
+}
+
+/** The sessions an endpoint has. */
+interface LocalSessions extends Pick<LocalEnd, "holds" | "release" | "keep"> {
+  readonly guests: Pick<LocalEnd, "hear"> | undefined;
+  adopt(...session: Parameters<LocalEnd["adopt"]>): void;
+}
+
+/** The end of an endpoint that the other processes of its server reach. */
+export function localEnd({ core, site, handshake }: Reached): LocalEnd {
+  return {
+    serve: (exchange) => serveRelayed(exchange, site),
+    adopt: (id, principal, facts) => handshake.use((requests) => requests.adopt(id, principal, facts)),
+    holds: (id) => handshake.there?.holds(id) === true,
+    release: (id) => handshake.there?.release(id),
+    keep: (id) => handshake.there?.keep(id),
+    hear(news) {
+      handshake.there?.guests?.hear(news);
+      if (!("session" in news)) hear(core, news);
+    },
+    // A process that made the task may be back under its name as one without tasks.
+    errand: (errand) => core.tasks?.errand(errand) ?? Promise.reject(noSuchTask()),
+    report: core.report,
+  };
+}
+
+/** Serves a request that another process let in and handed on: it has asked who is there, and counted it. */
+function serveRelayed(exchange: HttpExchange, site: HttpEndpoint["site"]): void {
+  exchange.pass = site.passes.give(exchange.principal);
+  const route = site.routeOf(exchange);
+  if (route !== undefined && !turnedAway(exchange)) route.serve(exchange);
+}
+
+/** Passes on what another process told. */
+function hear({ subscribers, tasks, conversations }: ServerCore, news: CoreNews): void {
+  switch (news.kind) {
+    case "list":
+      return subscribers?.listChanged(news.list);
+    case "resource":
+      return subscribers?.resourceUpdated(news.uri);
+    case "task":
+      return tasks?.heard(news.record, news.questions);
+    case "log": {
+      const index = levelIndex(news.level);
+      for (const conversation of conversations) conversation.log(index, news.message as object as LogMessage);
+      return;
+    }
+    case "all":
+      return subscribers?.allChanged();
+  }
+}
+
 /** Milliseconds for which what comes on connections that are open is still served once no more are taken. */
 const LAST_REQUESTS_MS = 500;
 
@@ -224,8 +290,22 @@ function serving(url: string, { endpoint, listener, member }: Parts, signals: bo
   function close(): Promise<void> {
     return (closing ??= end());
   }
-  const stats = (): HttpStats => ({ ...endpoint.load(), ...listener.traffic() });
-  return { url, stats, endSessions: (whose) => endpoint.endOf(whose), close, closed };
+  const stats = (): HttpStats => ({ ...loadOf(endpoint), ...listener.traffic() });
+  return { url, stats, endSessions: (whose) => endOf(whose, endpoint), close, closed };
+}
+
+function loadOf({ keeper, open }: HttpEndpoint): HttpLoad {
+  return { sessions: open.reduce((sum, holder) => sum + (holder?.there?.sessions ?? 0), 0), streams: keeper.size };
+}
+
+/**
+ * Ends what some principals have open at once, and cancels what they have running: what is in some table; what is not yet holds a
+ * pass, which is taken back.
+ */
+async function endOf(whose: Whose, { site, open, alone }: HttpEndpoint): Promise<void> {
+  site.passes.revoke(whose);
+  for (const each of alone) each.endOf(whose);
+  await Promise.all(open.map(async (each) => await each?.there?.endOf(whose)));
 }
 
 function isLoopback(host: string): boolean {

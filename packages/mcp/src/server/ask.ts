@@ -99,7 +99,13 @@ export class WireAsker implements Asker {
 
 /** Asks within a call. Throws CANNOT_ASK where its revision has no way to. */
 export async function askWithin(
-  from: { readonly call: Call; readonly interaction: Asker | undefined; readonly timeoutMs: number },
+  from: {
+    readonly call: Call;
+    readonly interaction: Asker | undefined;
+    readonly timeoutMs: number;
+    /** Whether the client was gone already when the handler asked. */
+    readonly late: boolean;
+  },
   method: string,
   params: object,
   options?: AskOptions,
@@ -107,10 +113,20 @@ export async function askWithin(
   const { call, interaction, timeoutMs } = from;
   requireCapability(call, method, params);
   if (interaction !== undefined) return interaction.ask(method, params, options);
-  if (call.caller.codec.revision.era !== "stateless")
+  if (call.caller.codec.revision.era !== "stateless") {
+    if (!from.late && call.carrier.closed) await givenUp(call, timeoutMs);
     return new WireAsker(call, timeoutMs).ask(method, params, options);
+  }
   const what = `${call.method} cannot ask the client in this era: only tools, prompts and resources can`;
   throw new LocalError("CANNOT_ASK", what);
+}
+
+/** The client left while this code was loaded: its question waits for the end of the call, as one that was on its way already. */
+function givenUp(call: Call, mostMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, mostMs);
+    call.whenCancelled(() => (clearTimeout(timer), resolve()));
+  });
 }
 
 /** A session that may be asked: its open connection is where questions go. */

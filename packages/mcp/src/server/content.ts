@@ -3,8 +3,9 @@
 
 import { brand, LocalError } from "../jsonrpc/errors.js";
 import type { Annotations, ResourceContents } from "../protocol/features/resources.js";
-import { type ContentBlock, type ResourceLink, nestResource } from "../protocol/content.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { nestResource } from "../era/project-result.js";
+import type { ContentBlock, ResourceLink } from "../protocol/content.js";
+import { isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
 import { unknownMember } from "../schema/schema.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
 import type { Meta } from "../protocol/meta.js";
@@ -302,6 +303,15 @@ export function toBlock(item: string | Block | ContentBlock): ContentBlock {
   return item.type === "resource" && isJsonObject((item as Partial<typeof item>).resource ?? item)
     ? nestResource(item)
     : item;
+}
+
+/** Whether a function of an author's said yes: true alone is. A promise is told of, for it says nothing while somebody waits. */
+export function saidYes(what: string, answer: unknown, warn: (text: string) => void): boolean {
+  if (isThenable(answer)) {
+    warn(`${what} returned a promise, which counts as no: return true or false at once`);
+    Promise.resolve(answer).catch(() => undefined);
+  }
+  return answer === true;
 }
 
 // A short fingerprint of text, against accidents and not against attackers.

@@ -49,6 +49,8 @@ export class Context {
   readonly #interaction: Asker | undefined;
   readonly #hand: ByHand | undefined;
   #failed = false;
+  /** Whether the client was gone already when the handler last asked: its question may still wait for code. */
+  #left = false;
 
   constructor(call: Call, services: AskServices, interaction?: Asker, hand?: ByHand) {
     this.#call = call;
@@ -225,6 +227,7 @@ export class Context {
 
   /** A question may fail before the handler waits for its answer, or where it never does: its client must not end the process by that. */
   #asked<T>(ask: (questions: QuestionCode) => Promise<T>): Promise<T> {
+    this.#left = this.#call.carrier.closed;
     const asked = (async () => this.#services.questions.use(ask))();
     asked.catch(() => undefined);
     return asked;
@@ -232,7 +235,12 @@ export class Context {
 
   async #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {
     const { limits, questions } = this.#services;
-    const from = { call: this.#call, interaction: this.#interaction, timeoutMs: limits.askTimeoutMs };
+    const from = {
+      call: this.#call,
+      interaction: this.#interaction,
+      timeoutMs: limits.askTimeoutMs,
+      late: this.#left,
+    };
     return questions.use(({ askWithin }) => askWithin(from, method, params, options));
   }
 }

@@ -16,10 +16,10 @@ import type { ServerLimits } from "./limits.js";
 import type { LiveSessions, QuestionCode, SessionHooks } from "./session.js";
 import type { LogMessage } from "../endpoint/progress.js";
 import type { Parking } from "./parking.js";
-import type { Seal } from "./seal.js";
-import type { CoreNews, ListKind, ServerCluster, Subscribers, Tells } from "./subscription.js";
+import type { Seal } from "./sealing.js";
+import type { ListKind, ServerCluster, Subscribers, Tells } from "./subscription.js";
 import type { PromptEntry } from "./prompts.js";
-import { Registry, saidYes, type Unlisted, type Visibility } from "./registry.js";
+import { Registry, type Unlisted, type Visibility } from "./registry.js";
 import type { Reporter } from "./reporter.js";
 import type { ResourceEntry, ResourceReader, TemplateEntry } from "./resources.js";
 import { ToolCaller, type ToolEntry } from "./tools.js";
@@ -94,6 +94,8 @@ export class ServerCore implements AskServices {
   /** Undefined until a client of the handshake era comes. */
   sessions: LiveSessions | undefined;
   readonly hooks: SessionHooks;
+  /** What serves whoever comes, and asks nobody who that is: what needs scopes would be reached by nobody. */
+  readonly unasked: Set<object> = new Set();
   /** Set with the first tool that runs as a task, and for good. */
   hadTasks = false;
   readonly toolCaller: ToolCaller;
@@ -122,18 +124,13 @@ export class ServerCore implements AskServices {
     this.parking = new Later(() => this.#parked(options));
     const { visible, unlisted, tells } = options;
     const warn = (text: string): void => this.report("error", text);
-    // Asked while nobody waits for an answer: what it throws is a no.
-    this.tells =
-      tells &&
-      ((...about) =>
-        saidYes(
-          '"tells"',
-          this.guarded('"tells"', () => tells(...about)),
-          warn,
-        ));
+    this.tells = tells;
     const seen = (kind: Parameters<Visibility>[0]): ConstructorParameters<typeof Registry>[2] => ({
       visible: visible && ((key, call) => visible(kind, key, call)),
       unlisted: unlisted && ((key) => unlisted(kind, key)),
+      admit: (key) => {
+        if (this.unasked.size > 0) throw unreachable(key);
+      },
       warn,
     });
     this.tools = new Registry("tool", () => this.#changed("tools"), seen("tool"));
@@ -176,31 +173,11 @@ export class ServerCore implements AskServices {
     return parking;
   }
 
-  /** Passes on what another process told. */
-  hear(news: CoreNews): void {
-    switch (news.kind) {
-      case "list":
-        return this.subscribers?.listChanged(news.list);
-      case "resource":
-        return this.subscribers?.resourceUpdated(news.uri);
-      case "task":
-        return this.tasks?.heard(news.record, news.questions);
-      case "log":
-        return this.#log(news.level, news.message);
-      case "all":
-        return this.subscribers?.allChanged();
-    }
-  }
-
   /** Sends a log message to every session whose level admits it, those of other processes too. */
   log(level: LoggingLevel, message: LogMessage): void {
-    this.#log(level, message);
-    this.#cluster?.tell({ kind: "log", level, message: { ...message } });
-  }
-
-  #log(level: LoggingLevel, message: object): void {
     const index = levelIndex(level);
-    for (const conversation of this.conversations) conversation.log(index, message as LogMessage);
+    for (const conversation of this.conversations) conversation.log(index, message);
+    this.#cluster?.tell({ kind: "log", level, message: { ...message } });
   }
 
   /** Tells subscribers that a resource changed, those of other processes too. */
@@ -296,6 +273,13 @@ export class ServerCore implements AskServices {
     this.#capabilities = undefined;
     this.listChanged(kind);
   }
+}
+
+/** The error for what needs scopes where nobody has any. */
+export function unreachable(key: string): LocalError {
+  const what = `${JSON.stringify(key)} needs scopes, but nobody says who is asking over HTTP`;
+  const mend = `give "authorization", or an "authenticate" that returns an identity`;
+  return new LocalError("BAD_SCOPES", `${what}: ${mend}`);
 }
 
 /** A member that should be a text, or the empty one, which names nothing: before the method's check anything may stand there. */

@@ -1,9 +1,9 @@
 // Runs handlers that may ask their client, by `ctx.elicit` and its like or by hand: one way for every era.
 import { type Answer, type Call, type InteractiveCall, Later, type MaybePromise } from "../endpoint/call.js";
 import { brand } from "../jsonrpc/errors.js";
-import type { InputRequests, InputResponses } from "../protocol/features/elicitation.js";
+import type { InputRequests } from "../protocol/features/elicitation.js";
 import type { Asker } from "./ask.js";
-import { type AskServices, Context, type HandRound } from "./context.js";
+import { type AskServices, type ByHand, Context, type HandRound } from "./context.js";
 import type { Parking, RequestState, Run } from "./parking.js";
 import type { TaskCall } from "./tasks/task-run.js";
 
@@ -90,7 +90,8 @@ async function retry(parking: Parking, rounds: Rounds, requestState: string): Pr
 function first(rounds: Rounds, hand?: HandRound): MaybePromise<Answer> {
   const { services, call } = rounds;
   return canBeAsked(call)
-    ? services.parking.use((parking) => parking.begin(call, parkable(rounds, hand)))
+    ? // Given up while the code was loaded: nothing of it begins, and nobody waits for what this says.
+      services.parking.use((parking) => (call.cancellation ? {} : parking.begin(call, parkable(rounds, hand))))
     : begin(rounds, hand);
 }
 
@@ -122,43 +123,13 @@ function play(rounds: Rounds, context: Context, round: number): MaybePromise<Ans
   return concluded(rounds, outcome, round);
 }
 
-function concluded(rounds: Rounds, outcome: Answer | InputRequired, round: number): MaybePromise<Answer> {
-  if (!(outcome instanceof InputRequired)) return outcome;
-  return rounds.services.parking.use((parking) => askedByHand(parking, { rounds, asked: outcome, round }));
-}
-
-/** What a handler asks by hand. */
-interface AskedByHand {
-  readonly rounds: Rounds;
-  readonly asked: InputRequired;
-  readonly round: number;
-}
-
-async function askedByHand(parking: Parking, { rounds, asked, round }: AskedByHand): Promise<Answer> {
+function concluded(rounds: Rounds, asked: Answer | InputRequired, round: number): MaybePromise<Answer> {
+  if (!(asked instanceof InputRequired)) return asked;
   const { services, call, handler, interaction } = rounds;
-  parking.checkRound(round, asked);
-  const asker = askerOf(parking, rounds);
-  if (asker === undefined) return parking.byHand(call, asked, round);
-  let responses: InputResponses;
-  try {
-    responses = await parking.askAll(call, asker, asked.requests);
-  } catch (error) {
-    if (handler.refused === undefined) throw error;
-    return handler.refused(error);
-  }
-  const hand = { responses, state: asked.state };
-  return play(rounds, new Context(call, services, interaction, hand), round + 1);
-}
-
-/** Who asks by hand for a call while its handler's run is kept; undefined where the client has to come back with the answers. */
-function askerOf(parking: Parking, { call }: Rounds): Asker | undefined {
-  if (isTaskCall(call)) {
-    if (call.announced) return call.run;
-    // The client was not told of a task yet: its answer is the questions, and there is none.
-    call.inLine = true;
-    return undefined;
-  }
-  return call.record.interactive ? undefined : parking.onWire(call);
+  const again = (hand: ByHand): MaybePromise<Answer> =>
+    play(rounds, new Context(call, services, interaction, hand), round + 1);
+  const task = isTaskCall(call) ? call : undefined;
+  return services.parking.use((parking) => parking.askedByHand({ call, task, handler, asked, round, again }));
 }
 
 /** The round a request belongs to, given the state it brought, if any; undefined for the first. */

@@ -1,5 +1,5 @@
 // The part of a server that every program needs: tools, registered once and served to every revision.
-import type { Handler, Middleware, Answer } from "../endpoint/call.js";
+import { type Answer, type Handler, Later, type Middleware } from "../endpoint/call.js";
 import { requireOwnMethod } from "../endpoint/progress.js";
 import type { StandardSchema } from "../schema/standard-schema.js";
 import { LocalError, SERVE } from "../jsonrpc/errors.js";
@@ -17,7 +17,7 @@ import type { Tells } from "./subscription.js";
 import { type Reporter, reporterOf } from "./reporter.js";
 import { type CapabilityOptions, ServerCore } from "./core.js";
 import type { ServeOptions, Serving } from "./conversation.js";
-import type { Seal } from "./seal.js";
+import type { Seal } from "./sealing.js";
 import type { EndedSession, LiveSession, OnSession } from "./session.js";
 import type { TaskStore } from "./tasks/task-store.js";
 import { type AnyInput, type SchemaReader, type ToolDefinition, badTool, toolEntry } from "./tools.js";
@@ -121,6 +121,8 @@ export const CAPABILITY_MEMBERS: MembersOf<CapabilityOptions> = {
   extensions: "object",
 };
 
+const TOOLS_ALONE = "needs `Server`: a LeanServer has tools alone";
+
 let readCore: (server: LeanServer) => ServerCore;
 
 /**
@@ -144,19 +146,28 @@ export class LeanServer {
       return serveLater(this.#core, transport, options);
     };
     Object.defineProperty(LeanServer.prototype, SERVE, { value });
+    // Called in JavaScript, by whoever has not heard that these are of another class.
+    for (const name of ["prompt", "resource", "resourceTemplate"]) {
+      const missing = (): never => {
+        throw new LocalError("BAD_SERVER", `${name}(...) ${TOOLS_ALONE}`);
+      };
+      Object.defineProperty(LeanServer.prototype, name, { value: missing });
+    }
   }
 
   /** Throws BAD_SERVER for a member that does not exist and for icons no client should show, RangeError for a limit that is not a positive integer. */
   constructor(options: ServerOptions, more?: undefined) {
+    const lean = new.target === LeanServer;
+    const what = `new ${lean ? "LeanServer" : "Server"}(...)`;
     const wrong =
       definitionFault(SERVER_FORM, options, SERVER_MEMBERS, more) ??
       (options.capabilities === undefined
         ? undefined
         : definitionFault(CAPABILITIES_FORM, options.capabilities, CAPABILITY_MEMBERS));
-    if (wrong !== undefined) throw new LocalError("BAD_SERVER", `new Server(...): ${wrong}`);
+    if (wrong !== undefined) throw new LocalError("BAD_SERVER", `${what}: ${wrong}`);
     const { name, version }: { readonly name?: unknown; readonly version?: unknown } = options;
     if (typeof name !== "string" || name === "" || typeof version !== "string")
-      throw new LocalError("BAD_SERVER", 'new Server(...) needs both: { name: "greeter", version: "1.0.0" }');
+      throw new LocalError("BAD_SERVER", `${what} needs both: { name: "greeter", version: "1.0.0" }`);
     const {
       instructions,
       capabilities = {},
@@ -169,13 +180,13 @@ export class LeanServer {
       report,
       onSession,
       onSessionEnd,
-      tasks: _store,
+      tasks,
       questions = sharesNoMemory() ? "replay" : "park",
       ...identity
     } = options;
-    const other = new.target === LeanServer ? capabilities.expect?.find((each) => each !== "tools") : undefined;
-    const fault = iconsFault(options.icons) ?? (other && `"${other}" need \`Server\`: a LeanServer has tools alone`);
-    if (fault !== undefined) throw new LocalError("BAD_SERVER", `Server ${options.name}: ${fault}`);
+    const other = tasks === undefined ? capabilities.expect?.find((each) => each !== "tools") : "tasks";
+    const fault = iconsFault(options.icons) ?? (lean && other ? `"${other}" ${TOOLS_ALONE}` : undefined);
+    if (fault !== undefined) throw new LocalError("BAD_SERVER", `${what} ${options.name}: ${fault}`);
     this.#core = new ServerCore({
       identity,
       instructions,
@@ -335,6 +346,26 @@ export function reservedWarning(what: string, meta: Meta | undefined): string | 
 /** The inside of a server, for the other layers of the library. */
 export function coreOf(server: LeanServer): ServerCore {
   return readCore(server);
+}
+
+// Seals request states: what the client carries between rounds cannot be read, changed or made up by it.
+
+/** Bytes of an AES-256 key. */
+const KEY_BYTES = 32;
+
+/**
+ * AES-256-GCM by WebCrypto. The first key seals, every key opens, so that keys can be rotated. Without keys a random one
+ * is made: states then die with the process. Throws RangeError for a key that is not 32 bytes.
+ */
+export function aesSeal(...keys: readonly Uint8Array<ArrayBuffer>[]): Seal {
+  for (const key of keys) {
+    if (key.length !== KEY_BYTES) throw new RangeError(`A sealing key has ${KEY_BYTES} bytes, not ${key.length}`);
+  }
+  const made = new Later<Seal>(() => import("./sealing.js").then(({ aes }) => aes(keys)));
+  return {
+    seal: async (text) => made.use((seal) => seal.seal(text)),
+    open: async (sealed) => made.use((seal) => seal.open(sealed)),
+  };
 }
 
 // Methods that are not the specification's: served in every revision, asked like any other.

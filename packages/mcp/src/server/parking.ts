@@ -7,8 +7,7 @@ import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { shownValue } from "../schema/schema.js";
 import { type Asker, requireCapability, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
-import type { Seal } from "./seal.js";
-import { ClusterSeal } from "./sealing.js";
+import { ClusterSeal, type Seal } from "./sealing.js";
 import { checkAnswer, projectQuestion } from "../era/project-question.js";
 import { nodeOf, type ServerCluster } from "./subscription.js";
 
@@ -19,6 +18,26 @@ export interface Run {
   /** Told whenever another request serves the handler. */
   turn(call: Call): void;
   start(interaction: Interaction): MaybePromise<Answer>;
+}
+
+/** A call that may run as a task, as far as its questions go. */
+interface AskingTask {
+  readonly announced: boolean;
+  readonly run: Asker;
+  inLine: boolean;
+}
+
+/** A run that asks by hand. */
+interface AskedByHand {
+  readonly call: InteractiveCall;
+  /** The call, where it may run as a task. */
+  readonly task: AskingTask | undefined;
+  /** Makes an answer of a question that failed on the wire, or throws what the client is to be told. */
+  readonly handler: { refused?(error: unknown): Answer };
+  readonly asked: { readonly requests: InputRequests; readonly state: unknown };
+  readonly round: number;
+  /** Runs the handler again. */
+  again(hand: { readonly responses: InputResponses; readonly state: unknown }): MaybePromise<Answer>;
 }
 
 interface Place {
@@ -135,15 +154,34 @@ export class Parking {
   }
 
   /** Throws -32603 when a call has asked too many rounds already, BAD_QUESTION where it asks by hand what is no question. */
-  checkRound(round: number, asked: { readonly requests: unknown; readonly state: unknown }): void {
+  #checkRound(round: number, asked: { readonly requests: unknown; readonly state: unknown }): void {
     const fault = askedFault(asked);
     if (fault !== undefined) throw new LocalError("BAD_QUESTION", `inputRequired: ${fault}`);
     if (round >= this.rounds) throw tooManyRounds(this.rounds);
   }
 
-  /** Asks what a handler asks by hand over the wire, while its run is kept. */
-  onWire(call: Call): Asker {
-    return new WireAsker(call, this.#limits.askTimeoutMs);
+  /** Asks what a handler asks by hand, and runs it again with the answers. */
+  async askedByHand({ call, task, handler, asked, round, again }: AskedByHand): Promise<Answer> {
+    this.#checkRound(round, asked);
+    const asker = this.#askerOf(call, task);
+    if (asker === undefined) return this.#byHand(call, asked, round);
+    let responses: InputResponses;
+    try {
+      responses = await this.askAll(call, asker, asked.requests);
+    } catch (error) {
+      if (handler.refused === undefined) throw error;
+      return handler.refused(error);
+    }
+    return again({ responses, state: asked.state });
+  }
+
+  /** Who asks by hand for a call while its handler's run is kept; undefined where the client has to come back with the answers. */
+  #askerOf(call: InteractiveCall, task: AskingTask | undefined): Asker | undefined {
+    if (task === undefined) return call.record.interactive ? undefined : new WireAsker(call, this.#limits.askTimeoutMs);
+    if (task.announced) return task.run;
+    // The client was not told of a task yet: its answer is the questions, and there is none.
+    task.inLine = true;
+    return undefined;
   }
 
   /** Asks all at once, and nothing at all if one of them cannot be asked. */
@@ -155,7 +193,7 @@ export class Parking {
   }
 
   /** The stateless answer to a caller whose handler asks by hand: what is asked, and the state it must bring back. */
-  async byHand(
+  async #byHand(
     call: Call,
     { requests, state: carried }: { readonly requests: InputRequests; readonly state: unknown },
     round: number,

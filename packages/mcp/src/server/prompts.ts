@@ -3,7 +3,8 @@ import type { Answer, Call, CallOf, InteractiveCall, MaybePromise } from "../end
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { type Awaitable, isThenable, type JsonObject, peerWords, quotedWords } from "../jsonrpc/message.js";
 import { type Icon, iconsFault } from "../protocol/capabilities.js";
-import { type ContentBlock, nestResource } from "../protocol/content.js";
+import { nestResource } from "../era/project-result.js";
+import type { ContentBlock } from "../protocol/content.js";
 import type {
   CompleteRequestParams,
   GetPromptRequestParams,

@@ -1,8 +1,7 @@
 // What a server offers of one kind, in the order of its registration, and handles on what it keeps for a user.
 import type { Call } from "../endpoint/call.js";
 import { brand, ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { toBase64Url } from "./content.js";
-import { isThenable } from "../jsonrpc/message.js";
+import { saidYes, toBase64Url } from "./content.js";
 import type { Context } from "./context.js";
 
 /** Who may see and use a thing, where not everybody may. */
@@ -38,15 +37,6 @@ interface Kept<Entry> {
   enabled: boolean;
 }
 
-/** Whether a function of an author's said yes: true alone is. A promise is told of, for it says nothing while somebody waits. */
-export function saidYes(what: string, answer: unknown, warn: (text: string) => void): boolean {
-  if (isThenable(answer)) {
-    warn(`${what} returned a promise, which counts as no: return true or false at once`);
-    Promise.resolve(answer).catch(() => undefined);
-  }
-  return answer === true;
-}
-
 /** Things with a unique key. */
 export class Registry<Entry extends Restricted> {
   readonly #kept = new Map<string, Kept<Entry>>();
@@ -55,6 +45,7 @@ export class Registry<Entry extends Restricted> {
   readonly #visible: ((key: string, call: Call) => boolean) | undefined;
   readonly #unlisted: ((key: string) => boolean) | undefined;
   readonly #warn: (text: string) => void;
+  readonly #admit: ((key: string, scopes: readonly string[]) => void) | undefined;
   #keys: readonly string[] | undefined;
   #listed: readonly string[] | undefined;
   #restricted = false;
@@ -69,11 +60,14 @@ export class Registry<Entry extends Restricted> {
     hides: {
       readonly visible?: ((key: string, call: Call) => boolean) | undefined;
       readonly unlisted?: ((key: string) => boolean) | undefined;
+      /** Throws where what needs these scopes could be reached by nobody. */
+      readonly admit?: (key: string, scopes: readonly string[]) => void;
       /** Told of a promise where an answer was wanted. */
       readonly warn?: (text: string) => void;
     } = {},
   ) {
     this.#warn = hides.warn ?? (() => undefined);
+    this.#admit = hides.admit;
     this.#what = what;
     this.#changed = changed;
     this.#visible = hides.visible;
@@ -120,7 +114,12 @@ export class Registry<Entry extends Restricted> {
     definition: Definition,
     make: (definition: Definition) => Entry,
   ): Registration<Definition> {
-    const entry = make(definition);
+    const made = (given: Definition): Entry => {
+      const entry = make(given);
+      if (entry.scopes !== undefined) this.#admit?.(key, entry.scopes);
+      return entry;
+    };
+    const entry = made(definition);
     if (this.#kept.has(key)) {
       throw new LocalError(
         "DUPLICATE",
@@ -151,7 +150,7 @@ export class Registry<Entry extends Restricted> {
       update: (changes) => {
         if (!isThere()) throw new LocalError("CLOSED", `The ${this.#what} "${key}" was removed: register it again`);
         const next = merged(current, changes);
-        kept.entry = make(next);
+        kept.entry = made(next);
         current = next;
         this.#touch();
       },

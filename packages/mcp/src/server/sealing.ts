@@ -2,7 +2,12 @@
 import { fromBase64, toBase64 } from "./content.js";
 import type { ServerCluster } from "./subscription.js";
 
-type Sealing = ServerCluster["seal"];
+/** Encrypts and authenticates text. A state sealed elsewhere opens only where the key is the same. */
+export interface Seal {
+  seal(text: string): Promise<string>;
+  /** The text, or undefined when the seal is not intact. */
+  open(sealed: string): Promise<string | undefined>;
+}
 
 /** Bytes of an AES-256 key. */
 const KEY_BYTES = 32;
@@ -12,7 +17,7 @@ const NONCE_BYTES = 12;
 const PREFIX = "s1.";
 
 /** AES-256-GCM by WebCrypto. The first key seals, every key opens. Without keys a random one is made. */
-export function aes(keys: readonly Uint8Array<ArrayBuffer>[]): Sealing {
+export function aes(keys: readonly Uint8Array<ArrayBuffer>[]): Seal {
   let imported: Promise<readonly CryptoKey[]> | undefined;
   const ready = (): Promise<readonly CryptoKey[]> => (imported ??= importKeys(keys));
   return {
@@ -39,13 +44,13 @@ export function aes(keys: readonly Uint8Array<ArrayBuffer>[]): Sealing {
 }
 
 /** Seals for all processes of a server once there are others: what a process sealed then begins with its name. */
-export class ClusterSeal implements Sealing {
-  readonly #own: Sealing;
+export class ClusterSeal implements Seal {
+  readonly #own: Seal;
   readonly #given: boolean;
   cluster: ServerCluster | undefined;
 
   /** `given`: the seal an author chose, which seals on whoever shares. */
-  constructor(given: Sealing | undefined) {
+  constructor(given: Seal | undefined) {
     this.#given = given !== undefined;
     this.#own = given ?? aes([]);
   }
@@ -65,7 +70,7 @@ export class ClusterSeal implements Sealing {
     return (await inner.open(sealed.slice(sealed.indexOf(".") + 1))) ?? inner.open(sealed);
   }
 
-  #inner(cluster: ServerCluster): Sealing {
+  #inner(cluster: ServerCluster): Seal {
     return this.#given ? this.#own : cluster.seal;
   }
 }

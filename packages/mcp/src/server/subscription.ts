@@ -9,6 +9,8 @@ import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { SubscriptionFilter, SubscriptionsListenRequestParams } from "../protocol/features/resources.js";
 import type { ServerCapabilities } from "../protocol/capabilities.js";
 import { META } from "../protocol/meta.js";
+import { saidYes } from "./content.js";
+import type { Reporter } from "./reporter.js";
 import type { TaskRecord, TaskStore } from "./tasks/task-store.js";
 
 /** The lists whose changes are announced. */
@@ -333,6 +335,7 @@ interface Changing {
   readonly offers: { readonly reader: Watchable } | undefined;
   readonly tasks: { visible(call: Call, taskIds: readonly string[]): Promise<readonly VisibleTask[]> } | undefined;
   advertises(capability: keyof ServerCapabilities): boolean;
+  readonly report: Reporter;
   guarded<T>(what: string, run: () => T): T | undefined;
 }
 
@@ -343,7 +346,18 @@ interface Watchable {
 
 /** Those who hear of a server's changes: made for the first of them. */
 export function subscribersOf(core: Changing): Subscribers {
-  return (core.subscribers ??= new Subscribers((uri) => watch(core, uri), core.tells));
+  return (core.subscribers ??= new Subscribers((uri) => watch(core, uri), judged(core)));
+}
+
+/** What the author says may be told. Asked while nobody waits for an answer: what it throws is a no. */
+function judged(core: Changing): Tells | undefined {
+  const { tells } = core;
+  if (tells === undefined) return undefined;
+  const what = '"tells"';
+  return (...about) => {
+    const said = core.guarded(what, () => tells(...about));
+    return saidYes(what, said, (text) => core.report("error", text));
+  };
 }
 
 /** A resource that cannot be watched can still be subscribed to: it may be announced by `resourceUpdated`. */

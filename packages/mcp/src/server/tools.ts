@@ -414,12 +414,15 @@ function sideOf(
   schemas: SchemaReader | undefined,
 ): Schema | undefined {
   const schema = definition[side];
-  if (schema === undefined) return undefined;
+  const own = definition[`${side}JsonSchema`];
+  if (schema === undefined) {
+    if (own === undefined) return undefined;
+    throw badTool(name, `"${side}JsonSchema" is of "${side}", which is missing: give the schema it describes as well`);
+  }
   const fault = schemaFault(schema) ?? (side === "output" ? schemas?.fault(schema) : undefined);
   if (fault !== undefined) throw badTool(name, `"${side}" ${fault}`);
   try {
     if (isStandardSchema(schema)) {
-      const own = definition[`${side}JsonSchema`];
       const read = fromStandard(schema, side, own ?? schemas?.published(schema, side));
       return side === "output" && own !== undefined && schemas ? schemas.asPublished(read, own) : read;
     }

@@ -1,14 +1,14 @@
 // Two transports joined in memory: what one end sends, the other receives, in order and never in the same call.
-import {
-  type Arrival,
-  type IdentifiedCarrier,
-  type Identity,
-  identityFault,
-  type MessageSink,
-  type Outgoing,
-  type OutgoingKind,
-  type Transport,
+import type {
+  Arrival,
+  IdentifiedCarrier,
+  Identity,
+  MessageSink,
+  Outgoing,
+  OutgoingKind,
+  Transport,
 } from "../jsonrpc/transport.js";
+import { identityFault } from "../jsonrpc/identity.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { DEFAULT_LIMITS } from "../jsonrpc/limits.js";
 

@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { memoryStores, type SharedStores } from "../../src/cluster/stores.js";
 import { shareOver } from "../../src/cluster/member.js";
-import { localEnd } from "../../src/http/server/guest-sessions.js";
+import { localEnd } from "../../src/serve/http.js";
 import { PARTS_AT_HAND } from "../../src/http/server/handshake-requests.js";
 import { httpEndpoint } from "../../src/http/server/http-endpoint.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";

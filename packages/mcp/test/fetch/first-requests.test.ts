@@ -53,9 +53,20 @@ it("of web pages are answered with what lets them read the replies", async () =>
   ]);
 });
 
+/** One that needs scopes and was away when the endpoint was made. */
+function withSecret(): ReturnType<typeof served> {
+  const server = new LeanServer({ name: "first", version: "1.0.0" });
+  const seen: string[] = [];
+  const secret = server.tool("secret", { scopes: ["write"], run: () => (seen.push("secret"), "told") });
+  server.tool("who", { run: (_, { principal = "nobody" }) => (seen.push(principal), principal) });
+  secret.disable();
+  const answer = toFetch(server);
+  secret.enable();
+  return { server, answer, seen };
+}
+
 it("do not get what needs scopes where nobody is asked who sent them", async () => {
-  const { server, answer, seen } = served();
-  server.tool("secret", { scopes: ["write"], run: () => (seen.push("secret"), "told") });
+  const { answer, seen } = withSecret();
   const [refused, open] = await Promise.all([answer(call(1, "secret")), answer(call(2, "who"))]);
   expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([
     403,
@@ -66,8 +77,7 @@ it("do not get what needs scopes where nobody is asked who sent them", async () 
 });
 
 it("are not led to what needs scopes by middleware either", async () => {
-  const { server, answer, seen } = served();
-  server.tool("secret", { scopes: ["write"], run: () => (seen.push("secret"), "told") });
+  const { server, answer, seen } = withSecret();
   server.use((call, next) => {
     call.redirect({ ...call.params, name: "secret" });
     return next();
@@ -75,6 +85,44 @@ it("are not led to what needs scopes by middleware either", async () => {
   const { error } = (await (await answer(call(1, "who"))).json()) as { error: { message: string } };
   expect(error.message).toBe("This needs the scopes write");
   expect(seen).toEqual([]);
+});
+
+it("have nothing that needs scopes to ask for, where it is registered while nobody is asked who sent them", async () => {
+  const { server, answer } = served();
+  const secret = { scopes: ["write"], run: () => "told" };
+  const told = '"secret" needs scopes, but nobody says who is asking over HTTP: give "authorization", or an ';
+  expect(() => server.tool("secret", secret)).toThrow(told);
+  const open = server.tool("open", { run: () => "told" });
+  expect(() => open.update({ scopes: ["write"] })).toThrow('"open" needs scopes, but nobody says');
+  expect(() => toFetch(server, { authenticate: () => "ada" })).not.toThrow();
+  expect(() => server.tool("secret", secret)).toThrow(told);
+  await answer.close();
+  server.tool("secret", secret);
+});
+
+it("whose body was read before are answered that it was, and the developer is told", async () => {
+  const reports: string[] = [];
+  const server = new LeanServer({
+    name: "first",
+    version: "1.0.0",
+    report: (_, message) => void reports.push(message),
+  });
+  server.tool("who", { run: () => "nobody" });
+  const answer = toFetch(server);
+  const used = call(1, "who");
+  await used.text();
+  const locked = call(2, "who");
+  locked.body?.getReader();
+  for (const request of [used, locked]) {
+    const reply = await answer(request);
+    const text = await reply.text();
+    expect([reply.status, text]).toEqual([500, expect.stringContaining("was read before it came")]);
+    expect(reports.pop()).toBe(text);
+  }
+  const kept = call(3, "who");
+  const clone = kept.clone();
+  await kept.text();
+  expect((await answer(clone)).status).toBe(200);
 });
 
 it("that listen hear of what changes from their acknowledgement on", async () => {

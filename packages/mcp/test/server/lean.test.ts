@@ -65,8 +65,41 @@ test("A LeanServer says what it does not read", () => {
     'Tool "b": "task" needs `Server`: a LeanServer has no tasks',
   );
   const expecting: ServerOptions = { ...OPTIONS, capabilities: { expect: ["tools", "prompts"] } };
-  expect(() => new LeanServer(expecting)).toThrow('"prompts" need `Server`: a LeanServer has tools alone');
+  expect(() => new LeanServer(expecting)).toThrow('"prompts" needs `Server`: a LeanServer has tools alone');
   expect(() => new Server(expecting)).not.toThrow();
+});
+
+test.each(["prompt", "resource", "resourceTemplate"])("A LeanServer says in JavaScript which class has %s", (name) => {
+  const server = new LeanServer(OPTIONS) as unknown as Record<string, (...given: unknown[]) => unknown>;
+  expect(() => server[name]?.("a", {})).toThrow(`${name}(...) needs \`Server\`: a LeanServer has tools alone`);
+  const whole = new Server(OPTIONS) as unknown as typeof server;
+  const given = name === "prompt" ? "a" : name === "resource" ? "notes://a" : "notes://{id}";
+  expect(() => whole[name]?.(given, { run: () => "", read: () => "" })).not.toThrow("needs `Server`");
+});
+
+test("A LeanServer refuses a store of tasks, and names itself", () => {
+  const store = { get: () => undefined, put: () => undefined };
+  expect(() => new LeanServer({ ...OPTIONS, tasks: { store } as never })).toThrow(
+    'new LeanServer(...) lean: "tasks" needs `Server`: a LeanServer has tools alone',
+  );
+  expect(() => new LeanServer({ ...OPTIONS, logger: 1 } as never)).toThrow("new LeanServer(...): ");
+  expect(() => new LeanServer({ name: "a" } as never)).toThrow("new LeanServer(...) needs both: ");
+  expect(() => new Server({ name: "a" } as never)).toThrow("new Server(...) needs both: ");
+  expect(() => new (class extends Server {})({ name: "a" } as never)).toThrow("new Server(...) needs both: ");
+});
+
+test.each([
+  ["LeanServer", LeanServer],
+  ["Server", Server],
+])("A %s refuses a JSON Schema that stands beside nothing", (_, Class) => {
+  const inputJsonSchema = { type: "object", properties: { a: { type: "string" } } } as const;
+  const server = new Class(OPTIONS);
+  expect(() => server.tool("a", { inputJsonSchema, run: () => "" })).toThrow(
+    'Tool "a": "inputJsonSchema" is of "input", which is missing: give the schema it describes as well',
+  );
+  expect(() => server.tool("b", { outputJsonSchema: inputJsonSchema, run: () => "" })).toThrow(
+    'Tool "b": "outputJsonSchema" is of "output", which is missing',
+  );
 });
 
 test("A LeanServer takes the JSON Schema that stands beside a Standard Schema", async () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { aesSeal } from "../../src/server/seal.js";
+import { aesSeal } from "../../src/server/lean-server.js";
 import { repeated } from "../support/soak.js";
 
 const key = (): Uint8Array<ArrayBuffer> => new Uint8Array(randomBytes(32));

@@ -1,5 +1,6 @@
 // Hosts, origins and keys that can never work are refused before anything listens, with what to write instead.
 import { afterEach, describe, expect, it } from "vitest";
+import { toFetch } from "../../src/http/server/to-fetch.js";
 import { serveHttp, toNodeHandler } from "../../src/serve/http.js";
 import { Server } from "../../src/server/server.js";
 
@@ -17,6 +18,7 @@ const STARTS: Record<string, Start> = {
     closing.push(() => serving.close());
   },
   toNodeHandler: (options) => void toNodeHandler(server(), options),
+  toFetch: (options) => void toFetch(server(), options),
 };
 
 async function refusal(start: Start, options: object): Promise<unknown> {

@@ -20,7 +20,7 @@ export interface HttpRequestHead {
 }
 
 /** Why a body did not become a text. */
-export type BodyFault = "too-long" | "not-utf8" | "no-room";
+export type BodyFault = "too-long" | "not-utf8" | "no-room" | "read-before";
 
 export interface BodyReceiver {
   body(exchange: HttpExchange, text: string): void;

@@ -4,9 +4,11 @@ import { type AuthOutcome, checkVerdict, entranceFault, Misjudged, type Refusal 
 import { authRequest, gateRefusal, type RequestHead } from "../../auth/resource-metadata.js";
 import { scopeRules } from "../../auth/scopes.js";
 import { isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message.js";
-import { type Identity, identityFault } from "../../jsonrpc/transport.js";
+import { identityFault } from "../../jsonrpc/identity.js";
+import type { Identity } from "../../jsonrpc/transport.js";
 import { shownValue } from "../../schema/schema.js";
-import type { ServerCore } from "../../server/core.js";
+import { CALL_TOOL } from "../../protocol/features/tools.js";
+import { type ServerCore, textIn } from "../../server/core.js";
 import type { GoneListener, HeaderList, HttpCluster, HttpExchange } from "./exchange.js";
 import type { RateLimits } from "./http-limits.js";
 import {
@@ -348,8 +350,8 @@ function admitting({ authenticator, onRefused }: HttpAuthorization, core: Server
 }
 
 function toolOf({ method, params }: JsonObject): string | undefined {
-  const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined;
-  return typeof name === "string" ? name : undefined;
+  const name = method === CALL_TOOL.name && isJsonObject(params) ? textIn(params, "name") : undefined;
+  return name === "" ? undefined : name;
 }
 
 // Documents beside the endpoint.

@@ -2,16 +2,16 @@
 //
 // What such a call asks its client carries this process's name in its id, and so do the events of its stream: whichever process
 // gets the answer, or the reader that comes back, hands it on.
+import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
 import type { ServerCore } from "../../server/core.js";
 import type { News } from "../../server/subscription.js";
 import { ServerConversation } from "../../server/conversation.js";
-import { noSuchTask } from "../../server/tasks/task-store.js";
-import type { Later } from "../../endpoint/call.js";
-import type { HttpCluster, HttpExchange, LocalEnd, SessionFacts } from "./exchange.js";
-import { HttpSession, type SessionSettings, type Whose } from "./http-session.js";
-import type { HttpSite } from "./http-site.js";
-import { readsStreams } from "./reply.js";
+import type { HttpCluster, HttpExchange, Named, SessionFacts } from "./exchange.js";
+import { answeredNode, HttpSession, type SessionSettings, type Whose } from "./http-session.js";
+import { ofStatelessEra } from "./http-site.js";
+import { readsStreams, refuseMessage } from "./reply.js";
+import type { Read } from "./streamable-http.js";
 
 /** Milliseconds after which a request goes to the session's own process, which so learns that the session is in use. */
 const GUEST_MS = 60_000;
@@ -179,41 +179,60 @@ export class GuestSessions {
   }
 }
 
-/** Makes what serves the sessions of other processes. */
-export type MakeGuests = (core: ServerCore, cluster: HttpCluster, settings: SessionSettings) => GuestSessions;
+// Finds the process that a message is for.
 
-export const makeGuests: MakeGuests = (core, cluster, settings) => new GuestSessions(core, cluster, settings);
+/** Whoever seems to have ended may be cut off from the others, and still wait for the answer. */
+const NOBODY_ASKS =
+  "The process that asked this has ended, or cannot be reached now: answer again if the call that needs it is still open";
 
-/** What the other processes reach of an endpoint. */
-interface Reached {
-  readonly core: ServerCore;
-  readonly site: Pick<HttpSite, "relayed">;
-  readonly handshake: Later<LocalSessions>;
+function find(read: Read, cluster: HttpCluster): void {
+  const { exchange, value, text, sessions, here } = read;
+  const session = exchange.header("mcp-session-id");
+  if (session !== undefined) {
+    sessions.guests?.said(exchange, session, value);
+    const node = answeredNode(value);
+    if (node === cluster.node) return here();
+    if (node !== undefined) {
+      const lost = (): void => refuseMessage(exchange, 503, new RpcError(ErrorCode.InternalError, NOBODY_ASKS));
+      return cluster.bring(exchange, { kind: "call", id: `${node}.`, body: text }, lost);
+    }
+  }
+  if (sessions.holdsBack(exchange, value, () => find(read, cluster))) return;
+  const id = sessions.elsewhere(exchange);
+  const named = (): void => serveNamed(read, cluster);
+  if (id === undefined) return named();
+  const there = (): void => cluster.bring(exchange, { kind: "session", id, body: text }, named);
+  sessions.serveGuest(read, id, there);
 }
 
-/** The sessions an endpoint has. */
-interface LocalSessions {
-  readonly guests: GuestSessions | undefined;
-  adopt(...session: Parameters<LocalEnd["adopt"]>): void;
-  holds(id: string): boolean;
-  release(id: string): void;
-  keep(id: string): void;
+function serveNamed({ exchange, value, text, sessions, here }: Read, cluster: HttpCluster): void {
+  const named = ofStatelessEra(exchange, value) ? namedIn(value) : undefined;
+  if (sessions.handsOn(exchange, value)) cluster.handOn(exchange, { named, body: text }, here);
+  else if (named === undefined) here();
+  else cluster.bring(exchange, { ...named, body: text }, here);
 }
 
-/** The end of an endpoint that the other processes of its server reach. */
-export function localEnd({ core, site, handshake }: Reached): LocalEnd {
-  return {
-    serve: (exchange) => site.relayed(exchange),
-    adopt: (id, principal, facts) => handshake.use((requests) => requests.adopt(id, principal, facts)),
-    holds: (id) => handshake.there?.holds(id) === true,
-    release: (id) => handshake.there?.release(id),
-    keep: (id) => handshake.there?.keep(id),
-    hear(news) {
-      handshake.there?.guests?.hear(news);
-      if (!("session" in news)) core.hear(news);
-    },
-    // A process that made the task may be back under its name as one without tasks.
-    errand: (errand) => core.tasks?.errand(errand) ?? Promise.reject(noSuchTask()),
-    report: core.report,
-  };
+/** What a message of the stateless era names that lives in one process: a call that waits for its retry, or a task. */
+function namedIn(value: unknown): Named | undefined {
+  const params = isJsonObject(value) ? value["params"] : undefined;
+  if (!isJsonObject(params)) return undefined;
+  const { requestState, taskId } = params;
+  if (typeof requestState === "string") return { kind: "call", id: requestState };
+  return typeof taskId === "string" ? { kind: "task", id: taskId } : undefined;
 }
+
+/** What an endpoint with other processes needs besides. */
+export interface OtherProcesses {
+  /** Makes what serves their sessions. */
+  makeGuests(core: ServerCore, cluster: HttpCluster, settings: SessionSettings): GuestSessions;
+  /** What has a message served by the process that has its session, or what else it names. */
+  serveWhere(cluster: HttpCluster): (read: Read) => void;
+}
+
+export const OTHER_PROCESSES: OtherProcesses = {
+  makeGuests: (core, cluster, settings) => new GuestSessions(core, cluster, settings),
+  serveWhere: (cluster) => (read) => {
+    if (read.exchange.relayed === true) read.sessions.handedOn(read);
+    else find(read, cluster);
+  },
+};

@@ -1,7 +1,6 @@
 // Requests of the handshake era (up to 2025-11-25) over HTTP: in sessions, with their streams, or each by itself where there are none.
 import { type Call, type Caller, NO_LOGS } from "../../endpoint/call.js";
 import { assumedRevision, codecFor, openSession } from "../../era/select.js";
-import { isStateless } from "../../era/stateless/codec.js";
 import { Connection, type ConnectionHandler, type WireRules } from "../../jsonrpc/connection.js";
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import {
@@ -20,9 +19,17 @@ import type { ServerCore } from "../../server/core.js";
 import { Guard, judgeOf, servePage } from "./guard.js";
 import type { PingLimits } from "./http-limits.js";
 import type { HeaderList, HttpCluster, HttpExchange, Named, SessionFacts } from "./exchange.js";
-import type { GuestSessions, MakeGuests } from "./guest-sessions.js";
-import { HttpSession, newSessionId, pingerOf, type SessionSettings, SessionTable, type Whose } from "./http-session.js";
-import { answeredNode, turnedAway } from "./http-site.js";
+import type { GuestSessions, OtherProcesses } from "./guest-sessions.js";
+import {
+  answeredNode,
+  HttpSession,
+  newSessionId,
+  pingerOf,
+  type SessionSettings,
+  SessionTable,
+  type Whose,
+} from "./http-session.js";
+import { ofStatelessEra, turnedAway } from "./http-site.js";
 import { handshakeStatus, readsStreams, refuse, refuseMessage, Reply, type ReplyOwner } from "./reply.js";
 import {
   type Asked,
@@ -44,8 +51,7 @@ export interface HandshakeOptions {
   readonly pings: PingLimits | undefined;
   /** The other processes of the server. */
   readonly cluster?: HttpCluster | undefined;
-  /** Makes what serves their sessions. */
-  readonly guests?: MakeGuests | undefined;
+  readonly processes?: OtherProcesses | undefined;
   /** Undefined: no sessions, every message is served alone. */
   readonly sessions: EndpointSessions | undefined;
 }
@@ -117,11 +123,11 @@ export class HandshakeRequests implements ConnectionHandler {
 
   constructor(options: HandshakeOptions) {
     this.#options = options;
-    const { core, sessionless, sessions, cluster, pings, guests } = options;
+    const { core, sessionless, sessions, cluster, pings, processes } = options;
     serveHandshake(core);
     this.#table = sessions && new SessionTable(sessions.limits, pingerOf(pings, core), cluster);
     this.#settings = sessions && settingsOf(sessions, core);
-    this.guests = this.#settings && cluster && guests?.(core, cluster, this.#settings);
+    this.guests = this.#settings && cluster && processes?.makeGuests(core, cluster, this.#settings);
     this.#alone = sessionless.owner(handshakeStatus);
     this.#posted = new Connection(this, core.limits);
   }
@@ -261,7 +267,7 @@ export class HandshakeRequests implements ConnectionHandler {
     const id = exchange.header("mcp-session-id");
     if (id === undefined || this.#table === undefined) return undefined;
     if (this.holds(id) && !cluster.lapsed) return undefined;
-    return isStateless(undefined, exchange.header("mcp-protocol-version")) ? undefined : id;
+    return ofStatelessEra(exchange) ? undefined : id;
   };
 
   // What `#posted` reads.
@@ -484,8 +490,7 @@ export class HandshakeRequests implements ConnectionHandler {
 
   /** The session a GET or DELETE names; undefined when it was refused. */
   #session(exchange: HttpExchange): HttpSession | undefined {
-    const version = exchange.header("mcp-protocol-version");
-    if (this.#table === undefined || isStateless(undefined, version)) {
+    if (this.#table === undefined || ofStatelessEra(exchange)) {
       refuse(exchange, 405, "Use POST", POST_ONLY);
       return undefined;
     }

@@ -4,7 +4,7 @@ import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import { withLimits } from "../../jsonrpc/limits.js";
 import { type Awaitable, isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message.js";
 import { isSpecifiedMethod } from "../../protocol/revisions/newest.js";
-import type { ServerCore } from "../../server/core.js";
+import { type ServerCore, unreachable } from "../../server/core.js";
 import { type MembersOf, shownValue, valueFault } from "../../schema/schema.js";
 import { coreOf, type LeanServer } from "../../server/lean-server.js";
 import { StreamKeeper } from "./event-stream.js";
@@ -34,7 +34,7 @@ import type { Whose } from "./http-session.js";
 import type { EventStore } from "./resumable-stream.js";
 import { SessionlessRequests } from "./sessionless-requests.js";
 import type { SseEndpoint, SseOptions } from "./sse-endpoint.js";
-import type { MakeGuests } from "./guest-sessions.js";
+import type { OtherProcesses } from "./guest-sessions.js";
 import type { GuardOptions, Rate } from "./guard.js";
 import type { EndpointParts, GuardCode, HandshakeOptions, HandshakeRequests } from "./handshake-requests.js";
 import { StreamableHttp } from "./streamable-http.js";
@@ -120,9 +120,11 @@ export interface HttpEndpoint {
   readonly limits: HttpLimits;
   readonly core: ServerCore;
   readonly handshake: Later<HandshakeRequests>;
-  load(): HttpLoad;
-  /** Ends what some principals have open at once, and cancels what they have running. */
-  endOf(whose: Whose): Promise<void>;
+  /** Its open streams. */
+  readonly keeper: StreamKeeper;
+  readonly open: readonly Holder[];
+  /** What serves requests outside of sessions. */
+  readonly alone: readonly SessionlessRequests[];
   /**
    * Lets what has begun go on as ever, and has what is new go to other processes, or refuses it where that is `alone`: until nothing
    * runs, no task either, and nobody is waited for, or most of the limit `drainMs` is over. Resolves with the milliseconds it took.
@@ -140,8 +142,8 @@ interface EndpointDefaults {
   readonly origins: readonly string[];
   /** Serves the handshake era: at hand, or loaded for the first request that needs it. */
   readonly parts: EndpointParts;
-  /** Makes what serves the sessions of other processes, where there are others. */
-  readonly guests?: MakeGuests;
+  /** Where the server may have other processes. */
+  readonly processes?: OtherProcesses;
 }
 
 /**
@@ -167,36 +169,62 @@ export function httpEndpoint(
   const sessions = options.sessions === false ? undefined : kept;
   const sessionless = new SessionlessRequests({ core, limits, keeper, answers });
   const pings = pingsOf(options);
-  const { parts, guests } = defaults;
+  const { parts, processes } = defaults;
   const common = { core, door, permits, cluster };
-  const handshake = laterHandshake(parts, { core, sessionless, pings, cluster, guests, sessions });
-  const streamable = new StreamableHttp({ ...common, sessionless, handshake, sessions: sessions !== undefined });
+  const handshake = laterHandshake(parts, { core, sessionless, pings, cluster, processes, sessions });
+  const elsewhere = cluster && processes?.serveWhere(cluster);
+  const both = { sessionless, handshake, sessions: sessions !== undefined };
+  const streamable = new StreamableHttp({ ...common, ...both, elsewhere });
   const others = furtherServers(options, { door, sessions, cluster, parts, sessionless: { limits, keeper, answers } });
   const sse = sseOf(options, parts, { ...common, pings, keeper, limits: sessionLimits });
   const onError = (error: unknown): void => core.report("error", "authenticate failed", { error });
   const failed = failing(core);
+  const pages = new Later(() => guards(core, ({ servePage }) => servePage));
+  const guard = guardOf(options, guards, () => ({ site, core, turns: limits.turns, cluster, onError, failed }));
   const site: HttpSite = new HttpSite({
     door,
-    routes: routes(options, streamable, { core, sse, others, guards }),
-    guard: guardOf(options, guards, () => ({ site, core, turns: limits.turns, cluster, onError, failed })),
+    routes: routes(options, streamable, { core, sse, others, pages }),
+    guard,
     failed,
   });
+  const waits = [guard, pages, permits.judge, handshake, sse?.part, ...others.flatMap((other) => other.waits)];
+  const ending = (): readonly (Closable | undefined)[] => [handshake.there, sse?.part.there, sessionless];
   const settle: HttpEndpoint["settle"] = (alone) => {
     Object.assign(site.passes, { drains: true, alone });
     return settled([core, ...others.map((other) => other.core)], limits.drainMs * SETTLING);
   };
-  const close = async (spentMs?: number): Promise<void> => {
+  const close = closing({ site, limits, core, permits, keeper, waits, ending, others, settle });
+  const open = [handshake, ...others.map((other) => other.handshake), sse?.part];
+  const alone = [sessionless, ...others.map((other) => other.sessionless)];
+  return { site, limits, core, handshake, keeper, open, alone, settle, close };
+}
+
+interface Closable {
+  close(drainMs: number): Promise<void>;
+}
+
+interface Ended extends Pick<HttpEndpoint, "site" | "limits" | "core" | "keeper" | "settle"> {
+  readonly permits: Permits;
+  /** What requests may have to wait for. */
+  readonly waits: readonly (Later<unknown> | undefined)[];
+  readonly ending: () => readonly (Closable | undefined)[];
+  readonly others: readonly Closable[];
+}
+
+function closing(ended: Ended): HttpEndpoint["close"] {
+  const { site, limits, core, permits, keeper, waits, ending, others, settle } = ended;
+  return async (spentMs) => {
     const drainMs = limits.drainMs - (spentMs ?? (await settle(() => true)));
     site.passes.closing = true;
-    await Promise.all([handshake.there, sse?.part.there, sessionless].map(async (each) => await each?.close(drainMs)));
+    core.unasked.delete(permits);
+    // What waits for code is refused once it is loaded.
+    const loading = waits.flatMap((each) => each?.loading ?? []);
+    if (loading.length > 0) await Promise.allSettled(loading);
+    await Promise.all(ending().map(async (each) => await each?.close(drainMs)));
     await Promise.all(others.map((other) => other.close(drainMs)));
     await core.tasks?.close();
     await keeper.flush(FLUSH_MS);
   };
-  const open = [handshake, ...others.map((other) => other.handshake), sse?.part];
-  const alone = [sessionless, ...others.map((other) => other.sessionless)];
-  const endOf = (whose: Whose): Promise<void> => endAll(whose, { passes: site.passes, alone, open });
-  return { site, limits, core, handshake, load: () => loadOf(keeper, open), endOf, settle, close };
 }
 
 function doorOf(options: HttpOptions, defaults: EndpointDefaults): FrontDoor {
@@ -238,31 +266,15 @@ async function settled(cores: readonly ServerCore[], mostMs: number): Promise<nu
 /** What has sessions, once anything has needed it. */
 type Holder = Later<{ readonly sessions: number; endOf(whose: Whose): Promise<void> }> | undefined;
 
-function loadOf(keeper: StreamKeeper, holders: readonly Holder[]): HttpLoad {
-  return { sessions: holders.reduce((sum, holder) => sum + (holder?.there?.sessions ?? 0), 0), streams: keeper.size };
-}
-
-/** Ends what is in some table; what is not yet holds a pass, which is taken back. */
-async function endAll(whose: Whose, { passes, alone, open }: EndedAtOnce): Promise<void> {
-  passes.revoke(whose);
-  for (const each of alone) each.endOf(whose);
-  await Promise.all(open.map(async (each) => await each?.there?.endOf(whose)));
-}
-
-interface EndedAtOnce {
-  readonly passes: Pick<HttpSite["passes"], "revoke">;
-  readonly alone: readonly SessionlessRequests[];
-  readonly open: readonly Holder[];
-}
-
 /** A server beside the one of the endpoint. */
-interface FurtherServer {
+interface FurtherServer extends Closable {
   readonly path: string;
   readonly core: ServerCore;
   readonly streamable: StreamableHttp;
   readonly handshake: Later<HandshakeRequests>;
   readonly sessionless: SessionlessRequests;
-  close(drainMs: number): Promise<void>;
+  /** What its requests may have to wait for. */
+  readonly waits: readonly Later<unknown>[];
 }
 
 function furtherServers(
@@ -288,10 +300,11 @@ function furtherServers(
       sessions: sessions !== undefined,
     });
     const close = async (drainMs: number): Promise<void> => {
+      core.unasked.delete(permits);
       await Promise.all([handshake.there?.close(drainMs), sessionless.close(drainMs)]);
       await core.tasks?.close();
     };
-    return { path, core, streamable, handshake, sessionless, close };
+    return { path, core, streamable, handshake, sessionless, waits: [permits.judge, handshake], close };
   });
 }
 
@@ -330,7 +343,8 @@ function permitsOf(options: HttpOptions, core: ServerCore, guards: Guards): Perm
   if (authorization !== undefined && authenticate !== undefined)
     throw new LocalError("BAD_OPTIONS", "Give authenticate or authorization, not both: only one can say who is asking");
   checkNames(authorization?.scopes, core);
-  if (authorization === undefined && authenticate === undefined) checkReachable(core);
+  const asks = authorization !== undefined || authenticate !== undefined;
+  if (!asks) checkReachable(core);
   const judge = new Later(() => guards(core, ({ judgeOf }) => judgeOf(authorization, core)));
   // One for all: a function made for each request would keep it until the next full collection of garbage, as V8 has it, and half
   // of what a busy server makes with it.
@@ -345,7 +359,9 @@ function permitsOf(options: HttpOptions, core: ServerCore, guards: Guards): Perm
   };
   const concerns: Permits["concerns"] = ({ identity }, value) =>
     identity !== undefined || (Array.isArray(value) ? value.some(restricted) : restricted(value));
-  return { concerns, judge, lacking };
+  const permits = { concerns, judge, lacking };
+  if (!asks) core.unasked.add(permits);
+  return permits;
 }
 
 /** What nobody has of whom nothing is known. */
@@ -418,21 +434,21 @@ interface Routed {
   readonly core: ServerCore;
   readonly sse: LaterSse | undefined;
   readonly others: readonly FurtherServer[];
-  readonly guards: Guards;
+  readonly pages: Later<GuardCode["servePage"]>;
 }
 
 function routes(
-  { path = "/mcp", pages = {} }: HttpOptions,
+  options: HttpOptions,
   streamable: HttpRoute,
-  { core, sse, others, guards }: Routed,
+  { core, sse, others, pages }: Routed,
 ): ReadonlyMap<string, HttpRoute> {
-  const all: [string, HttpRoute][] = [[path, streamable]];
+  const all: [string, HttpRoute][] = [[options.path ?? "/mcp", streamable]];
   for (const other of others) all.push([other.path, other.streamable]);
-  for (const [each, page] of Object.entries(pages)) {
+  for (const [each, page] of Object.entries(options.pages ?? {})) {
     const fault =
       valueFault(each, page, PAGE_MEMBERS) ?? (page?.respond === undefined ? `"${each}" needs "respond"` : undefined);
     if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `in "pages" ${fault}`);
-    all.push([each, pageRoute(page, core, guards)]);
+    all.push([each, pageRoute(page, core, pages)]);
   }
   all.push(...(sse?.routes ?? []));
   for (const [each] of all) {
@@ -450,9 +466,8 @@ function routes(
 const PAGE_MEMBERS: MembersOf<HttpPage> = { respond: "function", open: "flag" };
 
 /** A document beside the endpoint: most have none. */
-function pageRoute(page: HttpPage, core: ServerCore, guards: Guards): HttpRoute {
+function pageRoute(page: HttpPage, core: ServerCore, part: Routed["pages"]): HttpRoute {
   const failed = failing(core);
-  const part = new Later(() => guards(core, ({ servePage }) => servePage));
   const answer = (exchange: HttpExchange, servePage: GuardCode["servePage"]): void => {
     try {
       servePage(exchange, page, failed);
@@ -482,10 +497,7 @@ function checkNames(rules: HttpAuthorization["scopes"], { tools, custom }: Serve
 function checkReachable({ tools, prompts, resources, templates }: ServerCore): void {
   for (const registry of [tools, prompts, resources, templates]) {
     for (const key of registry.keys()) {
-      if (registry.get(key)?.scopes === undefined) continue;
-      const what = `${JSON.stringify(key)} needs scopes, but nobody says who is asking over HTTP`;
-      const mend = `give "authorization", or an "authenticate" that returns an identity`;
-      throw new LocalError("BAD_SCOPES", `${what}: ${mend}`);
+      if (registry.get(key)?.scopes !== undefined) throw unreachable(key);
     }
   }
 }

@@ -1,5 +1,6 @@
 // Sessions (basic/transports, Session Management): each with its streams and what belongs to no request, and their table.
 import { STOPPED } from "../../endpoint/call.js";
+import { isJsonObject } from "../../jsonrpc/message.js";
 import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
 import type { ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
@@ -345,6 +346,14 @@ export function newSessionId(node?: string): string {
     .replaceAll("/", "_")
     .replaceAll("=", "");
   return own + random;
+}
+
+/** The process that asked what a message answers, where its id says so. */
+export function answeredNode(value: unknown): string | undefined {
+  if (!isJsonObject(value) || value["method"] !== undefined) return undefined;
+  const { id } = value;
+  const dot = typeof id === "string" ? id.indexOf(".") : -1;
+  return dot > 0 ? (id as string).slice(0, dot) : undefined;
 }
 
 // Asks the clients of open streams now and then whether they are still there, and gives up those that never answer.

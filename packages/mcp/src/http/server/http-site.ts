@@ -2,8 +2,11 @@
 import type { Authenticator, Refusal as AuthRefusal } from "../../auth/authenticator.js";
 import type { ScopeRules } from "../../auth/scopes.js";
 import type { Later } from "../../endpoint/call.js";
+import { isStateless } from "../../era/stateless/codec.js";
 import { type Awaitable, isJsonObject } from "../../jsonrpc/message.js";
+import { parseJson } from "../../jsonrpc/parse.js";
 import type { Identity } from "../../jsonrpc/transport.js";
+import type { ServerCore } from "../../server/core.js";
 import type { HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
 import type { RateLimits } from "./http-limits.js";
 import type { Whose } from "./http-session.js";
@@ -107,14 +110,6 @@ export class HttpSite {
 
   constructor(options: HttpSiteOptions) {
     this.#options = options;
-  }
-
-  /** Serves a request that another process let in and handed on: it has asked who is there, and counted it. */
-  relayed(exchange: HttpExchange): void {
-    const route = this.#options.routes.get(exchange.path);
-    exchange.pass = this.passes.give(exchange.principal);
-    if (route === undefined) turnAway(exchange, 404, "Nothing is served at this path");
-    else if (!turnedAway(exchange)) route.serve(exchange);
   }
 
   /** Whether something is served at a path. */
@@ -225,12 +220,14 @@ export function isPermitted(
   return refusal === undefined;
 }
 
-/** The process that asked what a message answers, where its id says so. */
-export function answeredNode(value: unknown): string | undefined {
-  if (!isJsonObject(value) || value["method"] !== undefined) return undefined;
-  const { id } = value;
-  const dot = typeof id === "string" ? id.indexOf(".") : -1;
-  return dot > 0 ? (id as string).slice(0, dot) : undefined;
+/** The message in a body; undefined where its request may not be gone on with any more, and was turned away. */
+export function readMessage(exchange: HttpExchange, text: string, { limits }: ServerCore): unknown {
+  return turnedAway(exchange) ? undefined : parseJson(text, limits);
+}
+
+/** Whether a request is of the stateless era, by its header or by the message in its body. */
+export function ofStatelessEra(exchange: HttpExchange, value?: unknown): boolean {
+  return isStateless(value, exchange.header("mcp-protocol-version"));
 }
 
 // The front door: who may come in, judged by the head of a request before anything is parsed.

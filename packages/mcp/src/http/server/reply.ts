@@ -1,11 +1,11 @@
 // Replies to HTTP requests: refusals, and the one that answers a POST, in JSON or as a stream (basic/transports, Streamable HTTP).
 import { type RequestId, failureText } from "../../jsonrpc/message.js";
-import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
+import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import { unexpected } from "../../endpoint/call.js";
 import type { Reporter } from "../../server/reporter.js";
 import { McpErrorCode } from "../../protocol/meta.js";
 import { EVENT_STREAM_HEADERS, type ReplyStream, event } from "./event-stream.js";
-import type { GoneListener, HeaderList, HttpExchange } from "./exchange.js";
+import type { BodyFault, GoneListener, HeaderList, HttpExchange } from "./exchange.js";
 import type { Asked, Opening } from "./resumable-stream.js";
 import type { IdentifiedCarrier, Identity, MessagePieces, OutgoingKind } from "../../jsonrpc/transport.js";
 
@@ -90,9 +90,25 @@ export function turnAway(exchange: HttpExchange, status: number, text: string, h
   exchange.reply(status, headers.length === 0 ? CLOSING : [...CLOSING, ...headers], text);
 }
 
-/** Refuses a request for whose body there is no room while others are served. */
-export function turnAwayForNow(exchange: HttpExchange): void {
-  turnAway(exchange, 503, "There is no room for so large a request now: try again later", SOON);
+const READ_BEFORE =
+  "The body of this request was read before it came to what serves MCP: hand over a clone() that was made before that";
+
+/** Refuses a request whose body is none that can be served; `id`: what stands for the id of a message that nobody could read. */
+export function refuseBody(
+  exchange: HttpExchange,
+  fault: BodyFault,
+  { report, id }: { readonly report: Reporter; readonly id?: null },
+): void {
+  if (fault === "too-long") return turnAway(exchange, 413, "The body is too long");
+  if (fault === "no-room") {
+    return turnAway(exchange, 503, "There is no room for so large a request now: try again later", SOON);
+  }
+  if (fault === "not-utf8") {
+    const error = new RpcError(ErrorCode.ParseError, "Parse error: the body is not UTF-8");
+    return refuseMessage(exchange, 400, error, { id });
+  }
+  report("error", READ_BEFORE);
+  refuse(exchange, 500, READ_BEFORE);
 }
 
 // What answers a POST: JSON unless something has to be streamed first. Whose request it is says what its streams are.

@@ -97,6 +97,9 @@ export class SessionlessRequests {
 
   /** Ends listens with their answer, waits for the rest, and cancels what has not finished after `graceMs`. */
   async close(graceMs: number): Promise<void> {
+    // A listen that waits for its code is a stream in a moment.
+    const { loading } = this.#core.changes;
+    if (loading !== undefined) await Promise.allSettled([loading]);
     for (const call of this.#calls.all()) {
       if (this.#isOpen(call)) this.#core.subscribers?.endAll(call.connection);
       else if (call.method === LISTEN_METHOD) this.#cancel(call);

@@ -1,9 +1,9 @@
 // HTTP+SSE of 2024-11-05: one GET is the session, its answers are events, messages are posted to a second path.
 import { STOPPED } from "../../endpoint/call.js";
 import { IntakeGate } from "../../jsonrpc/connection.js";
-import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
+import { RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
-import { ParseFault, parseJson } from "../../jsonrpc/parse.js";
+import { ParseFault } from "../../jsonrpc/parse.js";
 import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
 import { ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
@@ -11,7 +11,7 @@ import { EventStream, type ReplyStream, type StreamKeeper } from "./event-stream
 import type { BodyFault, BodyReceiver, HttpCluster, HttpExchange } from "./exchange.js";
 import type { PingLimits, SessionLimits } from "./http-limits.js";
 import { type KeepAlive, newSessionId, pingerOf, type Whose } from "./http-session.js";
-import { begunTooLate, type FrontDoor, isPermitted, type Permits, turnedAway } from "./http-site.js";
+import { begunTooLate, type FrontDoor, isPermitted, type Permits, readMessage, turnedAway } from "./http-site.js";
 import {
   handshakeStatus,
   refuse,
@@ -20,7 +20,7 @@ import {
   Reply,
   type ReplyOwner,
   turnAway,
-  turnAwayForNow,
+  refuseBody,
 } from "./reply.js";
 
 export interface SseOptions {
@@ -198,9 +198,9 @@ export class SseEndpoint implements BodyReceiver {
   }
 
   #read(exchange: HttpExchange, text: string): void {
-    if (turnedAway(exchange)) return;
+    const value = readMessage(exchange, text, this.#options.core);
+    if (value === undefined) return;
     if (this.#find(exchange) === undefined) return unknownSession(exchange);
-    const value = parseJson(text, this.#options.core.limits);
     if (value instanceof ParseFault) {
       return refuseMessage(exchange, 400, new RpcError(value.code, value.message), { id: value.id ?? null });
     }
@@ -218,11 +218,8 @@ export class SseEndpoint implements BodyReceiver {
   };
 
   bodyFault(exchange: HttpExchange, fault: BodyFault): void {
-    if (fault === "too-long") return turnAway(exchange, 413, "The body is too long");
-    if (fault === "no-room") return turnAwayForNow(exchange);
-    refuseMessage(exchange, 400, new RpcError(ErrorCode.ParseError, "Parse error: the body is not UTF-8"), {
-      id: null,
-    });
+    const { report } = this.#options.core;
+    refuseBody(exchange, fault, { report, id: null });
   }
 
   /** Ends the sessions of some principals at once: what they have running is cancelled. */

@@ -5,6 +5,7 @@ import type { LeanServer } from "../../server/lean-server.js";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
 import type { EndpointParts } from "./handshake-requests.js";
 import { HTTP_MEMBERS, httpEndpoint, type HttpOptions } from "./http-endpoint.js";
+import { checkDoor } from "./http-limits.js";
 import { TEXTLESS } from "./reply.js";
 
 /** What a runtime of workers hands over beside a request. */
@@ -42,6 +43,7 @@ async function atHand(): Promise<EndpointParts> {
  */
 export function toFetch(server: LeanServer, options: HttpOptions = {}): FetchHandler {
   checkOptions("toFetch(server, options)", options, HTTP_MEMBERS);
+  checkDoor(options);
   const sessions = options.sessions ?? !isSharedWorker();
   const endpoint = httpEndpoint(
     server,
@@ -141,6 +143,8 @@ export class FetchExchange implements HttpExchange, HttpStream {
   }
 
   readBody(limit: number, receiver: BodyReceiver): void {
+    const { bodyUsed, body } = this.#request;
+    if (bodyUsed || body?.locked === true) return receiver.bodyFault(this, "read-before");
     void this.#collect(limit, receiver).catch(() => this.#leave());
   }
 
