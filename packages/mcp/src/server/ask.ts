@@ -97,20 +97,24 @@ export class WireAsker implements Asker {
   }
 }
 
-/** Asks within a call. Throws CANNOT_ASK where its revision has no way to. */
-export async function askWithin(
+/** Asks within a call. Rejects with CANNOT_ASK where its revision has no way to. */
+export function askWithin(
   from: { readonly call: Call; readonly interaction: Asker | undefined; readonly timeoutMs: number },
   method: string,
   params: object,
   options?: AskOptions,
 ): Promise<JsonObject> {
   const { call, interaction, timeoutMs } = from;
-  requireCapability(call, method, params);
+  try {
+    requireCapability(call, method, params);
+  } catch (error) {
+    return Promise.reject(error);
+  }
   if (interaction !== undefined) return interaction.ask(method, params, options);
   if (call.caller.codec.revision.era !== "stateless")
     return new WireAsker(call, timeoutMs).ask(method, params, options);
   const what = `${call.method} cannot ask the client in this era: only tools, prompts and resources can`;
-  throw new LocalError("CANNOT_ASK", what);
+  return Promise.reject(new LocalError("CANNOT_ASK", what));
 }
 
 /** A session that may be asked: its open connection is where questions go. */
