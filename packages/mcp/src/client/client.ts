@@ -2,6 +2,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import {
+  type Awaitable,
   failureText,
   isJsonObject,
   type JsonObject,
@@ -163,25 +164,37 @@ export class Client {
     options: CallOptions & { readonly output: S },
   ): Promise<TypedResult<S>>;
   call(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult>;
-  async call(
+  call(
     name: string,
     args?: JsonObject,
     options?: CallOptions & { readonly output?: StandardSchema },
   ): Promise<CallToolResult> {
-    if (options !== undefined || !isPlain(args)) this.#check?.(args, options);
-    const result = await this.#called(name, args, options);
-    return options?.output === undefined ? result : typedResult(name, result, options.output);
+    try {
+      if (options !== undefined || !isPlain(args)) this.#check?.(args, options);
+      const called = this.#called(name, args, options);
+      const output = options?.output;
+      return output === undefined ? called : called.then((result) => typedResult(name, result, output));
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
-  async #called(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult> {
+  // A call may wait for a person for an hour: an async function that waits keeps far more than a promise does.
+  #called(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult> {
     this.#requests.gate("tools", "tools/call");
     // A session that has tasks would refuse a plain call of such a tool.
     const required = this.#toolCache.get(name)?.tool.execution?.taskSupport === "required";
     if (required && this.#tasks.requested) {
-      return (await this.#tasks.start(name, args, options)).result(options);
+      return this.#tasks.start(name, args, options).then((task) => task.result(options));
     }
     const params = args === undefined ? { name } : { name, arguments: args };
-    const result = await this.#sentCall(name, params, options);
+    return this.#requests.run("tools/call", params, withMirrors(options, this.#toolCache.get(name)?.mirrored)).then(
+      (result) => this.#outcome(name, result, options),
+      async (error) => this.#outcome(name, await this.#sentAnew(params, error, options), options),
+    );
+  }
+
+  #outcome(name: string, result: JsonObject, options?: CallOptions): Awaitable<CallToolResult> {
     // Asked for round by round: the caller answers.
     if (result["resultType"] === "input_required") return result as unknown as CallToolResult;
     if (result["resultType"] === "task") return this.#tasks.begun(result, name).result(options);
@@ -305,23 +318,23 @@ export class Client {
   }
 
   // A server that misses a header, or finds another value, has another list than this client: it is read once more.
-  async #sentCall(name: string, params: JsonObject, options: SendOptions | undefined): Promise<JsonObject> {
+  async #sentAnew(
+    params: JsonObject & { readonly name: string },
+    error: unknown,
+    options: SendOptions | undefined,
+  ): Promise<JsonObject> {
     const requests = this.#requests;
-    try {
-      return await requests.run("tools/call", params, withMirrors(options, this.#toolCache.get(name)?.mirrored));
-    } catch (error) {
-      if (!(error instanceof RpcError)) throw error;
-      // It may not be there any more, or take other arguments.
-      if (error.code === ErrorCode.InvalidParams) this.#lists.doubtTools();
-      // In a session these numbers are the server's own: the call may have run.
-      if (!this.#wire.established.revision.rules.statelessErrors) throw error;
-      if (wantsTasks(error)) return requests.run("tools/call", params, { ...options, tasks: true });
-      if (error.code !== McpErrorCode.HeaderMismatch) throw error;
-      this.#lists.forget({ kind: "tools" });
-      if (options?.once === true) throw error;
-      await this.#lists.tools().all();
-      return requests.run("tools/call", params, withMirrors(options, this.#toolCache.get(name)?.mirrored));
-    }
+    if (!(error instanceof RpcError)) throw error;
+    // It may not be there any more, or take other arguments.
+    if (error.code === ErrorCode.InvalidParams) this.#lists.doubtTools();
+    // In a session these numbers are the server's own: the call may have run.
+    if (!this.#wire.established.revision.rules.statelessErrors) throw error;
+    if (wantsTasks(error)) return requests.run("tools/call", params, { ...options, tasks: true });
+    if (error.code !== McpErrorCode.HeaderMismatch) throw error;
+    this.#lists.forget({ kind: "tools" });
+    if (options?.once === true) throw error;
+    await this.#lists.tools().all();
+    return requests.run("tools/call", params, withMirrors(options, this.#toolCache.get(params.name)?.mirrored));
   }
 
   #stop(reason: LocalError | undefined): void {
@@ -523,7 +536,7 @@ class AskedQuestions {
     { codec, server, signal, questions = this.#questions }: AskedBy,
   ): Promise<string> {
     const declared = codec.capabilities;
-    const answer = await questions.answer(method, params, { signal, server, declared });
+    const answer = await questions.answer(method, params, { signal, server }, declared);
     return jsonText(codec.answer(method, answer));
   }
 

@@ -2,7 +2,7 @@
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject, peerWords, quotedWords, type RequestId } from "../jsonrpc/message.js";
 import { offAbort, onAbort, Stop } from "../jsonrpc/outgoing.js";
-import type { ClientCapabilities } from "../protocol/capabilities.js";
+import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { ElicitResult, RequestedSchema, Root } from "../protocol/features/elicitation.js";
 import { checkToolUse, type CreateMessageRequestParams } from "../protocol/features/sampling.js";
@@ -37,18 +37,18 @@ export class Questions {
    * The neutral answer. Rejects with an RpcError whose code the server may see: -32601 for what was never declared,
    * -32602 for questions that break a rule, -1 for what the model's owner refuses, -32603 when the answer does not fit.
    */
-  answer(
-    method: string,
-    params: JsonObject,
-    about: QuestionContext & { declared: ClientCapabilities },
-  ): Promise<object> {
+  answer(method: string, params: JsonObject, about: QuestionContext, declared: ClientCapabilities): Promise<object> {
     switch (method) {
       case "elicitation/create":
-        return this.#answerElicit(params, about);
+        try {
+          return this.#answerElicit(params, about, declared);
+        } catch (error) {
+          return Promise.reject(error);
+        }
       case "sampling/createMessage":
-        return this.#answerSample(params, about);
+        return this.#answerSample(params, about, declared);
       case "roots/list":
-        return this.#answerRoots(about);
+        return this.#answerRoots(declared);
       default:
         return Promise.reject(
           new RpcError(ErrorCode.MethodNotFound, `This client does not serve ${peerWords(method)}`),
@@ -56,8 +56,7 @@ export class Questions {
     }
   }
 
-  async #answerElicit(params: JsonObject, about: QuestionContext & { declared: ClientCapabilities }): Promise<object> {
-    const { elicitation } = about.declared;
+  #answerElicit(params: JsonObject, about: QuestionContext, { elicitation }: ClientCapabilities): Promise<object> {
     if (this.#elicit === undefined || elicitation === undefined) throw undeclared("elicitation");
     const { mode = "form", message } = params;
     const supported = mode === "url" ? elicitation.url !== undefined : mode === "form" && takesForms(elicitation);
@@ -67,11 +66,10 @@ export class Questions {
       throw refused("params.url must be a web address of http or https");
     const form = mode === "form" ? checkedForm(params["requestedSchema"]) : undefined;
     const request = { ...params, mode } as unknown as ElicitRequest;
-    return fitted(await this.#elicit(request, contextOf(about)), form);
+    return Promise.resolve(this.#elicit(request, about)).then((result) => fitted(result, form));
   }
 
-  async #answerSample(params: JsonObject, about: QuestionContext & { declared: ClientCapabilities }): Promise<object> {
-    const { sampling } = about.declared;
+  async #answerSample(params: JsonObject, about: QuestionContext, { sampling }: ClientCapabilities): Promise<object> {
     if (this.#sample === undefined || sampling === undefined) throw undeclared("sampling");
     const { messages, maxTokens, tools, toolChoice } = params;
     if (!Array.isArray(messages) || !messages.every(isMessage))
@@ -82,7 +80,7 @@ export class Questions {
     const request = params as unknown as CreateMessageRequestParams;
     const fault = checkToolUse(request.messages);
     if (fault !== undefined) throw new RpcError(ErrorCode.InvalidParams, fault.message, { path: fault.path });
-    const answer = await this.#sample(request, contextOf(about));
+    const answer = await this.#sample(request, about);
     if (answer === undefined) throw new RpcError(McpErrorCode.SamplingRejected, "User rejected sampling request");
     const { content } = Object(answer) as { readonly content?: unknown };
     if (typeof content === "object" && content !== null) return answer;
@@ -90,7 +88,7 @@ export class Questions {
     throw new RpcError(ErrorCode.InternalError, what);
   }
 
-  async #answerRoots({ declared }: { declared: ClientCapabilities }): Promise<object> {
+  async #answerRoots(declared: ClientCapabilities): Promise<object> {
     const roots = this.#roots;
     if (roots === undefined || declared.roots === undefined) throw undeclared("roots");
     const found: readonly Root[] = typeof roots === "function" ? await roots() : roots;
@@ -126,7 +124,16 @@ export class OpenQuestions {
     const { signal, stop } = call;
     return new Promise<T>((resolve, reject) => {
       this.#reject = reject;
-      answers.then(resolve, reject).finally(() => this.#settled());
+      answers.then(
+        (given) => {
+          this.#settled();
+          resolve(given);
+        },
+        (error) => {
+          this.#settled();
+          reject(error);
+        },
+      );
       if (stop?.isStopped === true) return this.stopped(stop.reason);
       if (signal?.aborted === true || closing.aborted) return this.handleEvent();
       if (withinMs <= LONGEST_TIMER_MS) this.#timer = setTimeout(expired, withinMs, this);
@@ -176,18 +183,19 @@ const CANCELLED = "The call was cancelled while a question of the server was ope
 /** Timers count no further. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-function contextOf(about: QuestionContext): QuestionContext {
-  return withSignal(() => about.signal, { server: about.server });
-}
+/** What is told of a question in an answer. Its signal is made for who looks at it: it weighs more than all else that is kept. */
+export class QuestionOf implements QuestionContext {
+  readonly server: Implementation;
+  readonly #stop: Stop;
 
-/** The signal is made for who looks at it: it weighs more than all else that is kept of a question. */
-export function withSignal<T extends object>(signal: () => AbortSignal, rest: T): T & { readonly signal: AbortSignal } {
-  return {
-    get signal() {
-      return signal();
-    },
-    ...rest,
-  };
+  constructor(server: Implementation, stop: Stop) {
+    this.server = server;
+    this.#stop = stop;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
 }
 
 /** `{}` means forms only. */

@@ -20,7 +20,7 @@ import { Establishing, handshake } from "./negotiate.js";
 import type { ElicitResult } from "../protocol/features/elicitation.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { HeaderArgument } from "../era/codec.js";
-import { OpenCalls, OpenQuestions, Questions, withSignal } from "./questions.js";
+import { OpenCalls, OpenQuestions, Questions, QuestionOf } from "./questions.js";
 
 /** What the wire tells its client. */
 interface WireEvents extends Omit<ConversationEvents, "ended"> {
@@ -425,10 +425,23 @@ export class Requests {
   }
 
   async #run(method: string, params: JsonObject | undefined, options: SendOptions): Promise<JsonObject> {
-    const result = await this.#sent(method, params, options);
+    let result = await this.#sent(method, params, options);
     // A session asks by requests of its own; of methods nobody knows this member may mean anything.
     const asks = this.#wire.established.revision.era === "stateless" && result["resultType"] === "input_required";
-    return asks && options.round === undefined ? this.#rounds(method, params, { options, result }) : result;
+    if (!asks || options.round !== undefined) return result;
+    const { maxTimeoutMs: withinMs = this.#settings.maxTimeoutMs } = options;
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const { inputRequests, requestState } = result;
+      const inputResponses = await this.answers(inputRequests, options, withinMs);
+      if (inputRequests === undefined) await pause(ROUND_PAUSE_MS, signalOf(options));
+      const replies = inputRequests === undefined ? {} : { inputResponses };
+      const state = requestState === undefined ? {} : { requestState };
+      result = await this.#send(method, { ...params, ...replies, ...state }, options);
+      if (result["resultType"] === "input_required") continue;
+      this.#afterQuestions.add(result);
+      return result;
+    }
+    throw unanswered("LIMIT", `it asked back ${MOST_ROUNDS} times`);
   }
 
   /** Whether a result may be kept for others: it may not when questions led to it. */
@@ -439,21 +452,28 @@ export class Requests {
   /** Answers each question of a round, one after the other: a person can only look at one. `withinMs`: no longer than that. */
   answers(inputRequests: unknown, options: SendOptions = NO_OPTIONS, withinMs: number = Infinity): Promise<JsonObject> {
     const open = new OpenQuestions({ call: options, closing: this.#wire.closing, withinMs });
-    return open.until(this.#answers(inputRequests, { ...options, stop: open.stop }));
+    const about = new QuestionOf(this.#wire.established.server, open.stop);
+    return open.until(this.#answers(inputRequests, about, options.answers));
   }
 
-  async #answers(inputRequests: unknown, options: SendOptions): Promise<JsonObject> {
+  #answers(inputRequests: unknown, about: QuestionOf, from: Answers | undefined): Promise<JsonObject> {
     const entries = Object.entries(isJsonObject(inputRequests) ? inputRequests : {});
-    if (entries.length > MOST_QUESTIONS) {
-      throw new LocalError(
-        "LIMIT",
-        `The server asked ${entries.length} questions at once, at most ${MOST_QUESTIONS} are answered`,
-      );
+    const { length } = entries;
+    if (length > MOST_QUESTIONS) {
+      const text = `The server asked ${length} questions at once, at most ${MOST_QUESTIONS} are answered`;
+      return Promise.reject(new LocalError("LIMIT", text));
     }
-    const answers: (readonly [string, object])[] = [];
-    const one = async ([key, question]: [string, unknown]) => [key, await this.#answer(question, options)] as const;
+    const [only] = entries;
+    // Most ask one thing: it alone is kept while it waits.
+    if (only !== undefined && length === 1) return this.#answer(only, about, from).then(answersOfOne);
+    return this.#several(entries, about, from);
+  }
+
+  async #several(entries: [string, unknown][], about: QuestionOf, from: Answers | undefined): Promise<JsonObject> {
+    const answers: Answered[] = [];
+    const one = (entry: [string, unknown]): Promise<Answered> => this.#answer(entry, about, from);
     // Whoever answers for this one call may pass them all on at once; a person here is asked one thing after the other.
-    if (options.answers !== undefined) answers.push(...(await Promise.all(entries.map(one))));
+    if (from !== undefined) answers.push(...(await Promise.all(entries.map(one))));
     else for (const entry of entries) answers.push(await one(entry));
     return Object.fromEntries(answers);
   }
@@ -479,9 +499,10 @@ export class Requests {
     const signal = signalOf(options) ?? NEVER;
     const { answers } = options;
     const { server, conversation } = this.#wire.established;
-    const about = { signal, server, declared: conversation.codec.capabilities };
     try {
-      const answer = (await this.#asked(answers).answer("elicitation/create", params, about)) as ElicitResult;
+      const declared = conversation.codec.capabilities;
+      const asked = this.#asked(answers).answer("elicitation/create", params, { signal, server }, declared);
+      const answer = (await asked) as ElicitResult;
       return answer.action === "accept";
     } catch {
       return false;
@@ -522,48 +543,29 @@ export class Requests {
     return answers === undefined ? this.#questions : new Questions(answers);
   }
 
-  async #rounds(
-    method: string,
-    params: JsonObject | undefined,
-    { options, result }: { options: SendOptions; result: JsonObject },
-  ): Promise<JsonObject> {
-    let asked = result;
-    for (let round = 0; round < MOST_ROUNDS; round++) {
-      const { inputRequests, requestState } = asked;
-      const inputResponses = await this.answers(
-        inputRequests,
-        options,
-        options.maxTimeoutMs ?? this.#settings.maxTimeoutMs,
-      );
-      if (inputRequests === undefined) await pause(ROUND_PAUSE_MS, signalOf(options));
-      const replies = inputRequests === undefined ? {} : { inputResponses };
-      const state = requestState === undefined ? {} : { requestState };
-      asked = await this.#send(method, { ...params, ...replies, ...state }, options);
-      if (asked["resultType"] === "input_required") continue;
-      this.#afterQuestions.add(asked);
-      return asked;
-    }
-    throw unanswered("LIMIT", `it asked back ${MOST_ROUNDS} times`);
-  }
-
-  async #answer(question: unknown, options: SendOptions): Promise<object> {
-    const { answers } = options;
+  #answer([key, question]: [string, unknown], about: QuestionOf, from: Answers | undefined): Promise<Answered> {
     const { method, params } = isJsonObject(question) ? question : {};
-    if (typeof method !== "string") throw unanswered("INVALID_RESPONSE", "its question names no method");
-    const { server, conversation } = this.#wire.established;
-    const { codec } = conversation;
-    try {
-      const about = withSignal(() => signalOf(options) ?? NEVER, { server, declared: codec.capabilities });
-      const answer = await this.#asked(answers).answer(method, isJsonObject(params) ? params : {}, about);
-      return codec.answer(method, answer);
-    } catch (error) {
-      if (!(error instanceof RpcError)) throw error;
-      // There is no way to tell the server: the call simply ends here.
-      throw unanswered("REFUSED", `it asked ${method}, which was refused: ${error.message}`, {
-        cause: error,
-      });
-    }
+    if (typeof method !== "string")
+      return Promise.reject(unanswered("INVALID_RESPONSE", "its question names no method"));
+    const { codec } = this.#wire.established.conversation;
+    return this.#asked(from)
+      .answer(method, isJsonObject(params) ? params : {}, about, codec.capabilities)
+      .then(
+        (answer) => [key, codec.answer(method, answer)],
+        (error) => {
+          if (!(error instanceof RpcError)) throw error;
+          // There is no way to tell the server: the call simply ends here.
+          throw unanswered("REFUSED", `it asked ${method}, which was refused: ${error.message}`, { cause: error });
+        },
+      );
   }
+}
+
+/** An answer under the key of its question. */
+type Answered = readonly [string, object];
+
+function answersOfOne(answer: Answered): JsonObject {
+  return Object.fromEntries([answer]);
 }
 
 /** The signal that ends a request; of one that has a `stop` it is made now. */

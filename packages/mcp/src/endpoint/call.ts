@@ -171,7 +171,9 @@ export class Call implements InService {
   /** Calls the listener once when the request is cancelled, in the order of asking: cheaper than a signal. */
   whenCancelled(listener: () => void): void {
     if (this.cancellation !== undefined) listener();
-    else (this.#cancelListeners ??= []).push(listener);
+    else if (this.#cancelListeners === undefined) this.#cancelListeners = [listener];
+    // An array that is added to keeps room for many more.
+    else this.#cancelListeners = this.#cancelListeners.concat(listener);
   }
 
   cancel(cancellation: Cancellation): void {

@@ -322,6 +322,26 @@ function isAnother(error: unknown): boolean {
 /** More than one have called. */
 const SEVERAL: object = {};
 
+class ConnectionLease implements Lease {
+  readonly client: Client;
+  readonly #connection: Connection;
+  readonly #user: User;
+
+  constructor(client: Client, connection: Connection, user: User) {
+    this.client = client;
+    this.#connection = connection;
+    this.#user = user;
+  }
+
+  hears(level: LoggingLevel): boolean {
+    return this.#connection.hears(this.#user, level);
+  }
+
+  release(error?: unknown): void {
+    this.#connection.released(this.#user, error);
+  }
+}
+
 /** One connection and the calls on it. */
 class Connection {
   readonly client: Promise<Client>;
@@ -391,8 +411,7 @@ class Connection {
     try {
       const client = await this.client;
       if (user.call !== undefined && user.call.caller.logLevel < this.#level) await this.#setLevel(client, user.call);
-      const hears = (level: LoggingLevel): boolean => this.#hears(user, level);
-      return { client, hears, release: (error) => this.#released(user, error) };
+      return new ConnectionLease(client, this, user);
     } catch (error) {
       this.#release(user);
       throw error;
@@ -409,7 +428,7 @@ class Connection {
     await client?.close();
   }
 
-  #released(user: User, error: unknown): void {
+  released(user: User, error: unknown): void {
     this.#release(user);
     const gone = error instanceof LocalError && GONE.has(error.code);
     if (!gone && !(error instanceof LocalError) && !this.#answered) {
@@ -452,7 +471,7 @@ class Connection {
    * Whether a log message that names no call is this one's: where all calls under way are of one caller, the first of them that wants it
    * has it. Of several callers nobody has it, nor of several calls that have no session, where it would stand in the answer of one.
    */
-  #hears(user: User, level: LoggingLevel): boolean {
+  hears(user: User, level: LoggingLevel): boolean {
     const calls = this.#calls;
     const parties = new Set(calls.map(partyOf));
     const everybodys = typeof this.#options.upstream !== "function" && this.#owner === SEVERAL;

@@ -373,11 +373,11 @@ class MountedUpstream implements Mounted {
   }
 
   async #read(): Promise<void> {
-    const { client, release } = await this.#connections.leaseOwn();
+    const lease = await this.#connections.leaseOwn();
     try {
-      this.show(await readOffer(client));
+      this.show(await readOffer(lease.client));
     } finally {
-      release();
+      lease.release();
     }
   }
 

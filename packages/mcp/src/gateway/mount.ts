@@ -1,7 +1,7 @@
 // One mounted server: what it offers, under the names it has outside, and the way its calls take.
 import type { Client } from "../client/client.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
 import type { Prompt } from "../protocol/features/prompts.js";
 import type { Resource, ResourceTemplate } from "../protocol/features/resources.js";
 import type { Tool } from "../protocol/features/tools.js";
@@ -82,6 +82,9 @@ export interface MountParts {
 
 /** Arguments are the upstream's to judge: no schema of a stranger is compiled to relay a call. */
 const ANYTHING: Schema = { json: true, validate: (value) => ({ ok: true, value }) };
+
+/** A tool as its server knows it. */
+type OwnTool = Pick<ToolCall, "name" | "promise" | "mirrored"> & { readonly directed: boolean };
 
 /** Something registered, and the text it was made from. */
 interface Shown {
@@ -241,14 +244,15 @@ export class Mount {
     };
   }
 
-  async #call(
-    call: RelayedCall,
-    own: Pick<ToolCall, "name" | "promise" | "mirrored"> & { readonly directed: boolean },
-    mustBeTask: boolean,
-  ): Promise<Relayed | InputRequired | ToolResult> {
-    const { before } = this.#parts;
-    const answer = before === undefined ? undefined : await before(call);
-    if (answer !== undefined) return this.#answered(answer);
+  // No async function: it would be kept while the call waits.
+  #call(call: RelayedCall, own: OwnTool, mustBeTask: boolean): MaybePromise<Relayed | InputRequired | ToolResult> {
+    const given = this.#parts.before?.(call);
+    const goOn = (answer: ToolResult | undefined): MaybePromise<Relayed | InputRequired | ToolResult> =>
+      answer === undefined ? this.#sent(call, own, mustBeTask) : this.#answered(answer);
+    return isThenable(given) ? Promise.resolve(given).then(goOn) : goOn(given);
+  }
+
+  #sent(call: RelayedCall, own: OwnTool, mustBeTask: boolean): Promise<Relayed | InputRequired | ToolResult> {
     const task = Context.callOf(call.context);
     const asTask = mustBeTask || task instanceof TaskCall;
     // The server decides what becomes a task. Starting it may take longer than that is waited for.

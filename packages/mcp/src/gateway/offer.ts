@@ -128,14 +128,25 @@ const KINDS = {
   },
 } as const;
 
+/** What is looked at of each kind, put together once: a gateway looks at everything of all its servers when it starts. */
+const MEMBERS = Object.fromEntries(
+  Object.entries(SHAPES).map(([kind, { needs, may }]) => [
+    kind,
+    Object.entries({ ...needs, ...may, ...MAY_ALL }).map(([member, as]) => ({
+      member,
+      isNeeded: Object.hasOwn(needs, member),
+      ...KINDS[as],
+    })),
+  ]),
+);
+
 /** Why an item of a list is none that could be shown to anybody; undefined where it can. */
 export function itemFault(kind: "tool" | "prompt" | "resource" | "template", item: unknown): string | undefined {
   if (!isJsonObject(item)) return `it is no object`;
-  const { needs, may } = SHAPES[kind];
-  for (const [member, as] of Object.entries({ ...needs, ...may, ...MAY_ALL })) {
+  for (const { member, isNeeded, is, words } of MEMBERS[kind] ?? []) {
     const value = item[member];
-    if (value === undefined && !Object.hasOwn(needs, member)) continue;
-    if (!KINDS[as].is(value)) return `its ${member} is not ${KINDS[as].words}`;
+    if (value === undefined && !isNeeded) continue;
+    if (!is(value)) return `its ${member} is not ${words}`;
   }
   return undefined;
 }

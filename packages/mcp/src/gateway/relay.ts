@@ -130,23 +130,17 @@ export class Relay {
   }
 
   /** `asTask`: the upstream takes the call as a task, and decides itself whether it makes one. */
-  async callTool(call: ToolCall, asTask: boolean): Promise<Answered | ToolResult> {
+  callTool(call: ToolCall, asTask: boolean): Promise<Answered | ToolResult> {
     const { tool, name, context, mirrored } = call;
     const args = exactly(call.arguments);
-    try {
-      return await this.#run(context, { kind: "tool", name, shown: tool.name }, async (client, given, came) => {
-        const options = { ...given, once: true, ...(mirrored === undefined ? {} : { mirrored }) };
-        const result = asTask
-          ? await runTask(client, { ...call, arguments: args }, { ...options, came })
-          : await client.call(name, args, options);
-        if (call.promise !== undefined) await keepsPromise(client, call.promise, result as unknown as JsonObject);
-        return result as unknown as JsonObject;
-      });
-    } catch (error) {
-      // The model can act on a sentence in a result, and on an error of the protocol it cannot.
-      if (error instanceof UpstreamError) return failure(error.message);
-      throw error;
-    }
+    const how = { once: true, ...(mirrored === undefined ? {} : { mirrored }) };
+    const ask: Asking["ask"] = (client, options, came) => {
+      const called = asTask
+        ? runTask(client, { ...call, arguments: args }, { ...options, came })
+        : client.call(name, args, options);
+      return checkedBy(client, call.promise, called as Promise<JsonObject>);
+    };
+    return this.#run(context, { kind: "tool", name, shown: tool.name }, ask, how).catch(toldInResult);
   }
 
   read(context: Context, { shown, own }: Names): Promise<Answered> {
@@ -177,59 +171,66 @@ export class Relay {
     return (answered as Relayed).answer as unknown as CompletionReturn;
   }
 
-  async #run(context: Context, item: RelayedItem, ask: Asking["ask"]): Promise<Answered> {
-    const { name, expose } = this.#options;
+  // One async function from the caller to the client: each is kept, with all it has, while a person thinks.
+  async #run(context: Context, item: RelayedItem, ask: Asking["ask"], how?: RelayedOptions): Promise<Answered> {
+    const { name, words = {} } = this.#options;
     const call = Context.callOf(context);
-    const { words = {} } = this.#options;
     const answers = new Questioner(name, context, words);
     const came: Sent = { sent: false, begun: false };
-    try {
-      const sent = (): Promise<JsonObject> => this.#sent(item, { context, answers, came, ask });
-      const result = await sent().catch((error: unknown) => {
-        if (!isUnsent(error)) throw error;
+    for (let again = false; ; again = true) {
+      let lease: Lease | undefined;
+      try {
+        // Before a process is started or a byte is sent for it, and once more when what was started could be looked at.
+        this.#admit(item, call);
+        lease = await this.#leased(item, call, answers);
+        this.#admit(item, call);
+        const result = await this.#asked(lease, { context, answers, came, ask, how });
+        lease.release();
+        const fault = faultOf(item.kind, result, lease.client);
+        if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault, { brief: fault });
+        // What comes of it from here on is no fault of the connection.
+        lease = undefined;
+        again = true;
+        return await this.#answered(result, item);
+      } catch (error) {
+        lease?.release(error);
+        if (again || !isUnsent(error)) {
+          if (answers.any) came.begun = true;
+          const told = { name, call, isCall: item.kind === "tool", came, asked: answers.elicited, words };
+          throw await toldOf(told, error, answers.stop);
+        }
         // What was not sent is sent over another connection: that one is opened, and looked at, as every other.
         came.sent = false;
-        return sent();
-      });
-      return result["resultType"] === "input_required"
-        ? askedBy(result)
-        : new Relayed(await spoken(words, cleaned(expose(exactly(result))), item));
-    } catch (error) {
-      if (answers.any) came.begun = true;
-      const told = { name, call, isCall: item.kind === "tool", came, asked: answers.elicited, words };
-      throw await toldOf(told, error, answers.stop);
+      }
     }
   }
 
-  async #sent(item: RelayedItem, { context, answers, came, ask }: Asking): Promise<JsonObject> {
+  async #answered(result: JsonObject, item: RelayedItem): Promise<Answered> {
+    if (result["resultType"] === "input_required") return askedBy(result);
+    const { words = {}, expose } = this.#options;
+    return new Relayed(await spoken(words, cleaned(expose(exactly(result))), item));
+  }
+
+  #asked(lease: Lease, { context, answers, came, ask, how }: Asking): Promise<JsonObject> {
     const { timeoutMs, rounds, words = {} } = this.#options;
-    const call = Context.callOf(context);
-    // Before a process is started or a byte is sent for it, and once more when what was started could be looked at.
-    this.#admit(item, call);
-    const lease = await this.#leased(item, call, answers);
-    try {
-      const { client } = lease;
-      this.#admit(item, call);
-      const noted = this.#noted(client, context);
-      const onRequest = (id: RequestId): void => {
-        came.sent = true;
-        noted?.onRequest(id);
-      };
-      const options = {
-        ...callOptions(lease, context, { timeoutMs, words }),
-        ...{ answers, stop: answers.stop, onRequest },
-        ...(rounds ? roundOf(client, context) : undefined),
-      };
-      const asking = ask(client, options, came);
-      const result = await (noted === undefined ? asking : asking.finally(noted.over));
-      lease.release();
-      const fault = faultOf(item.kind, result, client);
-      if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault, { brief: fault });
-      return result;
-    } catch (error) {
-      lease.release(error);
-      throw error;
-    }
+    const { client } = lease;
+    const noted = this.#noted(client, context);
+    const onRequest = (id: RequestId): void => {
+      came.sent = true;
+      noted?.onRequest(id);
+    };
+    const options: Writable<SentOptions> = {
+      timeoutMs,
+      maxTimeoutMs: Math.max(timeoutMs, LONGEST_CALL_MS),
+      answers,
+      stop: answers.stop,
+      onRequest,
+    };
+    addHearing(options, lease, context, words);
+    if (how !== undefined) Object.assign(options, how);
+    if (rounds) Object.assign(options, roundOf(client, context));
+    const asking = ask(client, options, came);
+    return noted === undefined ? asking : asking.finally(noted.over);
   }
 
   async #leased(item: RelayedItem, call: Call, answers: CallAnswers): Promise<Lease> {
@@ -278,8 +279,16 @@ export class Relay {
 const MOST_IDS = 16;
 
 /** What a relayed request is sent with: its end is told without a signal. */
-interface RelayedOptions extends CallOptions {
+interface SentOptions extends CallOptions, RelayedOptions {
   readonly stop: Stop;
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** What a call of a tool adds to it. */
+interface RelayedOptions {
+  readonly once?: boolean;
+  readonly mirrored?: ToolCall["mirrored"];
 }
 
 /** A request on its way to a connection. */
@@ -287,7 +296,8 @@ interface Asking {
   readonly context: Context;
   readonly answers: Questioner;
   readonly came: Sent;
-  ask(client: Client, options: RelayedOptions, came: Sent): Promise<JsonObject>;
+  readonly how: RelayedOptions | undefined;
+  ask(client: Client, options: SentOptions, came: Sent): Promise<JsonObject>;
 }
 
 /** What became of a call: an answer, or questions that its own client is to answer. */
@@ -318,36 +328,21 @@ function askedBy({ inputRequests = {}, requestState }: JsonObject): InputRequire
   });
 }
 
-function callOptions(
-  { client, hears }: Lease,
-  context: Context,
-  { timeoutMs, words }: { readonly timeoutMs: number; readonly words: RelayedWords },
-): CallOptions {
+/** Adds what the caller wants to hear, and what of its `_meta` goes on. One object, as a parked call keeps it. */
+function addHearing(options: Writable<SentOptions>, lease: Lease, context: Context, words: RelayedWords): void {
+  const { client } = lease;
   const { meta } = context;
   const passed = passedOn(words.meta?.(meta) ?? meta);
+  if (passed !== undefined) options.meta = passed;
+  if (meta["progressToken"] !== undefined) {
+    options.onProgress = ({ progress, total, message }) =>
+      void context.progress(progress, total, message === undefined ? message : (words.progress?.(message) ?? message));
+  }
   const level = LOGGING_LEVELS[Context.callOf(context).caller.logLevel];
-  return {
-    timeoutMs,
-    maxTimeoutMs: Math.max(timeoutMs, LONGEST_CALL_MS),
-    ...(passed === undefined ? {} : { meta: passed }),
-    ...(meta["progressToken"] === undefined
-      ? {}
-      : {
-          onProgress: ({ progress, total, message }) =>
-            void context.progress(
-              progress,
-              total,
-              message === undefined ? message : (words.progress?.(message) ?? message),
-            ),
-        }),
-    ...(level === undefined || client.capabilities.logging === undefined
-      ? {}
-      : {
-          ...(client.era === "stateless" ? { logLevel: level } : {}),
-          onLog: ({ level: its, data, logger }, named) => {
-            if (named || hears(its)) void context.log(its, exactly(data), words.logger?.(logger) ?? logger);
-          },
-        }),
+  if (level === undefined || client.capabilities.logging === undefined) return;
+  if (client.era === "stateless") options.logLevel = level;
+  options.onLog = ({ level: its, data, logger }, named) => {
+    if (named || lease.hears(its)) void context.log(its, exactly(data), words.logger?.(logger) ?? logger);
   };
 }
 
@@ -375,6 +370,17 @@ function cleaned(answer: JsonObject): JsonObject {
   return passed === undefined ? rest : { ...rest, _meta: passed };
 }
 
+/** The model can act on a sentence in a result, and on an error of the protocol it cannot. */
+function toldInResult(error: unknown): ToolResult {
+  if (error instanceof UpstreamError) return failure(error.message);
+  throw error;
+}
+
+function checkedBy(client: Client, known: KnownTool | undefined, called: Promise<JsonObject>): Promise<JsonObject> {
+  if (known === undefined) return called;
+  return called.then((result) => keepsPromise(client, known, result).then(() => result));
+}
+
 /** Rejects with INVALID_RESPONSE where structured content is not what the definition promises. */
 async function keepsPromise(client: Client, known: KnownTool, result: JsonObject): Promise<void> {
   const { resultType, isError } = result;
@@ -390,7 +396,7 @@ async function keepsPromise(client: Client, known: KnownTool, result: JsonObject
 async function runTask(
   client: Client,
   call: ToolCall,
-  { came, ...options }: RelayedOptions & { readonly came: Sent },
+  { came, ...options }: SentOptions & { readonly came: Sent },
 ): Promise<object> {
   const task = Context.callOf(call.context);
   const decided = client.era === "stateless" && task instanceof TaskCall;
@@ -417,9 +423,11 @@ async function runTask(
 interface Within {
   /** The calls within one of which it is. */
   readonly among?: readonly Call[];
-  /** How many were asked so far, by method. */
-  readonly asked?: Map<string, number>;
+  readonly asked?: Asked;
 }
+
+/** How many questions were asked so far, by method. */
+type Asked = Partial<Record<RelayedQuestion["method"], number>>;
 
 /** Answers what the upstream asks within one call by asking its caller. */
 class Questioner implements CallAnswers {
@@ -431,8 +439,8 @@ class Questioner implements CallAnswers {
   readonly #words: RelayedWords;
   readonly #context: Context;
   readonly #among: readonly Call[] | undefined;
-  /** Questions so far, by method. Most calls ask nothing. */
-  #asked: Map<string, number> | undefined;
+  /** Most calls ask nothing. */
+  #asked: Asked | undefined;
   #followed: Call | undefined;
 
   constructor(name: string, context: Context, words: RelayedWords, within: Within = {}) {
@@ -445,7 +453,7 @@ class Questioner implements CallAnswers {
   }
 
   among(calls: readonly Call[]): Answers {
-    return new Questioner(this.#name, this.#context, this.#words, { among: calls, asked: (this.#asked ??= new Map()) });
+    return new Questioner(this.#name, this.#context, this.#words, { among: calls, asked: (this.#asked ??= {}) });
   }
 
   /** Whether anything was asked. */
@@ -455,7 +463,7 @@ class Questioner implements CallAnswers {
 
   /** Questions put to a person so far. */
   get elicited(): number {
-    return this.#asked?.get("elicitation/create") ?? 0;
+    return this.#asked?.["elicitation/create"] ?? 0;
   }
 
   /** An answer may have come with another request: from then on it is that one's to cancel. */
@@ -470,15 +478,11 @@ class Questioner implements CallAnswers {
 
   // Made when something is asked: most calls ask nothing.
   get elicit(): NonNullable<Answers["elicit"]> {
-    return async (request) => {
-      const answer = await this.#ask("elicitation/create", request);
-      return (answer ?? { action: "cancel" }) as unknown as ElicitResult;
-    };
+    return (request) => this.#ask("elicitation/create", request, orCancelled);
   }
 
   get sample(): NonNullable<Answers["sample"]> {
-    return async (request) =>
-      (await this.#ask("sampling/createMessage", request)) as unknown as CreateMessageResult | undefined;
+    return (request) => this.#ask("sampling/createMessage", request, sampled);
   }
 
   get roots(): () => Promise<Awaited<ReturnType<Context["roots"]>>> {
@@ -498,18 +502,22 @@ class Questioner implements CallAnswers {
     }
   }
 
-  /** The answer; undefined where none came in time. Rejects with the refusal of the client, in its own number. */
-  async #ask(method: RelayedQuestion["method"], params: object): Promise<JsonObject | undefined> {
-    try {
-      const pass = async (given: JsonObject): Promise<JsonObject> =>
-        exactly(await Context.ask(this.#context, method, given));
-      return await this.#questioned(method, exactly(params) as JsonObject, pass);
-    } catch (error) {
-      this.#refused(error);
-      return undefined;
-    } finally {
+  /** What `read` makes of the answer, of undefined where none came in time. Rejects with the refusal of the client, in its own number. */
+  #ask<T>(method: RelayedQuestion["method"], params: object, read: (answer: JsonObject | undefined) => T): Promise<T> {
+    const pass = (given: JsonObject): Promise<JsonObject> =>
+      Context.ask(this.#context, method, given).then(exactly<JsonObject>);
+    const failed = (error: unknown): T => {
+      try {
+        this.#refused(error);
+        return read(undefined);
+      } finally {
+        this.#follow();
+      }
+    };
+    return this.#questioned(method, exactly(params) as JsonObject, pass).then((answer) => {
       this.#follow();
-    }
+      return read(answer);
+    }, failed);
   }
 
   #questioned(
@@ -519,11 +527,14 @@ class Questioner implements CallAnswers {
   ): Promise<JsonObject | undefined> {
     const { question } = this.#words;
     const call = Context.callOf(this.#context);
-    const asked = (this.#asked ??= new Map());
-    const number = (asked.get(method) ?? 0) + 1;
-    asked.set(method, number);
+    const asked = (this.#asked ??= {});
+    const number = (asked[method] ?? 0) + 1;
+    asked[method] = number;
     if (question === undefined) return pass(params);
-    return question({ call, among: this.#among ?? [call], method, number, params }, pass);
+    // What it throws at once refuses as well.
+    return new Promise((resolve) =>
+      resolve(question({ call, among: this.#among ?? [call], method, number, params }, pass)),
+    );
   }
 
   #refused(error: unknown): void {
@@ -532,4 +543,12 @@ class Questioner implements CallAnswers {
     if (cause instanceof RpcError) throw new RpcError(cause.code, cause.message, cause.data);
     if (code === "EXPIRED") this.stop.stop("the client did not come back with an answer");
   }
+}
+
+function orCancelled(answer: JsonObject | undefined): ElicitResult {
+  return (answer ?? { action: "cancel" }) as unknown as ElicitResult;
+}
+
+function sampled(answer: JsonObject | undefined): CreateMessageResult | undefined {
+  return answer as unknown as CreateMessageResult | undefined;
 }

@@ -35,7 +35,8 @@ export class Stop {
   /** Set once it was called for. */
   isStopped = false;
   reason: unknown;
-  readonly #listeners: Stoppable[] = [];
+  /** Most have one. */
+  #listeners: Stoppable[] | undefined;
   #controller: AbortController | undefined;
 
   /** The same as a signal; made at first use. */
@@ -51,17 +52,21 @@ export class Stop {
     if (this.isStopped) return;
     this.isStopped = true;
     this.reason = reason;
-    for (const listener of this.#listeners.splice(0)) listener.stopped(reason);
+    for (const listener of this.#listeners?.splice(0) ?? []) listener.stopped(reason);
     this.#controller?.abort(reason);
   }
 
   listen(listener: Stoppable): void {
-    this.#listeners.push(listener);
+    if (this.#listeners === undefined) this.#listeners = [listener];
+    else this.#listeners.push(listener);
   }
 
   forget(listener: Stoppable): void {
-    const at = this.#listeners.indexOf(listener);
-    if (at >= 0) this.#listeners.splice(at, 1);
+    const at = this.#listeners?.indexOf(listener) ?? -1;
+    if (at < 0) return;
+    // An array keeps the places it had.
+    if (this.#listeners?.length === 1) this.#listeners = undefined;
+    else this.#listeners?.splice(at, 1);
   }
 }
 

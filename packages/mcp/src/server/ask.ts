@@ -97,8 +97,8 @@ export class WireAsker implements Asker {
   }
 }
 
-/** Asks within a call. Throws CANNOT_ASK where its revision has no way to. */
-export async function askWithin(
+/** Asks within a call. Rejects with CANNOT_ASK where its revision has no way to. */
+export function askWithin(
   from: {
     readonly call: Call;
     readonly interaction: Asker | undefined;
@@ -110,15 +110,19 @@ export async function askWithin(
   params: object,
   options?: AskOptions,
 ): Promise<JsonObject> {
-  const { call, interaction, timeoutMs } = from;
-  requireCapability(call, method, params);
+  const { call, interaction, timeoutMs, late } = from;
+  try {
+    requireCapability(call, method, params);
+  } catch (error) {
+    return Promise.reject(error);
+  }
   if (interaction !== undefined) return interaction.ask(method, params, options);
   if (call.caller.codec.revision.era !== "stateless") {
-    if (!from.late && call.carrier.closed) await givenUp(call, timeoutMs);
-    return new WireAsker(call, timeoutMs).ask(method, params, options);
+    const ask = (): Promise<JsonObject> => new WireAsker(call, timeoutMs).ask(method, params, options);
+    return !late && call.carrier.closed ? givenUp(call, timeoutMs).then(ask) : ask();
   }
   const what = `${call.method} cannot ask the client in this era: only tools, prompts and resources can`;
-  throw new LocalError("CANNOT_ASK", what);
+  return Promise.reject(new LocalError("CANNOT_ASK", what));
 }
 
 /** The client left while this code was loaded: its question waits for the end of the call, as one that was on its way already. */

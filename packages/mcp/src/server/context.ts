@@ -233,7 +233,7 @@ export class Context {
     return asked;
   }
 
-  async #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {
+  #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {
     const { limits, questions } = this.#services;
     const from = {
       call: this.#call,

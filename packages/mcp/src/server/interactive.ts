@@ -83,7 +83,7 @@ export function runInteractive(
 async function retry(parking: Parking, rounds: Rounds, requestState: string): Promise<Answer> {
   const { call } = rounds;
   const state = await parking.open(call, requestState);
-  if (state.park !== undefined) return parking.resume(call, parkable(rounds), state);
+  if (state.park !== undefined) return parking.resume(call, new ParkableRun(rounds), state);
   return first(rounds, handRound(call, state));
 }
 
@@ -91,7 +91,7 @@ function first(rounds: Rounds, hand?: HandRound): MaybePromise<Answer> {
   const { services, call } = rounds;
   return canBeAsked(call)
     ? // Given up while the code was loaded: nothing of it begins, and nobody waits for what this says.
-      services.parking.use((parking) => (call.cancellation ? {} : parking.begin(call, parkable(rounds, hand))))
+      services.parking.use((parking) => (call.cancellation ? {} : parking.begin(call, new ParkableRun(rounds, hand))))
     : begin(rounds, hand);
 }
 
@@ -100,20 +100,33 @@ function begin(rounds: Rounds, hand?: HandRound): MaybePromise<Answer> {
   return play(rounds, new Context(call, services, interaction, hand), hand?.round ?? 0);
 }
 
-function parkable({ services, call, handler }: Rounds, hand?: HandRound): Run {
-  let context: Context | undefined;
-  let served = call;
-  return {
-    replaySafe: handler.replaySafe,
-    turn(next) {
-      served = next;
-      if (context !== undefined) Context.turn(context, next);
-    },
-    start(interaction) {
-      context = new Context(served, services, interaction, hand);
-      return play({ services, call: served, handler, interaction }, context, hand?.round ?? 0);
-    },
-  };
+class ParkableRun implements Run {
+  readonly #rounds: Rounds;
+  readonly #hand: HandRound | undefined;
+  #context: Context | undefined;
+  #served: Call;
+
+  constructor(rounds: Rounds, hand?: HandRound) {
+    this.#rounds = rounds;
+    this.#hand = hand;
+    this.#served = rounds.call;
+  }
+
+  get replaySafe(): boolean {
+    return this.#rounds.handler.replaySafe;
+  }
+
+  turn(next: Call): void {
+    this.#served = next;
+    if (this.#context !== undefined) Context.turn(this.#context, next);
+  }
+
+  start(interaction: Asker): MaybePromise<Answer> {
+    const { services, handler } = this.#rounds;
+    const call = this.#served;
+    this.#context = new Context(call, services, interaction, this.#hand);
+    return play({ services, call, handler, interaction }, this.#context, this.#hand?.round ?? 0);
+  }
 }
 
 /** Runs the handler once; what it asks by hand is asked, and it is run again with the answers. */

@@ -42,7 +42,8 @@ interface AskedByHand {
 
 interface Place {
   readonly interaction: Interaction;
-  timer: ReturnType<typeof setTimeout>;
+  /** When it is given up. */
+  readonly due: number;
   /** Of the answers it keeps. */
   characters: number;
 }
@@ -56,7 +57,9 @@ export class Parking {
   /** Nothing is kept between the rounds: each runs the handler again with the answers so far. */
   readonly replays: boolean;
   #cluster: ServerCluster | undefined;
+  /** Those parked last stand last: they wait equally long, so that one timer is enough. */
   readonly #places = new Map<string, Place>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
   /** When the work of a principal was ended: no state that was sealed for them until then is taken, while it would be good. */
   readonly #over = new Map<string, number>();
   #characters = 0;
@@ -225,14 +228,34 @@ export class Parking {
   }
 
   #keep(interaction: Interaction): void {
-    const { timer: old, characters = 0 } = this.#places.get(interaction.id) ?? {};
-    clearTimeout(old);
+    const { characters = 0 } = this.#places.get(interaction.id) ?? {};
     this.#places.delete(interaction.id);
     while (this.#places.size >= this.#limits.parked) this.#giveUp(this.#leastNeeded());
-    const timer = setTimeout(() => this.#giveUp(interaction.id), this.#limits.parkedMs);
+    const due = performance.now() + this.#limits.parkedMs;
+    this.#places.set(interaction.id, { interaction, due, characters });
+    if (this.#timer === undefined) this.#wait(this.#limits.parkedMs);
+  }
+
+  #wait(ms: number): void {
+    const timer = setTimeout(() => this.#sweep(), ms);
     // A parked handler must not keep a process alive that has nothing else to do.
     (timer as { unref?: () => void }).unref?.();
-    this.#places.set(interaction.id, { interaction, timer, characters });
+    this.#timer = timer;
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    this.#timer = undefined;
+    for (const [id, { due }] of this.#places) {
+      // Timers fire up to a millisecond before the clock says so.
+      if (due - now >= 1) return this.#wait(due - now);
+      this.#giveUp(id);
+    }
+  }
+
+  #rest(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   /** An interaction that has its answer is only kept for a repeated retry; a parked handler still waits for its first. */
@@ -244,8 +267,8 @@ export class Parking {
   #giveUp(id: string): void {
     const place = this.#places.get(id);
     if (place === undefined) return;
-    clearTimeout(place.timer);
     this.#places.delete(id);
+    if (this.#places.size === 0) this.#rest();
     this.#characters -= place.characters;
     place.interaction.expire();
   }
@@ -284,7 +307,7 @@ class Interaction implements Asker {
   readonly #parking: Parking;
   readonly #run: Run;
   readonly #given: GivenAnswer[];
-  readonly #used = new Map<number, { readonly digest: string; readonly outcome: Promise<Answer> }>();
+  #used: Map<number, { readonly digest: string; readonly outcome: Promise<Answer> }> | undefined;
   #asked = 0;
   #round: number;
   #open: Round | undefined;
@@ -312,22 +335,27 @@ class Interaction implements Asker {
   begin(call: Call): Promise<Answer> {
     this.principal = call.carrier.principal;
     return this.#serve(call, () => {
-      Promise.resolve()
-        .then(() => this.#run.start(this))
-        .then(
-          (answer) => {
-            this.#settle((round) => round.resolve(answer));
-            if (this.#round > 0) this.#parking.weigh(this, lengthOf(answer));
-          },
-          (error: unknown) => this.#settle((round) => round.reject(error)),
-        );
+      queueMicrotask(() => this.#start());
     });
+  }
+
+  #start(): void {
+    const succeeded = (answer: Answer): void => {
+      this.#settle((round) => round.resolve(answer));
+      if (this.#round > 0) this.#parking.weigh(this, lengthOf(answer));
+    };
+    const failed = (error: unknown): void => this.#settle((round) => round.reject(error));
+    try {
+      Promise.resolve(this.#run.start(this)).then(succeeded, failed);
+    } catch (error) {
+      failed(error);
+    }
   }
 
   /** Serves a retry: wakes the handler with the answers, or gives a repeated retry what the first one got. */
   async retry(call: Call, state: RequestState, responses: InputResponses): Promise<Answer> {
     const mark = await digest(responses);
-    const used = this.#used.get(state.round);
+    const used = this.#used?.get(state.round);
     if (used !== undefined) {
       if (used.digest === mark) return used.outcome;
       throw badState("was used already, with other answers");
@@ -335,27 +363,24 @@ class Interaction implements Asker {
     if (state.round !== this.#round) throw badState("is not the latest of this call");
     for (const { key, request } of this.#questions) checkAnswer(key, request.method, responses);
     const outcome = this.#serve(call, () => this.#wake(responses));
-    this.#used.set(state.round, { digest: mark, outcome });
+    (this.#used ??= new Map()).set(state.round, { digest: mark, outcome });
     return outcome;
   }
 
-  async ask(method: string, params: object): Promise<JsonObject> {
-    if (this.#outcome !== undefined) throw new AskError("EXPIRED", `${method}: ${TOO_LATE}`);
-    if (this.#isOver) throw new AskError("EXPIRED", NOT_ANSWERED);
-    const key = `ask-${++this.#asked}`;
-    const request = { method, params } as InputRequest;
-    const question = fingerprint(JSON.stringify(request));
-    const given = this.#given.find((answer) => answer.key === key);
-    if (given !== undefined) {
-      if (given.question === question) return given.answer as unknown as JsonObject;
-      throw new LocalError(
-        "REPLAY",
-        "The handler asked something else when it was run again: it is not safe to replay",
-      );
-    }
-    if (this.#parking.replays && !this.#run.replaySafe) throw new LocalError("REPLAY", NOT_REPLAYABLE);
+  ask(method: string, params: object): Promise<JsonObject> {
+    // What is thrown in here rejects.
     return new Promise((resolve, reject) => {
-      this.#questions.push({ key, question, request, resolve, reject });
+      if (this.#outcome !== undefined) throw new AskError("EXPIRED", `${method}: ${TOO_LATE}`);
+      if (this.#isOver) throw new AskError("EXPIRED", NOT_ANSWERED);
+      const key = `ask-${++this.#asked}`;
+      const request = { method, params } as InputRequest;
+      const question = fingerprint(JSON.stringify(request));
+      const given = this.#given.find((answer) => answer.key === key);
+      if (given?.question === question) return resolve(given.answer as unknown as JsonObject);
+      if (given !== undefined) throw new LocalError("REPLAY", ASKED_OTHERWISE);
+      if (this.#parking.replays && !this.#run.replaySafe) throw new LocalError("REPLAY", NOT_REPLAYABLE);
+      const asked = { key, question, request, resolve, reject };
+      this.#questions = this.#questions.length === 0 ? [asked] : [...this.#questions, asked];
       this.#collect();
     });
   }
@@ -475,6 +500,8 @@ function projected({ caller }: Call, asked: readonly (readonly [string, InputReq
 const TOO_LATE =
   "the call is answered already, so its client cannot be asked any more: await what is asked before the handler returns";
 const NOT_ANSWERED = "The client did not come back with an answer in time";
+
+const ASKED_OTHERWISE = "The handler asked something else when it was run again: it is not safe to replay";
 
 const NOT_REPLAYABLE =
   'The handler asks where nothing is kept between requests (questions: "replay"), and nobody said that it may be run again ' +

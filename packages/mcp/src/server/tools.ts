@@ -119,15 +119,11 @@ export class ToolCaller {
 
   #run(call: Call, entry: ToolEntry, checked: Outcome<unknown>): MaybePromise<Answer> {
     if (!checked.ok) return asAnswer(argumentFaults(entry.tool.name, checked.faults));
-    const handler: Interactive = {
-      replaySafe: entry.replaySafe,
-      run: (context) => this.#invoke(call, entry, checked.value, context),
-      refused: (error) => this.#failed(call, error),
-    };
-    return runInteractive(this.#services, call, handler);
+    return runInteractive(this.#services, call, new ToolRun(this, call, { entry, args: checked.value }));
   }
 
-  #invoke(call: Call, entry: ToolEntry, args: unknown, context: Context): MaybePromise<Answer | InputRequired> {
+  /** Runs the tool itself. */
+  invoke(call: Call, { entry, args }: ChosenTool, context: Context): MaybePromise<Answer | InputRequired> {
     try {
       const returned = entry.run(args, context);
       if (!isThenable(returned)) return this.#conclude(call, entry, returned, context);
@@ -143,7 +139,7 @@ export class ToolCaller {
   /** A handler that stops because its signal told it to has not failed: the log hears of the cancellation alone. */
   #threw(call: Call, context: Context, error: unknown): Answer {
     if (isAbort(error) && context.signal.aborted) return asAnswer(failure("The call was cancelled").value);
-    return this.#failed(call, error);
+    return this.failed(call, error);
   }
 
   #conclude(call: Call, entry: ToolEntry, value: unknown, context: Context): MaybePromise<Answer | InputRequired> {
@@ -158,7 +154,7 @@ export class ToolCaller {
         (error: unknown) => this.#threw(call, context, error),
       );
     } catch (error) {
-      return this.#failed(call, error);
+      return this.failed(call, error);
     }
   }
 
@@ -177,7 +173,7 @@ export class ToolCaller {
           : this.#conforming(call, result, checked.value);
       }
       const faults = checked.faults.map((fault) => fault.message).join("; ");
-      return this.#failed(call, new Error(`The tool's result does not match its output schema: ${faults}`));
+      return this.failed(call, new Error(`The tool's result does not match its output schema: ${faults}`));
     };
     const checked = output.validate(result.structuredContent);
     return isThenable(checked) ? checked.then(settle) : settle(checked);
@@ -185,7 +181,7 @@ export class ToolCaller {
 
   /** What the schema made of the content is what is sent: without what it does not know, and with its defaults. */
   #conforming(call: Call, result: CallToolResult, value: unknown): MaybePromise<Answer> {
-    const failed = (error: unknown): Answer => this.#failed(call, error);
+    const failed = (error: unknown): Answer => this.failed(call, error);
     try {
       const made = returnedValues.use(({ conforming }) => conforming(result, value));
       return isThenable(made) ? Promise.resolve(made).then(asAnswer, failed) : asAnswer(made);
@@ -195,7 +191,7 @@ export class ToolCaller {
   }
 
   /** Errors meant for the wire pass; of any other the model learns only an id under which the log has it. */
-  #failed(call: Call, error: unknown): Answer {
+  failed(call: Call, error: unknown): Answer {
     if (error instanceof ToolError) return asAnswer(failure(error.message, error.data).value);
     if (isTellable(error) || isMissingCapability(error, call)) return asAnswer(failure(error.message).value);
     if (error instanceof RpcError) throw error;
@@ -203,6 +199,37 @@ export class ToolCaller {
     this.#report(error, call, id);
     const message = `The tool failed unexpectedly (error id ${id}; the server's log has the details)`;
     return withErrorId(asAnswer(failure(message).value), id);
+  }
+}
+
+/** A tool and the arguments it is called with. */
+interface ChosenTool {
+  readonly entry: ToolEntry;
+  readonly args: unknown;
+}
+
+/** One call of a tool, ready to run. */
+class ToolRun implements Interactive {
+  readonly #caller: ToolCaller;
+  readonly #call: Call;
+  readonly #chosen: ChosenTool;
+
+  constructor(caller: ToolCaller, call: Call, chosen: ChosenTool) {
+    this.#caller = caller;
+    this.#call = call;
+    this.#chosen = chosen;
+  }
+
+  get replaySafe(): boolean {
+    return this.#chosen.entry.replaySafe;
+  }
+
+  run(context: Context): MaybePromise<Answer | InputRequired> {
+    return this.#caller.invoke(this.#call, this.#chosen, context);
+  }
+
+  refused(error: unknown): Answer {
+    return this.#caller.failed(this.#call, error);
   }
 }
 

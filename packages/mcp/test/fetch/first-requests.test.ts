@@ -129,9 +129,10 @@ it("that listen hear of what changes from their acknowledgement on", async () =>
   const { server, answer } = served();
   const notifications = { toolsListChanged: true };
   const reply = await answer(request(1, "subscriptions/listen", { notifications }));
-  const reader = (reply.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
-  expect((await reader.read()).value).toContain("notifications/subscriptions/acknowledged");
+  const reader = (reply.body as ReadableStream<Uint8Array>).getReader();
+  const next = async (): Promise<string> => Buffer.from((await reader.read()).value ?? []).toString();
+  expect(await next()).toContain("notifications/subscriptions/acknowledged");
   server.tool("later", { run: () => "" });
-  expect((await reader.read()).value).toContain("notifications/tools/list_changed");
+  expect(await next()).toContain("notifications/tools/list_changed");
   await answer.close();
 });

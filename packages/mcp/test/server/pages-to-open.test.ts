@@ -68,8 +68,8 @@ describe("a page to open", () => {
       const questions = new Questions({
         elicit: (request: unknown) => (shown.push(request), { action: "accept" }),
       } as never);
-      const about = { declared: URLS, signal: new AbortController().signal, server: undefined };
-      const answer = questions.answer("elicitation/create", { mode: "url", message: "m", url }, about as never);
+      const about = { signal: new AbortController().signal, server: undefined };
+      const answer = questions.answer("elicitation/create", { mode: "url", message: "m", url }, about as never, URLS);
       if (taken) expect(await answer).toMatchObject({ action: "accept" });
       else
         await expect(answer).rejects.toMatchObject({ code: -32602, message: expect.stringContaining("web address") });

@@ -159,6 +159,41 @@ describe("a parked handler", () => {
     }
   });
 
+  it("is given up in its own time, whatever was parked before it", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+    try {
+      const server = new Server({ name: "asking", version: "1.0.0", limits: { parkedMs: 1_000 } });
+      const givenUp: unknown[] = [];
+      server.tool("ask", {
+        input: { type: "object", properties: { n: { type: "integer" } } },
+        run: ({ n }, ctx) =>
+          ctx.elicit({ message: "Sure?", schema: { sure: { type: "boolean" } } }).then(
+            () => "answered",
+            () => `${givenUp.push(n)}`,
+          ),
+      });
+      const peer = serveStub(server);
+      const park = async (n: number): Promise<void> => {
+        const id = ++ids;
+        peer.send(stateless(id, "tools/call", { name: "ask", arguments: { n } }, CAN));
+        await vi.advanceTimersByTimeAsync(0);
+        await peer.answer(id);
+      };
+      await park(1);
+      await vi.advanceTimersByTimeAsync(600);
+      await park(2);
+      await vi.advanceTimersByTimeAsync(402);
+      expect(givenUp).toEqual([1]);
+      await vi.advanceTimersByTimeAsync(600);
+      expect(givenUp).toEqual([1, 2]);
+      await park(3);
+      await vi.advanceTimersByTimeAsync(1_001);
+      expect(givenUp).toEqual([1, 2, 3]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("makes place for new ones: the oldest is given up", async () => {
     const { server, count } = asking({ limits: { parked: 2 } });
     const peer = serveStub(server);

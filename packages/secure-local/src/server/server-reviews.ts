@@ -155,8 +155,17 @@ function peerOf(server: string, items: Items): Peer {
   return peer;
 }
 
+/** What was approved does not change: it is put together once. */
+const offersMade = new WeakMap<Items, Offer>();
+
 /** What was approved, as it is offered: nothing has to be started for it. */
 export function approvedOffer(approved: Items): Offer {
+  const known = offersMade.get(approved) ?? madeOffer(approved);
+  offersMade.set(approved, known);
+  return known;
+}
+
+function madeOffer(approved: Items): Offer {
   const { capabilities = {}, instructions, info } = (approved.get("server") ?? {}) as Partial<Offer> & ApprovedInfo;
   const listed = (kind: string): unknown[] =>
     [...approved].flatMap(([name, item]) =>
