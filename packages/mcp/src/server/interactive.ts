@@ -4,7 +4,8 @@ import { brand } from "../jsonrpc/errors.js";
 import type { InputRequests } from "../protocol/features/elicitation.js";
 import type { Asker } from "./ask.js";
 import { type AskServices, type ByHand, Context, type HandRound } from "./context.js";
-import type { Parking, RequestState, Run } from "./parking.js";
+import type { Parking, Run } from "./parking.js";
+import type { RequestState } from "./sealing.js";
 import type { TaskCall } from "./tasks/task-run.js";
 
 /** Looks through what handlers returned that is not plainly what it should be: loaded with the first of it. */
