@@ -1,6 +1,5 @@
 // Names what every way of authenticating has in common: the request it sees and the outcome it gives.
 import { LocalError } from "../jsonrpc/errors.js";
-import { identityFault } from "../jsonrpc/identity.js";
 import type { Identity } from "../jsonrpc/transport.js";
 import { type KnownMembers, memberFault, nearest, shownValue } from "../schema/schema.js";
 
@@ -214,6 +213,33 @@ const IDENTITY_NAMES: readonly (keyof Identity)[] = [
   "claims",
   "expiresAt",
 ];
+
+/**
+ * What is wrong with what a program of somebody's own gave as an identity, as the end of a sentence; undefined when nothing is. A user
+ * without a text for a name would be nobody, and so the same one as every other.
+ */
+export function identityFault(given: unknown): string | undefined {
+  if (typeof given !== "object" || given === null) {
+    if (typeof given === "string") return given === "" ? "an empty text: give the user's name" : undefined;
+    return `${given === null ? "null" : `a ${typeof given}`}: give the user's name as text, as in String(user.id)`;
+  }
+  const { principal, scopes, expiresAt } = given as { readonly [K in keyof Identity]?: unknown };
+  if (typeof principal !== "string" || principal === "") {
+    const has = Object.keys(given).filter((name) => name !== "scopes");
+    return `an object whose "principal" is no text (it has ${has.join(", ") || "nothing"}): give the user's name, or { principal: String(user.id), scopes: [] }`;
+  }
+  if (!Array.isArray(scopes) || scopes.some((scope) => typeof scope !== "string")) {
+    return 'an object whose "scopes" is no list of texts: give { principal, scopes: ["read", "write"] }';
+  }
+  if (expiresAt === undefined || Number.isFinite(expiresAt)) return undefined;
+  return 'an object whose "expiresAt" is no number of milliseconds: give date.getTime()';
+}
+
+/** Throws BAD_OPTIONS for a sender in this program who is neither a name nor an identity. */
+export function checkSender(sender: unknown): void {
+  const fault = sender === undefined || typeof sender === "string" ? undefined : identityFault(sender);
+  if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `Who is asking was given as ${fault}`);
+}
 
 /** What is wrong with an identity that has to be an object, as the end of a sentence. Members of nobody's are the program's business. */
 export function entranceFault(identity: unknown): string | undefined {

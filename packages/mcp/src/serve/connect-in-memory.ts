@@ -11,6 +11,7 @@ import { NEWEST } from "../protocol/revisions/newest.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import type { LeanServer } from "../server/lean-server.js";
 import type { Serving } from "../server/conversation.js";
+import { checkSender } from "../auth/authenticator.js";
 import { memoryTransports } from "../transport/memory.js";
 import { serve } from "./serve.js";
 
@@ -70,7 +71,9 @@ export async function connectInMemory(server: LeanServer, options: MemoryPeerOpt
   checkOptions("connectInMemory(server, options)", options, PEER_MEMBERS);
   const spoken = options.revision === undefined ? NEWEST : revisionOf(options.revision);
   if (spoken === undefined) throw new LocalError("UNKNOWN_REVISION", `There is no revision "${options.revision}"`);
-  const [ours, theirs] = memoryTransports(options.identity ?? options.principal);
+  const sender = options.identity ?? options.principal;
+  checkSender(sender);
+  const [ours, theirs] = memoryTransports(sender);
   const serving = serve(server, theirs);
   const peer = new RawPeer(ours, serving, spoken, options);
   if (options.open !== false && spoken.era === "handshake") await peer.open();

@@ -73,8 +73,12 @@ export async function connectTo(target: ConnectTarget, options: ConnectOptions, 
   const { identity } = options;
   if (isServer(target)) {
     // Most connect to a URL: a page does not load for them what joins two ends in one program.
-    const { memoryTransports } = await import("../transport/memory.js");
+    const [{ memoryTransports }, { checkSender }] = await Promise.all([
+      import("../transport/memory.js"),
+      import("../auth/authenticator.js"),
+    ]);
     const known = typeof identity === "object" && identity !== null ? { scopes: [], ...identity } : identity;
+    checkSender(known);
     return Client.connect({ link: () => linked(target, memoryTransports(known)) }, options, check);
   }
   if (identity !== undefined) {

@@ -8,17 +8,13 @@ import type {
   OutgoingKind,
   Transport,
 } from "../jsonrpc/transport.js";
-import { identityFault } from "../jsonrpc/identity.js";
-import { LocalError } from "../jsonrpc/errors.js";
 import { DEFAULT_LIMITS } from "../jsonrpc/limits.js";
 
 /**
  * A linked pair. Closing either end closes both, after what was sent before has been delivered. What the second one
- * receives comes from `sender`: a name, or all that is known of whoever that is. Throws BAD_OPTIONS for what is neither.
+ * receives comes from `sender`: a name, or all that is known of whoever that is.
  */
 export function memoryTransports(sender?: string | Identity): [Transport, Transport] {
-  const fault = sender === undefined || typeof sender === "string" ? undefined : identityFault(sender);
-  if (fault !== undefined) throw new LocalError("BAD_OPTIONS", `Who is asking was given as ${fault}`);
   const left = new MemoryEnd();
   const right = new MemoryEnd(sender);
   left.join(right);

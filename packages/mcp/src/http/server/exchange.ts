@@ -40,8 +40,7 @@ export interface HttpStream {
 }
 
 /**
- * Has to know of a client that goes away. An object, and no function made for each request: on account of those V8 keeps
- * every request until the next full collection, which costs a fifth of a call's time.
+ * Has to know of a client that goes away. An object: V8 keeps functions made for a request until the next full collection.
  */
 export interface GoneListener {
   gone(): void;
@@ -52,6 +51,7 @@ interface PassToGoOn {
   /** What has begun goes on, and nothing new begins here: other processes get it, or it is refused, where there is none. */
   readonly drains: boolean;
   readonly refusesNew: boolean;
+  goesOn(value: unknown): boolean;
   refusal(
     exchange: HttpExchange,
   ): { readonly status: number; readonly text: string; readonly headers: HeaderList } | undefined;

@@ -1,10 +1,16 @@
 // Who is asking, and what they may: for endpoints that ask, count their callers, or answer web pages. At hand on Node; elsewhere it is
 // loaded for the first request, which nothing is served before.
-import { type AuthOutcome, checkVerdict, entranceFault, Misjudged, type Refusal } from "../../auth/authenticator.js";
+import {
+  type AuthOutcome,
+  checkVerdict,
+  entranceFault,
+  identityFault,
+  Misjudged,
+  type Refusal,
+} from "../../auth/authenticator.js";
 import { authRequest, gateRefusal, type RequestHead } from "../../auth/resource-metadata.js";
 import { scopeRules } from "../../auth/scopes.js";
 import { isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message.js";
-import { identityFault } from "../../jsonrpc/identity.js";
 import type { Identity } from "../../jsonrpc/transport.js";
 import { shownValue } from "../../schema/schema.js";
 import { CALL_TOOL } from "../../protocol/features/tools.js";

@@ -16,6 +16,7 @@ import type { Carrier } from "../../jsonrpc/transport.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import { serveHandshake, ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
+import * as ending from "./ending.js";
 import { Guard, judgeOf, servePage } from "./guard.js";
 import type { PingLimits } from "./http-limits.js";
 import type { HeaderList, HttpCluster, HttpExchange, Named, SessionFacts } from "./exchange.js";
@@ -582,6 +583,8 @@ export interface EndpointParts {
   guard(): Awaitable<GuardCode>;
   handshake(options: HandshakeOptions): Awaitable<HandshakeRequests>;
   sse(options: SseOptions): Awaitable<SseEndpoint>;
+  /** What ends the endpoint. */
+  ending(): Awaitable<typeof ending>;
 }
 
 /** At hand: for processes that start once. */
@@ -589,4 +592,5 @@ export const PARTS_AT_HAND: EndpointParts = {
   guard: () => ({ Guard, judgeOf, servePage }),
   handshake: (options) => new HandshakeRequests(options),
   sse: (options) => new SseEndpoint(options),
+  ending: () => ending,
 };

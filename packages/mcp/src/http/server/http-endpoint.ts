@@ -36,6 +36,7 @@ import { SessionlessRequests } from "./sessionless-requests.js";
 import type { SseEndpoint, SseOptions } from "./sse-endpoint.js";
 import type { OtherProcesses } from "./guest-sessions.js";
 import type { GuardOptions, Rate } from "./guard.js";
+import type { Closable } from "./ending.js";
 import type { EndpointParts, GuardCode, HandshakeOptions, HandshakeRequests } from "./handshake-requests.js";
 import { StreamableHttp } from "./streamable-http.js";
 
@@ -189,42 +190,16 @@ export function httpEndpoint(
   });
   const waits = [guard, pages, permits.judge, handshake, sse?.part, ...others.flatMap((other) => other.waits)];
   const ending = (): readonly (Closable | undefined)[] => [handshake.there, sse?.part.there, sessionless];
-  const settle: HttpEndpoint["settle"] = (alone) => {
-    Object.assign(site.passes, { drains: true, alone });
-    return settled([core, ...others.map((other) => other.core)], limits.drainMs * SETTLING);
+  const ends = new Later(() => reported(parts.ending(), core));
+  const ended = { site, limits, core, permits, keeper, waits, ending, others };
+  const settle: HttpEndpoint["settle"] = async (alone) => ends.use((code) => code.settle(ended, alone));
+  const close: HttpEndpoint["close"] = async (spentMs) => {
+    site.passes.drains = true;
+    await ends.use((code) => code.end(ended, spentMs));
   };
-  const close = closing({ site, limits, core, permits, keeper, waits, ending, others, settle });
   const open = [handshake, ...others.map((other) => other.handshake), sse?.part];
   const alone = [sessionless, ...others.map((other) => other.sessionless)];
   return { site, limits, core, handshake, keeper, open, alone, settle, close };
-}
-
-interface Closable {
-  close(drainMs: number): Promise<void>;
-}
-
-interface Ended extends Pick<HttpEndpoint, "site" | "limits" | "core" | "keeper" | "settle"> {
-  readonly permits: Permits;
-  /** What requests may have to wait for. */
-  readonly waits: readonly (Later<unknown> | undefined)[];
-  readonly ending: () => readonly (Closable | undefined)[];
-  readonly others: readonly Closable[];
-}
-
-function closing(ended: Ended): HttpEndpoint["close"] {
-  const { site, limits, core, permits, keeper, waits, ending, others, settle } = ended;
-  return async (spentMs) => {
-    const drainMs = limits.drainMs - (spentMs ?? (await settle(() => true)));
-    site.passes.closing = true;
-    core.unasked.delete(permits);
-    // What waits for code is refused once it is loaded.
-    const loading = waits.flatMap((each) => each?.loading ?? []);
-    if (loading.length > 0) await Promise.allSettled(loading);
-    await Promise.all(ending().map(async (each) => await each?.close(drainMs)));
-    await Promise.all(others.map((other) => other.close(drainMs)));
-    await core.tasks?.close();
-    await keeper.flush(FLUSH_MS);
-  };
 }
 
 function doorOf(options: HttpOptions, defaults: EndpointDefaults): FrontDoor {
@@ -247,20 +222,6 @@ function reported<Part>(made: Awaitable<Part>, { report }: ServerCore): Awaitabl
     report("error", "A part of the server could not be loaded", { error });
     throw error;
   });
-}
-
-/** The part of the time for going down in which sessions go on as ever; the rest is for their end. */
-const SETTLING = 0.8;
-const LOOK_MS = 20;
-
-/** Resolves with the milliseconds until nothing is under way, or after `mostMs`. */
-async function settled(cores: readonly ServerCore[], mostMs: number): Promise<number> {
-  const began = performance.now();
-  const isBusy = ({ dispatcher, parking, tasks }: ServerCore): boolean =>
-    dispatcher.running > 0 || parking.there?.waits === true || tasks?.busy === true;
-  while (cores.some(isBusy) && performance.now() - began < mostMs)
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  return performance.now() - began;
 }
 
 /** What has sessions, once anything has needed it. */
@@ -312,9 +273,6 @@ function furtherServers(
 function failing({ report }: ServerCore): GuardOptions["failed"] {
   return (exchange, error) => failRequest(exchange, error, report);
 }
-
-/** Milliseconds readers get to take the last answers before their streams are cut. */
-const FLUSH_MS = 2_000;
 
 /** Who may call is never left open by a mistake in how it was said. */
 function checkAsking({ authenticate, authorization }: HttpOptions): void {

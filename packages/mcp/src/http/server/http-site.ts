@@ -3,7 +3,7 @@ import type { Authenticator, Refusal as AuthRefusal } from "../../auth/authentic
 import type { ScopeRules } from "../../auth/scopes.js";
 import type { Later } from "../../endpoint/call.js";
 import { isStateless } from "../../era/stateless/codec.js";
-import { type Awaitable, isJsonObject } from "../../jsonrpc/message.js";
+import type { Awaitable } from "../../jsonrpc/message.js";
 import { parseJson } from "../../jsonrpc/parse.js";
 import type { Identity } from "../../jsonrpc/transport.js";
 import type { ServerCore } from "../../server/core.js";
@@ -169,18 +169,9 @@ export function turnedAway(exchange: HttpExchange): boolean {
 
 /** Turns a message away that begins something, where this process is going down and no other is there. */
 export function begunTooLate(exchange: HttpExchange, value: unknown): boolean {
-  const refused = exchange.pass?.refusesNew === true && !goesOn(value);
+  const refused = exchange.pass?.refusesNew === true && !exchange.pass.goesOn(value);
   if (refused) turnAway(exchange, CLOSING.status, CLOSING.text, CLOSING.headers);
   return refused;
-}
-
-/** Whether a message is about what has begun: it answers or tells, is about a task, or brings a call what that has asked for. */
-function goesOn(value: unknown): boolean {
-  if (Array.isArray(value)) return value.every(goesOn);
-  if (!isJsonObject(value) || typeof value["method"] !== "string" || value["id"] === undefined) return true;
-  const { method, params } = value;
-  if (method === "ping" || method.startsWith("tasks/")) return true;
-  return isJsonObject(params) && typeof params["requestState"] === "string";
 }
 
 /** Serves a request by a part of the endpoint that is made for the first of such requests. */
@@ -357,6 +348,10 @@ export class Pass {
     return this.#passes.drains && this.#passes.alone();
   }
 
+  goesOn(value: unknown): boolean {
+    return this.#passes.goesOn(value);
+  }
+
   /** To be asked wherever something begins that outlives the moment: after a body, a turn, another process was waited for. */
   refusal(exchange: HttpExchange): NoPass | undefined {
     return this.revoked ? REVOKED : this.#passes.closed(exchange);
@@ -377,6 +372,8 @@ export class Passes {
   closing = false;
   /** Set before that: what has begun goes on, and what is new is for other processes. */
   drains = false;
+  /** Whether a message is about what has begun; none is while the code that tells is loaded. */
+  goesOn: (value: unknown) => boolean = () => false;
   /** Whether no other process is there. */
   alone: () => boolean = () => true;
   /** Held by what came in by them, so that one nobody holds any more is nobody's to take back. */

@@ -30,6 +30,7 @@ export const LOADED_PARTS: EndpointParts = {
   guard: () => import("./guard.js"),
   handshake: async (options) => (await atHand()).handshake(options),
   sse: async (options) => (await atHand()).sse(options),
+  ending: () => import("./ending.js"),
 };
 
 async function atHand(): Promise<EndpointParts> {
