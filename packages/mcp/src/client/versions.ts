@@ -1,10 +1,11 @@
-// Decides which revisions a client may speak, and which of them both sides do.
+// Decides which revisions a client may speak, and which of them both sides do; and reads the errors of all of them as one.
 import type { ClientCodec, ClientDescription, HeaderArgument } from "../era/codec.js";
 import { HandshakeClientCodec } from "../era/handshake/client-codec.js";
 import { StatelessClientCodec } from "../era/stateless/client-codec.js";
 import { mirroredParams } from "../era/stateless/headers.js";
-import { LocalError } from "../jsonrpc/errors.js";
-import type { JsonObject } from "../jsonrpc/message.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { McpErrorCode } from "../protocol/meta.js";
 import { revision as revisionOf, REVISIONS } from "../protocol/revisions/all.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 
@@ -136,4 +137,25 @@ export function clientCodec(revision: Revision, identity: ClientDescription): Cl
 /** The arguments a tool wants repeated in headers, or a sentence saying what makes it invalid over HTTP. */
 export function mirrorsOf(inputSchema: JsonObject): readonly HeaderArgument[] | string {
   return mirroredParams(inputSchema);
+}
+
+/** By method: codes other than -32602 that say "there is no such thing". */
+const NOT_FOUND: Readonly<Record<string, readonly number[]>> = {
+  "resources/read": [McpErrorCode.ResourceNotFound, -32001],
+  "resources/subscribe": [McpErrorCode.ResourceNotFound, -32001],
+  "tools/call": [-32002],
+  "prompts/get": [-32003],
+};
+
+/**
+ * The error with the code 2026-07-28 has for it. `data.originalCode` tells what the server sent where that was another;
+ * an unknown resource has `data.uri`.
+ */
+export function readError(method: string, params: JsonObject | undefined, error: RpcError): RpcError {
+  const { code, message, data } = error;
+  if (NOT_FOUND[method]?.includes(code) !== true) return error;
+  const given = isJsonObject(data) ? data : {};
+  const uri = params?.["uri"];
+  const about = typeof uri === "string" ? { uri } : {};
+  return new RpcError(ErrorCode.InvalidParams, message, { ...about, ...given, originalCode: code });
 }

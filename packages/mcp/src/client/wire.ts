@@ -1,7 +1,6 @@
 // The way to one server for as long as the client lives: sends requests, mends what can be mended, answers what is asked back.
 import { isWebAddress } from "../protocol/method.js";
-import { clientCodec } from "./versions.js";
-import { readError } from "../era/read-result.js";
+import { clientCodec, readError } from "./versions.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { offAbort, onAbort, type Stop } from "../jsonrpc/outgoing.js";

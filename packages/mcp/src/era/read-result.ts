@@ -1,13 +1,12 @@
 // What a client reads and writes besides requests: results in their neutral shape, and answers to questions as a
 // revision knows them.
-import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { LocalError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
 import type { ContentBlock } from "../protocol/content.js";
 import type { ListRootsResult } from "../protocol/features/elicitation.js";
 import type { PromptMessage } from "../protocol/features/prompts.js";
 import { type CreateMessageResult, normalStopReason } from "../protocol/features/sampling.js";
-import { McpErrorCode } from "../protocol/meta.js";
 import type { ResultKind } from "../protocol/method.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import { type FlatResource, nestResource, pick } from "./project-result.js";
@@ -142,27 +141,6 @@ function isFlat(block: JsonObject): boolean {
 }
 
 // Reads errors: codes that mean the same in different revisions, and in the documents servers were written from, become one.
-
-/** By method: codes other than -32602 that say "there is no such thing". */
-const NOT_FOUND: Readonly<Record<string, readonly number[]>> = {
-  "resources/read": [McpErrorCode.ResourceNotFound, -32001],
-  "resources/subscribe": [McpErrorCode.ResourceNotFound, -32001],
-  "tools/call": [-32002],
-  "prompts/get": [-32003],
-};
-
-/**
- * The error with the code 2026-07-28 has for it. `data.originalCode` tells what the server sent where that was another;
- * an unknown resource has `data.uri`.
- */
-export function readError(method: string, params: JsonObject | undefined, error: RpcError): RpcError {
-  const { code, message, data } = error;
-  if (NOT_FOUND[method]?.includes(code) !== true) return error;
-  const given = isJsonObject(data) ? data : {};
-  const uri = params?.["uri"];
-  const about = typeof uri === "string" ? { uri } : {};
-  return new RpcError(ErrorCode.InvalidParams, message, { ...about, ...given, originalCode: code });
-}
 
 // Reads tasks of both shapes into that of the 2026-07-28 extension.
 
