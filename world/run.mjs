@@ -265,8 +265,9 @@ const served = options.clients ? [] : await each(chosen(servers), serverRow);
 const clients = options.servers ? [] : chosen(read("clients.json"));
 const asked = await askClients(clients, { each, versionWanted, notHad });
 const rows = [...served, ...asked];
-if (!quick && served.some(({ ours }) => ours?.ok)) {
-  const working = served.filter(({ ours }) => ours?.ok);
+// What starts only while somebody else on the net answers may not start again a moment later.
+const working = served.filter(({ ours, entry }) => ours?.ok && entry.allowed?.start === undefined);
+if (!quick && working.length > 0) {
   const host = await askHost(working, ({ entry }, folder) => startIn(entry, folder));
   console.log(line(host));
   rows.push(host);
