@@ -24,8 +24,9 @@ interface Ended {
   readonly others: readonly (Closable & { readonly core: ServerCore })[];
 }
 
-/** The part of the time for going down in which sessions go on as ever; the rest is for their end. */
+/** Parts of the time for going down: in the first all goes on as ever, until the second tasks may be looked for; sessions end in the rest. */
 const SETTLING = 0.8;
+const LOOKING = 0.95;
 const LOOK_MS = 20;
 /** Milliseconds readers get to take the last answers before their streams are cut. */
 const FLUSH_MS = 2_000;
@@ -38,12 +39,18 @@ export async function settle({ site, limits, core, others }: Ended, alone: () =>
   Object.assign(site.passes, { drains: true, alone, goesOn });
   const cores = [core, ...others.map((other) => other.core)];
   const began = performance.now();
-  while (cores.some(isBusy) && performance.now() - began < limits.drainMs * SETTLING)
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  const within = async (part: number, isBusy: (core: ServerCore) => boolean | undefined): Promise<void> => {
+    while (cores.some(isBusy) && performance.now() - began < limits.drainMs * part)
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  };
+  await within(SETTLING, isUnderWay);
+  // How tasks ended that are cut is told to whoever looks for them while there is time. What cannot be kept is said at the very end.
+  for (const { tasks } of cores) tasks?.close().catch(() => undefined);
+  await within(LOOKING, ({ tasks }) => tasks?.busy);
   return performance.now() - began;
 }
 
-function isBusy({ dispatcher, parking, tasks }: ServerCore): boolean {
+function isUnderWay({ dispatcher, parking, tasks }: ServerCore): boolean {
   return dispatcher.running > 0 || parking.there?.waits === true || tasks?.busy === true;
 }
 
