@@ -220,6 +220,7 @@ const WHYS: readonly (readonly [RegExp, string])[] = [
   [/cluster support disabled/i, "is no Redis Cluster: write redis:// and one host"],
   [/unknown command .sentinel/i, "is no Sentinel: name Sentinels there, or write redis:// for a Redis"],
   [/No such master with that name/i, "knows no master of this name: write the one in its sentinel.conf after the /"],
+  [/^(?:ENOTFOUND|EAI_AGAIN)\b/, "has a name that is not known here: correct the address"],
   [/RESP type 21 |"\\u0015" as reply/, "speaks TLS there: write rediss://"],
   [
     /WRONG_VERSION_NUMBER|wrong version number/i,

@@ -533,9 +533,9 @@ function tooMuchState(limit: number): RpcError {
   return new RpcError(ErrorCode.InternalError, `The state of this call is over ${limit} characters`, { limit });
 }
 
-/** The process that ran the call has ended, and nobody may run it twice. */
+/** The process that ran the call has ended or hangs, and nobody may run it twice. */
 function outcomeUnknown(): RpcError {
   const what =
-    "The process that ran this call has ended, and whether the call did its work is not known: look, before you make it again";
+    "The process that ran this call has ended, or does not answer any more, and whether the call did its work is not known: look, before you make it again";
   return new RpcError(ErrorCode.InternalError, what, { outcome: "unknown" });
 }

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { storesContract } from "../../src/cluster/contract.js";
 import { fleetOf } from "../../src/cluster/relay-link.js";
-import { type IoRedisLike, openDoor, Vault } from "../../src/redis/door.js";
+import { type IoRedisLike, openDoor, Vault, whyNot } from "../../src/redis/door.js";
 import { carryOver } from "../../src/redis/redis-streams.js";
 import { redisCluster, redisStores, type RedisClusterOptions } from "../../src/redis/redis-stores.js";
 import { KEY, refusalOf } from "./cluster-fixture.js";
@@ -36,6 +36,12 @@ function client(facts: Readonly<Record<string, string>>, ahead = 0): IoRedisLike
     on: () => undefined,
   };
 }
+
+it.each(["ENOTFOUND", "EAI_AGAIN"])("a name that is not known (%s) is said to be that", (code) => {
+  const error = Object.assign(new Error(`getaddrinfo ${code} nowhere.invalid`), { code });
+  const said = "redis://nowhere.invalid has a name that is not known here: correct the address";
+  expect(whyNot("redis://nowhere.invalid", error)).toBe(said);
+});
 
 describe("options of redisCluster", () => {
   it.each([

@@ -199,11 +199,12 @@ interface MadeKey {
   file?: string;
 }
 
-/** Where others are there already, a key that was made a moment ago is nobody's: copied to them it would take theirs away. */
+/** A key of a process that was not let in is nobody's: copied to others that are there it would take theirs away. */
 function withoutKey(file: string, error: unknown): unknown {
-  if (!(error instanceof Error) || !error.message.includes("has another key")) return error;
+  if (!(error instanceof LocalError) || error.code !== "BAD_SHARE") return error;
   rmSync(file, { force: true });
-  const said = `${error.message}; the key that was made at ${file} is removed again: copy theirs there`;
+  const mend = error.message.includes("has another key") ? ": copy theirs there" : "";
+  const said = `${error.message}; the key that was made at ${file} is removed again${mend}`;
   return new LocalError("BAD_SHARE", said, { cause: error });
 }
 

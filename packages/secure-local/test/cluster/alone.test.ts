@@ -1,5 +1,5 @@
 // A process that shares nothing loads nothing of what sharing needs; and what is said of a Redis before anything is shared.
-import { cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -45,9 +45,11 @@ describe("the program without --redis", () => {
     [["doctor", "--prefix", "team"], "--prefix belongs to doctor --redis"],
     [["doctor", "--share-key", "key"], "--share-key belongs to doctor --redis"],
   ])("says in one line what is wrong with %j", { timeout: 30_000 }, async (args, said) => {
-    const { code, stderr } = await run(args, { home: temporaryFolder() });
+    const home = temporaryFolder();
+    const { code, stderr } = await run(args, { home });
     expect(stderr).toContain(said);
     expect(stderr).not.toContain("SECRET");
+    expect(existsSync(join(home, ".config/mcp-secure-local/share-key"))).toBe(false);
     // Before that `serve` may have said that it has made a key.
     const lines = stderr.trimEnd().split("\n");
     expect([code, lines.filter((line) => !line.includes("made a new key at ")).length]).toEqual([2, 1]);
