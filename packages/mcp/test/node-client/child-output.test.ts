@@ -20,10 +20,14 @@ const xs = (count: number): string => `head -c ${count} /dev/zero | tr '\\0' x`;
 const ANSWER = `{"jsonrpc":"2.0","id":1,"result":{}}`;
 
 /** Writes a chunk over and over until all is written, then runs `after`. */
-function flood(stream: "stdout" | "stderr", chunk: string, after = "process.exit(0)"): string {
+function flood(
+  stream: "stdout" | "stderr",
+  chunk: string,
+  { after = "process.exit(0)", bytes = FLOOD_BYTES } = {},
+): string {
   return `
     const chunk = Buffer.from(${chunk});
-    let left = ${FLOOD_BYTES};
+    let left = ${bytes};
     process.stdout.on("error", () => process.exit(0));
     const more = () => {
       while (left > 0) { left -= chunk.length; if (!process.${stream}.write(chunk)) return process.${stream}.once("drain", more); }
@@ -169,7 +173,8 @@ describe("a flood", () => {
     ["a message without an end", `'{"id":1,"result":"'.repeat(3000)`],
     ["bytes that are not UTF-8", `Buffer.alloc(65536, "${"\\xff".repeat(repeated(15, 1))}\\n", "latin1")`],
   ])("of %s to standard output ends the child with an error that says so", async (_name, chunk) => {
-    const child = await flooded(flood("stdout", chunk));
+    // A slow machine needs longer for as much as is too much in ten seconds.
+    const child = await flooded(flood("stdout", chunk, { bytes: Number.POSITIVE_INFINITY }));
     expect(child.ends[0]?.code).toBe("LIMIT");
     expect(child.ends[0]?.message).toContain("floods its standard output");
   });
@@ -178,7 +183,7 @@ describe("a flood", () => {
     ["short lines", `"y\\n".repeat(30000)`],
     ["a line without an end", `"y".repeat(65536)`],
   ])("of %s to standard error is read and dropped", async (_name, chunk) => {
-    const child = await flooded(flood("stderr", chunk, `console.log('${ANSWER}')`));
+    const child = await flooded(flood("stderr", chunk, { after: `console.log('${ANSWER}')` }));
     expect(child.texts).toEqual([ANSWER]);
     expect(child.ends[0]?.message).toContain("exited with status 0");
   });
