@@ -5,6 +5,7 @@ import { Agent as HttpAgent } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished } from "vitest";
 import { shareOver } from "../../src/cluster/member.js";
+import { NodeRelay } from "../../src/cluster/relay.js";
 import type { ShareOptions } from "../../src/cluster/relay-link.js";
 import { memoryStores } from "../../src/cluster/stores.js";
 import { type HttpServing, serveHttp, type ServeHttpOptions } from "../../src/serve/http.js";
@@ -166,4 +167,18 @@ export async function refusalOf(share: () => Share): Promise<string> {
     expect(message).not.toContain("\n");
     return message;
   }
+}
+
+/** The relay of a process, which finds every other one at `at`, and its address. */
+export async function relay(
+  node: string,
+  serve: (exchange: HttpExchange) => void,
+  at?: string,
+): Promise<[NodeRelay, string]> {
+  const made = new NodeRelay({
+    ...{ node, keys: [KEY], listen: new URL("tcp://127.0.0.1:0"), find: async () => at, holds: () => true, serve },
+    ...{ answer: async (text: string) => text, onStranger: () => undefined },
+  });
+  onTestFinished(() => made.close());
+  return [made, await made.open()];
 }

@@ -2,26 +2,16 @@
 import { once } from "node:events";
 import { connect as dial } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { NodeRelay } from "../../src/cluster/relay.js";
 import { shareOver } from "../../src/cluster/member.js";
 import { memoryStores, type SharedStores } from "../../src/cluster/stores.js";
 import type { HttpExchange } from "../../src/http/server/exchange.js";
 import { Server } from "../../src/server/server.js";
 import { call, gate, JSON_TYPES, post, session } from "../http/http-fixture.js";
-import { fakeRequest, KEY, startCluster } from "./cluster-fixture.js";
+import { fakeRequest, KEY, relay, startCluster } from "./cluster-fixture.js";
 
 const BODY = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "hang" } });
 /** A client that takes no streams: its calls are served by the process of its session alone. */
 const NO_STREAMS = { accept: "application/json" };
-
-async function relay(node: string, serve: (exchange: HttpExchange) => void, at?: string): Promise<[NodeRelay, string]> {
-  const made = new NodeRelay({
-    ...{ node, keys: [KEY], listen: new URL("tcp://127.0.0.1:0"), find: async () => at, holds: () => true, serve },
-    ...{ answer: async (text: string) => text, onStranger: () => undefined },
-  });
-  onTestFinished(() => made.close());
-  return [made, await made.open()];
-}
 
 it("answers what it was sent before it leaves, and is sent nothing after that", async () => {
   const began = gate<HttpExchange>();

@@ -3,12 +3,11 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { shareOver } from "../../src/cluster/member.js";
-import { NodeRelay } from "../../src/cluster/relay.js";
 import { LEASE_MS, memoryStores, type SharedStores } from "../../src/cluster/stores.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
 import type { HttpExchange } from "../../src/http/server/exchange.js";
 import { call, gate, JSON_TYPES, OpenStream, post, send, session } from "../http/http-fixture.js";
-import { fakeRequest, KEY, startCluster } from "./cluster-fixture.js";
+import { fakeRequest, KEY, relay, startCluster } from "./cluster-fixture.js";
 import { withOwn } from "./faulty-stores.js";
 import { Cable, startProcesses } from "./process-fixture.js";
 import { hasRedis } from "./redis-fixture.js";
@@ -17,15 +16,6 @@ const LONG = { timeout: 60_000 };
 const BODY = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "hang" } });
 
 afterEach(() => void vi.useRealTimers());
-
-async function relay(node: string, serve: (exchange: HttpExchange) => void, at?: string): Promise<[NodeRelay, string]> {
-  const made = new NodeRelay({
-    ...{ node, keys: [KEY], listen: new URL("tcp://127.0.0.1:0"), find: async () => at, holds: () => true, serve },
-    ...{ answer: async (text: string) => text, onStranger: () => undefined },
-  });
-  onTestFinished(() => made.close());
-  return [made, await made.open()];
-}
 
 /** A request on its way over a connection that is open, and what tells the process it came from that the owner has no lease. */
 async function begun() {

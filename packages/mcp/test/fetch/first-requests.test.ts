@@ -2,26 +2,14 @@
 import { expect, it } from "vitest";
 import { toFetch, type HttpOptions } from "../../src/entries/fetch.js";
 import { LeanServer } from "../../src/entries/server.js";
-
-const MIO = "io.modelcontextprotocol/";
+import { fetchRequest } from "./fetch-request.js";
 
 function request(id: number, method: string, params: object, headers: Record<string, string> = {}): Request {
-  const _meta = { [`${MIO}protocolVersion`]: "2026-07-28", [`${MIO}clientCapabilities`]: {} };
-  return new Request("http://localhost/mcp", {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": method,
-      ...headers,
-    },
-    body: JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta } }),
-  });
+  return fetchRequest(id, method, params, { headers });
 }
 
 function call(id: number, name: string, headers: Record<string, string> = {}): Request {
-  return request(id, "tools/call", { name, arguments: {} }, { "mcp-name": name, ...headers });
+  return request(id, "tools/call", { name, arguments: {} }, headers);
 }
 
 function served(options: HttpOptions = {}): { server: LeanServer; answer: ReturnType<typeof toFetch>; seen: string[] } {

@@ -4,26 +4,7 @@ import { connect } from "../../src/entries/client.js";
 import { toFetch, type FetchHandler } from "../../src/entries/fetch.js";
 import { LeanServer } from "../../src/entries/server.js";
 import { within } from "../support/within.js";
-
-const MIO = "io.modelcontextprotocol/";
-
-function request(method: string, params: object, more: { capabilities?: object; signal?: AbortSignal } = {}): Request {
-  const { capabilities = {}, signal } = more;
-  const _meta = { [`${MIO}protocolVersion`]: "2026-07-28", [`${MIO}clientCapabilities`]: capabilities };
-  const { name } = params as { readonly name?: string };
-  return new Request("http://localhost/mcp", {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": method,
-      ...(name === undefined ? {} : { "mcp-name": name }),
-    },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta } }),
-    ...(signal === undefined ? {} : { signal }),
-  });
-}
+import { fetchRequest } from "./fetch-request.js";
 
 interface Watched {
   readonly server: LeanServer;
@@ -67,7 +48,7 @@ it("a handler does not begin for a request that was given up while what asks its
   const leaving = new AbortController();
   const came = read(server, "tools/call");
   const sent = { capabilities: { elicitation: {} }, signal: leaving.signal };
-  const reply = answer(request("tools/call", { name: "who", arguments: {} }, sent));
+  const reply = answer(fetchRequest(1, "tools/call", { name: "who", arguments: {} }, sent));
   await came;
   leaving.abort();
   expect((await reply).status).toBe(499);
@@ -104,7 +85,7 @@ it("a handler whose session ends while it begins to ask is told that its questio
 });
 
 async function listening(answer: FetchHandler): Promise<string> {
-  const reply = await answer(request("subscriptions/listen", { notifications: { toolsListChanged: true } }));
+  const reply = await answer(fetchRequest(1, "subscriptions/listen", { notifications: { toolsListChanged: true } }));
   return reply.text();
 }
 
@@ -122,7 +103,7 @@ it("a listen that waits for its code when the endpoint closes is acknowledged, a
 });
 
 it.each<[string, Parameters<typeof toFetch>[1], () => Request]>([
-  ["the guard", { authenticate: () => "ada" }, () => request("tools/list", {})],
+  ["the guard", { authenticate: () => "ada" }, () => fetchRequest(1, "tools/list", {})],
   [
     "the handshake era",
     {},

@@ -33,7 +33,7 @@ const FLUSH_MS = 2_000;
 
 /**
  * Lets what has begun go on as ever, and has what is new refused where this process is `alone`: until nothing is under way, or most of
- * the limit `drainMs` is over. Resolves with the milliseconds it took.
+ * the limit `drainMs` is over; then it ends the tasks that still run. Resolves with the milliseconds it took.
  */
 export async function settle({ site, limits, core, others }: Ended, alone: () => boolean): Promise<number> {
   Object.assign(site.passes, { drains: true, alone, goesOn });
@@ -44,8 +44,9 @@ export async function settle({ site, limits, core, others }: Ended, alone: () =>
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   };
   await within(SETTLING, isUnderWay);
-  // How tasks ended that are cut is told to whoever looks for them while there is time. What cannot be kept is said at the very end.
-  for (const { tasks } of cores) tasks?.close().catch(() => undefined);
+  // How tasks ended that are cut is told to whoever looks for them while there is time.
+  for (const { tasks, report } of cores)
+    tasks?.close().catch((error: unknown) => report("error", "The tasks that still ran could not be ended", { error }));
   await within(LOOKING, ({ tasks }) => tasks?.busy);
   return performance.now() - began;
 }

@@ -128,7 +128,8 @@ export interface HttpEndpoint {
   readonly alone: readonly SessionlessRequests[];
   /**
    * Lets what has begun go on as ever, and has what is new go to other processes, or refuses it where that is `alone`: until nothing
-   * runs, no task either, and nobody is waited for, or most of the limit `drainMs` is over. Resolves with the milliseconds it took.
+   * runs, no task either, and nobody is waited for, or most of the limit `drainMs` is over; then it ends the tasks that still run.
+   * Resolves with the milliseconds it took.
    */
   settle(alone: () => boolean): Promise<number>;
   /**
