@@ -77,6 +77,24 @@ describe("what a page says", () => {
 
   it("judges words behind emphasis by the mark they stand behind", async () => {
     expect(await markdown("<p><b>bar</b>_x_")).toBe("**bar**\\_x\\_");
+    const others = [
+      "<b>@a.1</b>",
+      "<i>@a.1</i>",
+      "<del>@a.1</del>",
+      "<code>@a.1</code>",
+      '<a href="/x">@a.1</a>',
+      "@a.1",
+    ];
+    for (const first of others.slice(0, -1))
+      for (const second of others)
+        for (const third of others) {
+          const live = liveIn(await markdown(`<p>${first}${second}${third}</p>`));
+          expect([first, second, third, ...live.filter((each) => each.includes("mailto"))]).toEqual([
+            first,
+            second,
+            third,
+          ]);
+        }
   });
 
   it("leaves the page's own links and headings what they are, with the words in them", async () => {

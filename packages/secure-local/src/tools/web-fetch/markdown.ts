@@ -50,7 +50,8 @@ class MarkdownWriter {
   text(text: string): void {
     if (this.#preformatted > 0) return this.#push(text);
     const words = WIDE_SPACE.test(text) ? text.replace(SPACES, " ") : text;
-    const tail = this.#pieces.length === this.#tailAt ? this.#tail : "";
+    // Behind a mark the words in it do not count, and the mark does.
+    const tail = this.#pieces.length === this.#tailAt ? this.#tail : (this.#pieces.at(-1)?.at(-1) ?? "");
     this.#words(plainWords(words, tail));
     this.#tail = (tail + words).slice(-TAIL);
     this.#tailAt = this.#pieces.length;
