@@ -22,8 +22,8 @@ export const defences = [
   {
     name: "words go on where an element ended",
     file: "secure-local/src/tools/web-fetch/markdown.ts",
-    find: 'this.#pieces.length === this.#tailAt ? this.#tail : ""',
-    replace: '""',
+    find: "this.#pieces.length === this.#tailAt ? this.#tail : ",
+    replace: "",
   },
   {
     name: "a part that begins in code has its fence",

@@ -1,4 +1,5 @@
 // The file of a recorded conversation: JSON lines, the first of which says what it is.
+import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { LocalError } from "@secure-local/mcp/client/node";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
@@ -13,6 +14,8 @@ interface Head {
   /** What was recorded, for people. */
   readonly target: string;
   readonly startedAt: string;
+  /** Names the conversation in its lines; absent in what older versions recorded. */
+  readonly session?: string;
 }
 
 /** Every further line. `message` where that says all there is, else the `line` as it was. */
@@ -26,9 +29,17 @@ export interface RecordedLine {
   readonly cut?: true;
 }
 
+/** An entry as it stands in the file: a client that starts a command again has two that write at the same time. */
+interface StoredLine extends RecordedLine {
+  /** That of its head. Where older versions wrote none, it is that of the head before it. */
+  readonly session?: string;
+}
+
 /** What each recording begins with. */
 const START = '{"format":"mcp-recording"';
 const OWNER_ONLY = 0o600;
+/** Bytes of a session's name: two that write to one file at the same time never draw the same. */
+const SESSION_BYTES = 9;
 /** Longest line kept: twice what most peers take for a message. */
 const LONGEST_LINE = 8 * 1024 * 1024;
 /** Longest recording read. */
@@ -40,6 +51,7 @@ type Existing = "keep" | "append" | "replace";
 export class RecordingFile {
   readonly #descriptor: number;
   readonly #startedAt: number = performance.now();
+  readonly #session: string = randomBytes(SESSION_BYTES).toString("base64url");
 
   /** Throws a LocalError USAGE for a file that is there and is no recording, or is one that nobody said may be written to. */
   constructor(path: string, target: string, existing: Existing = "keep") {
@@ -50,36 +62,46 @@ export class RecordingFile {
       fs.closeSync(this.#descriptor);
       throw error;
     }
-    const head: Head = { format: "mcp-recording", version: 1, target, startedAt: new Date().toISOString() };
-    this.#write(head);
+    const startedAt = new Date().toISOString();
+    this.#write({ format: "mcp-recording", version: 1, target, startedAt, session: this.#session });
   }
 
   take(from: Side, line: string): void {
     const at = Math.round(performance.now() - this.#startedAt);
-    if (line.length > LONGEST_LINE) this.#write({ at, from, line: line.slice(0, LONGEST_LINE), cut: true });
-    else this.#write({ at, from, ...contentOf(line) });
+    const session = this.#session;
+    if (line.length > LONGEST_LINE) this.#write({ at, from, line: line.slice(0, LONGEST_LINE), cut: true, session });
+    else this.#write({ at, from, ...contentOf(line), session });
   }
 
   close(): void {
     fs.closeSync(this.#descriptor);
   }
 
-  #write(line: Head | RecordedLine): void {
+  #write(line: Head | StoredLine): void {
     fs.writeSync(this.#descriptor, `${escapeUnseen(JSON.stringify(line))}\n`);
   }
 }
 
-/** The conversations of a file, of which it holds several when it was added to. Throws a LocalError USAGE that says which line is no part of a recording. */
+/**
+ * The conversations of a file, of which it holds several when it was added to. What a recorder wrote whose recording was replaced
+ * meanwhile belongs to none. Throws a LocalError USAGE that says which line is no part of a recording.
+ */
 export function readSessions(path: string): RecordedLine[][] {
   const lines = textOf(path).split("\n");
   const values = lines.map((line, at) => (line.trim() === "" ? undefined : parsedLine(line, `${path}:${at + 1}`)));
-  if (!isHead(values[0])) throw new LocalError("USAGE", `${path} is no recording: make one with record`);
+  if (!values.some(isHead)) throw new LocalError("USAGE", `${path} is no recording: make one with record`);
   const sessions: RecordedLine[][] = [];
+  const named = new Map<string, RecordedLine[]>();
   for (const [at, value] of values.entries()) {
     if (value === undefined) continue;
-    if (isHead(value)) sessions.push([]);
-    else if (isEntry(value)) sessions.at(-1)?.push(value);
-    else
+    if (isHead(value)) {
+      const entries: RecordedLine[] = [];
+      sessions.push(entries);
+      if (value.session !== undefined) named.set(value.session, entries);
+    } else if (isEntry(value)) {
+      const { session, ...entry } = value;
+      (session === undefined ? sessions.at(-1) : named.get(session))?.push(entry);
+    } else
       throw new LocalError(
         "USAGE",
         `${path}:${at + 1}: an entry has at, from, and message or line; record the conversation again`,
@@ -179,8 +201,8 @@ function isHead(value: unknown): value is Head {
   return format === "mcp-recording" && version === 1;
 }
 
-function isEntry(value: unknown): value is RecordedLine {
-  const { at, from, message, line } = (value ?? {}) as Partial<RecordedLine>;
+function isEntry(value: unknown): value is StoredLine {
+  const { at, from, message, line } = (value ?? {}) as Partial<StoredLine>;
   return (
     typeof at === "number" &&
     (from === "client" || from === "server") &&

@@ -84,6 +84,36 @@ describe("record", () => {
     expect(() => new RecordingFile(temporaryFolder(), "a folder")).toThrow("cannot be written");
   });
 
+  it("keeps conversations apart that are written to one file at the same time", () => {
+    const calls = (from: number): Message[] => [0, 1, 2, 3].map((at) => ({ ...LIST, id: from + at }));
+    const both = ([first, second]: [RecordingFile, RecordingFile]): void => {
+      for (const [at, message] of calls(10).entries()) {
+        first.take("client", JSON.stringify(message));
+        second.take("client", JSON.stringify(calls(20)[at]));
+      }
+      first.close();
+      second.close();
+    };
+    const messages = (file: string): unknown[] => readSessions(file).map((entries) => entries.map((one) => one.message));
+    const { file, recording } = newRecording();
+    both([recording, new RecordingFile(file, "again", "append")]);
+    expect(messages(file)).toEqual([calls(10), calls(20)]);
+    const older = new RecordingFile(file, "again", "replace");
+    older.take("client", JSON.stringify(HELLO));
+    both([older, new RecordingFile(file, "again", "replace")]);
+    expect(messages(file)).toEqual([calls(20)]);
+  });
+
+  it("reads what older versions recorded, which named no session", () => {
+    const { file, recording } = newRecording();
+    recording.take("client", JSON.stringify(LIST));
+    recording.close();
+    const older = readFileSync(file, "utf8").replaceAll(/,"session":"[^"]*"/g, "");
+    writeFileSync(file, older.repeat(2));
+    expect(older).not.toContain("session");
+    expect(readSessions(file).map((entries) => entries.length)).toEqual([1, 1]);
+  });
+
   it("keeps an older recording from others before it writes into it", () => {
     const { file, recording } = newRecording();
     recording.close();

@@ -64,6 +64,7 @@ export async function started(settings: Parameters<typeof Watched.start>[0]): Pr
 /** A person's browser of its own, closed with its test. */
 export async function contextOf(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
   const context = await browser.newContext(options);
+  context.setDefaultTimeout(LONG / 2);
   onTestFinished(async ({ task }) => {
     // What a person would have seen, where a test waited for something in vain.
     if (task.result?.state === "fail")
