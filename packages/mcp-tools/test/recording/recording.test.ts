@@ -94,7 +94,8 @@ describe("record", () => {
       first.close();
       second.close();
     };
-    const messages = (file: string): unknown[] => readSessions(file).map((entries) => entries.map((one) => one.message));
+    const messages = (file: string): unknown[] =>
+      readSessions(file).map((entries) => entries.map((one) => one.message));
     const { file, recording } = newRecording();
     both([recording, new RecordingFile(file, "again", "append")]);
     expect(messages(file)).toEqual([calls(10), calls(20)]);
