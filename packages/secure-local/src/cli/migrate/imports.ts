@@ -146,7 +146,7 @@ export class Imports {
       if (whole) source.left(start, `@modelcontextprotocol/${module}: import what is used of it by name`);
       const kept: string[] = [];
       for (const each of named) {
-        if (!new RegExp(String.raw`(?<!\.)${asWord(each.local)}`).test(body)) continue;
+        if (!isUsed(each.local, body)) continue;
         if (TYPES.has(each.name) && each.local === each.name) types.add(each.name);
         else kept.push(this.#keep(each, start));
       }
@@ -185,6 +185,14 @@ export class Imports {
     }
     return (body + written.slice(done)).replaceAll(COMMENTS_AND_STRINGS, "");
   }
+}
+
+/** Whether a name is written, not only as that of a member. */
+function isUsed(name: string, body: string): boolean {
+  return [...body.matchAll(new RegExp(String.raw`(?<!\.)${asWord(name)}`, "g"))].some(({ index }) => {
+    const isKey = /^\s*:/.test(body.slice(index + name.length)) && /[{,]\s*$/.test(body.slice(0, index));
+    return !isKey;
+  });
 }
 
 function statementsOf(text: string): Statement[] {
