@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { dpopVerifier, introspectionAuthenticator, jwtAuthenticator, protectedResource } from "@secure-local/mcp/auth";
 import { scopeRules, staticTokenAuthenticator, tokenAuthenticator } from "@secure-local/mcp/auth";
+import { connect as connectAnywhere } from "@secure-local/mcp/client";
 import { connect } from "@secure-local/mcp/client/node";
 import { toFetch } from "@secure-local/mcp/fetch";
 import { Gateway } from "@secure-local/mcp/gateway";
@@ -20,6 +21,7 @@ import { ARGUMENT_MEMBERS, PROMPT_MEMBERS } from "../../src/server/prompts.js";
 import { RESOURCE_MEMBERS, TEMPLATE_MEMBERS } from "../../src/server/resources.js";
 import { TOOL_MEMBERS } from "../../src/server/tools.js";
 import { TOKEN_MEMBERS } from "../../src/auth/token-authenticator.js";
+import { connectMembers } from "../../src/serve/connect.js";
 
 /** A value of each kind there is. */
 const VALUES: Readonly<Record<string, unknown>> = {
@@ -178,6 +180,47 @@ describe.each(Object.entries(SURFACE))("%s", (_name, [members, start]) => {
     );
     const needed = _name.includes("updated") ? {} : left;
     await start({ ...needed, ...("run" in members ? { run } : {}), ...("read" in members ? { read: run } : {}) });
+  });
+});
+
+describe("connect of /client, which looks less closely", () => {
+  const members = connectMembers({});
+  const http = members.http as KnownMembers;
+  const refusal = async (options: unknown): Promise<unknown> =>
+    connectAnywhere(server(), is(options)).then(
+      (client) => client.close(),
+      (error: unknown) => error,
+    );
+
+  it("knows every option there is", async () => {
+    const left = (known: object): object => Object.fromEntries(Object.keys(known).map((name) => [name, undefined]));
+    expect(await refusal({ ...left(members), http: left(http) })).toBe(undefined);
+  });
+
+  it.each<readonly [unknown, string]>([
+    [null, "takes one object, not null"],
+    [5, "takes one object, not 5"],
+    [{ revison: "2025-06-18" }, 'there is no member "revison"'],
+    [{ http: { header: {} } }, 'there is no member "header"'],
+    [{ http: null }, '"http" is of the type object, not null'],
+    [{ middleware: () => undefined }, '"middleware" is a list, not '],
+    [{ revision: 5 }, '"revision" is of the type string, not 5'],
+  ])("refuses %j", async (options, said) => {
+    expect(await refusal(options)).toMatchObject({
+      code: "BAD_OPTIONS",
+      message: expect.stringContaining(`connect(target, options): ${said}`) as string,
+    });
+  });
+
+  it("refuses what can be no function, number or object", async () => {
+    const missed: string[] = [];
+    for (const [name, kind] of Object.entries({ ...members, http: "object" })) {
+      for (const value of kind === "function" ? [true, {}, "x"] : kind === "ms" ? ["5", {}] : kind === "object" ? ["x"] : []) {
+        const { code } = Object(await refusal({ [name]: value })) as { readonly code?: unknown };
+        if (code !== "BAD_OPTIONS") missed.push(`${name}: ${JSON.stringify(value)}`);
+      }
+    }
+    expect(missed).toEqual([]);
   });
 });
 
