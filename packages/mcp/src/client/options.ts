@@ -216,10 +216,18 @@ const FURTHER = {
   once: "any",
 };
 const TYPED_CALL_MEMBERS: KnownMembers = { ...CALL_MEMBERS, ...FURTHER };
+const OFFERED_MEMBERS: KnownMembers = { ...CALL_MEMBERS, output: "any" };
 const ARGUMENTS = { args: "object" };
 
 export const checkCall: CallCheck = (args, options) => {
   checkOptions("call(name, args, options)", { args }, ARGUMENTS);
+  const unknown = Object.keys(Object(options) as object).find((name) => !Object.hasOwn(TYPED_CALL_MEMBERS, name));
+  if (unknown !== undefined && /^(?:elicit|sample|roots)$/.test(unknown)) {
+    const text = `call(name, args, options): "${unknown}" stands in "answers": write answers: { ${unknown} }`;
+    throw new LocalError("BAD_OPTIONS", text);
+  }
+  // What layers give each other is nobody's to write, and is not offered.
+  if (unknown !== undefined) checkOptions("call(name, args, options)", { [unknown]: true }, OFFERED_MEMBERS);
   checkOptions("call(name, args, options)", options, TYPED_CALL_MEMBERS);
   const { output } = Object(options) as { readonly output?: unknown };
   if (output === undefined || "~standard" in Object(output)) return;

@@ -212,6 +212,19 @@ describe("connect of /client, which looks less closely", () => {
     });
   });
 
+  it("looks at calls as well, and knows every option they have", async () => {
+    const called = server();
+    called.tool("t", { run });
+    await using client = await connectAnywhere(called);
+    const known = Object.fromEntries(Object.keys(CALL_MEMBERS).map((name) => [name, undefined]));
+    await client.call("t", {}, { ...known, output: undefined });
+    const said = (options: unknown): Promise<unknown> => client.call("t", {}, is(options)).catch((error: unknown) => error);
+    expect(await said({ timeout: 5 })).toMatchObject({ code: "BAD_OPTIONS" });
+    expect(await said({ elicit: () => undefined })).toMatchObject({
+      message: 'call(name, args, options): there is no member "elicit": write answers: { elicit }',
+    });
+  });
+
   it("refuses what can be no function, number or object", async () => {
     const missed: string[] = [];
     for (const [name, kind] of Object.entries({ ...members, http: "object" })) {
@@ -251,6 +264,12 @@ describe("a mistake that has a sentence of its own", () => {
       () => server().resource("a:b", { read: run, annotations: { audience: is(["model"]) } }),
       '"audience" is a list of user, assistant',
     ],
+    [
+      "a question of one call, answered where no answers stand",
+      async () => (await connect(server())).call("t", {}, is({ elicit: run })),
+      '"elicit" stands in "answers": write answers: { elicit }',
+    ],
+    ["an option of a call", async () => (await connect(server())).call("t", {}, is({ tieout: 1 })), "onLog, output"],
     ["method", () => server().method("a/b", is({})), '"handler" is a function, not an object'],
     ["use", () => server().use(is({})), '"middleware" is a function'],
     ["log", () => server().log("warn" as never, 1), '"level" is "debug" or "info"'],
