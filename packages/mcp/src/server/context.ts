@@ -234,14 +234,9 @@ export class Context {
   }
 
   #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {
-    const { limits, questions } = this.#services;
-    const from = {
-      call: this.#call,
-      interaction: this.#interaction,
-      timeoutMs: limits.askTimeoutMs,
-      late: this.#left,
-    };
-    return questions.use(({ askWithin }) => askWithin(from, method, params, options));
+    const services = this.#services;
+    const from = { call: this.#call, interaction: this.#interaction, services, late: this.#left };
+    return services.questions.use(({ askWithin }) => askWithin(from, method, params, options));
   }
 }
 
