@@ -36,6 +36,12 @@ import {
   type SamplingMessage,
 } from "../protocol/features/sampling.js";
 
+/** What is said of a report of progress that is none, in the code of what goes wrong seldom. */
+export function oddProgress({ method }: Pick<Call, "method">, progress: unknown, total: unknown): string {
+  const what = "ctx.progress(progress, total, message) takes numbers, as in ctx.progress(3, 10), so it was not sent";
+  return `${method}: ${what}: it got ${shownValue(progress)}, ${shownValue(total)}`;
+}
+
 /** Options of one question. */
 export interface AskOptions {
   /** Milliseconds to wait for the answer. Default: the server's limit `askTimeoutMs`. Handshake era only. */
