@@ -20,6 +20,10 @@ import { CAPABILITY_MEMBERS, SERVER_MEMBERS } from "../../src/server/lean-server
 import { ARGUMENT_MEMBERS, PROMPT_MEMBERS } from "../../src/server/prompts.js";
 import { RESOURCE_MEMBERS, TEMPLATE_MEMBERS } from "../../src/server/resources.js";
 import { TOOL_MEMBERS } from "../../src/server/tools.js";
+import { clientCredentials, enterpriseManaged, oauth, workloadIdentity } from "@secure-local/mcp/auth/client";
+import { userAuthorization } from "@secure-local/mcp/auth/client/node";
+import { OAUTH_MEMBERS } from "../../src/auth/client/authorization-code.js";
+import { AUTHORIZER_MEMBERS } from "../../src/auth/client/token-authorizer.js";
 import { TOKEN_MEMBERS } from "../../src/auth/token-authenticator.js";
 import { connectMembers } from "../../src/serve/connect.js";
 
@@ -90,6 +94,7 @@ const server = (): Server => new Server({ name: "s", version: "1", report: false
 const run = (): string => "";
 const is = (options: object): never => options as never;
 const issuer = "https://issuer.example";
+const serverUrl = "https://mcp.example.com/mcp";
 const SURFACE: Readonly<Record<string, readonly [KnownMembers, (options: object) => unknown]>> = {
   "new Server": [SERVER_MEMBERS, (o) => new Server({ name: "s", version: "1", ...o })],
   "capabilities of a server": [CAPABILITY_MEMBERS, (o) => new Server({ name: "s", version: "1", capabilities: o })],
@@ -151,6 +156,17 @@ const SURFACE: Readonly<Record<string, readonly [KnownMembers, (options: object)
     { scopes: "texts", name: "text" },
     (o) => protectedResource({ resource: "https://a.example", authorizationServers: [issuer], ...o }),
   ],
+  oauth: [OAUTH_MEMBERS, (o) => oauth(is({ serverUrl, clientName: "c", redirect: { open: run }, ...o }))],
+  userAuthorization: [{ ...OAUTH_MEMBERS, file: "text" }, (o) => userAuthorization(is({ serverUrl, clientName: "c", ...o }))],
+  clientCredentials: [
+    { ...AUTHORIZER_MEMBERS, algorithm: "text", keyId: "text" },
+    (o) => clientCredentials(is({ serverUrl, clientId: "c", privateKey: "x", ...o })),
+  ],
+  workloadIdentity: [AUTHORIZER_MEMBERS, (o) => workloadIdentity(is({ serverUrl, clientId: "c", assertion: "a", ...o }))],
+  enterpriseManaged: [
+    AUTHORIZER_MEMBERS,
+    (o) => enterpriseManaged(is({ serverUrl, clientId: "c", issuer, identityProvider: { tokenEndpoint: issuer }, ...o })),
+  ],
   scopeRules: [{ default: "texts", methods: "lists by name", tools: "lists by name" }, (o) => scopeRules(o)],
 };
 
@@ -172,7 +188,7 @@ describe.each(Object.entries(SURFACE))("%s", (_name, [members, start]) => {
   });
 
   it("takes undefined everywhere as left out", async () => {
-    if (/call|command|Stdio|Host\.|serveHttp|connect|InMemory/.test(_name)) return;
+    if (/call|command|Stdio|Host\.|serveHttp|connect|InMemory|oauth|userA|Credentials|Identity|enterprise/.test(_name)) return;
     const left = Object.fromEntries(
       Object.keys(members)
         .filter((each) => each !== "name" && each !== "version")
@@ -270,6 +286,8 @@ describe("a mistake that has a sentence of its own", () => {
       '"elicit" stands in "answers": write answers: { elicit }',
     ],
     ["an option of a call", async () => (await connect(server())).call("t", {}, is({ tieout: 1 })), "onLog, output"],
+    ["a server of a host that is none", () => new Host().add("a", is(undefined as never)), "makes a transport, not undefined"],
+    ["options of a server for a host", () => new Host().add("a", is({ name: "a" })), "a target is a URL, { command, args }"],
     ["method", () => server().method("a/b", is({})), '"handler" is a function, not an object'],
     ["use", () => server().use(is({})), '"middleware" is a function'],
     ["log", () => server().log("warn" as never, 1), '"level" is "debug" or "info"'],
