@@ -105,7 +105,9 @@ function glance(what: string, options: unknown, names: NamesByType): void {
     const isOdd = type !== "" && value !== undefined && (value === null || typeof value !== type);
     const isList = name === "middleware" || name === "require";
     if (isOdd || (isList && value !== undefined && !Array.isArray(value)))
-      throw fault(`"${name}" is ${isList ? "a list" : `of the type ${type}`}, not ${String(value)}`);
+      throw fault(
+        `"${name}" is ${isList ? "a list" : `of the type ${type}`}, not ${value === null ? "null" : typeof value}`,
+      );
   }
 }
 

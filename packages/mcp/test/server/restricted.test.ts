@@ -163,7 +163,7 @@ describe("scopes on a tool, a prompt and a resource", () => {
 describe("a rule that throws", () => {
   it("hides what it is of, names it in the log, and leaves the rest", async () => {
     const told: string[] = [];
-    const server = restricted(new Server({ name: "s", version: "1", report: (level, text) => told.push(text) }));
+    const server = restricted(new Server({ name: "s", version: "1", report: (_level, text) => told.push(text) }));
     const visible = ({ identity }: Call): boolean => identity!.scopes.includes("a");
     server.tool("broken", { visible, run: () => "secret" });
     server.prompt("broken", { visible, run: () => "secret" });

@@ -157,15 +157,22 @@ const SURFACE: Readonly<Record<string, readonly [KnownMembers, (options: object)
     (o) => protectedResource({ resource: "https://a.example", authorizationServers: [issuer], ...o }),
   ],
   oauth: [OAUTH_MEMBERS, (o) => oauth(is({ serverUrl, clientName: "c", redirect: { open: run }, ...o }))],
-  userAuthorization: [{ ...OAUTH_MEMBERS, file: "text" }, (o) => userAuthorization(is({ serverUrl, clientName: "c", ...o }))],
+  userAuthorization: [
+    { ...OAUTH_MEMBERS, file: "text" },
+    (o) => userAuthorization(is({ serverUrl, clientName: "c", ...o })),
+  ],
   clientCredentials: [
     { ...AUTHORIZER_MEMBERS, algorithm: "text", keyId: "text" },
     (o) => clientCredentials(is({ serverUrl, clientId: "c", privateKey: "x", ...o })),
   ],
-  workloadIdentity: [AUTHORIZER_MEMBERS, (o) => workloadIdentity(is({ serverUrl, clientId: "c", assertion: "a", ...o }))],
+  workloadIdentity: [
+    AUTHORIZER_MEMBERS,
+    (o) => workloadIdentity(is({ serverUrl, clientId: "c", assertion: "a", ...o })),
+  ],
   enterpriseManaged: [
     AUTHORIZER_MEMBERS,
-    (o) => enterpriseManaged(is({ serverUrl, clientId: "c", issuer, identityProvider: { tokenEndpoint: issuer }, ...o })),
+    (o) =>
+      enterpriseManaged(is({ serverUrl, clientId: "c", issuer, identityProvider: { tokenEndpoint: issuer }, ...o })),
   ],
   scopeRules: [{ default: "texts", methods: "lists by name", tools: "lists by name" }, (o) => scopeRules(o)],
 };
@@ -188,7 +195,8 @@ describe.each(Object.entries(SURFACE))("%s", (_name, [members, start]) => {
   });
 
   it("takes undefined everywhere as left out", async () => {
-    if (/call|command|Stdio|Host\.|serveHttp|connect|InMemory|oauth|userA|Credentials|Identity|enterprise/.test(_name)) return;
+    if (/call|command|Stdio|Host\.|serveHttp|connect|InMemory|oauth|userA|Credentials|Identity|enterprise/.test(_name))
+      return;
     const left = Object.fromEntries(
       Object.keys(members)
         .filter((each) => each !== "name" && each !== "version")
@@ -203,7 +211,7 @@ describe("connect of /client, which looks less closely", () => {
   const members = connectMembers({});
   const http = members.http as KnownMembers;
   const refusal = async (options: unknown): Promise<unknown> =>
-    connectAnywhere(server(), is(options)).then(
+    connectAnywhere(server(), options as never).then(
       (client) => client.close(),
       (error: unknown) => error,
     );
@@ -219,8 +227,8 @@ describe("connect of /client, which looks less closely", () => {
     [{ revison: "2025-06-18" }, 'there is no member "revison"'],
     [{ http: { header: {} } }, 'there is no member "header"'],
     [{ http: null }, '"http" is of the type object, not null'],
-    [{ middleware: () => undefined }, '"middleware" is a list, not '],
-    [{ revision: 5 }, '"revision" is of the type string, not 5'],
+    [{ middleware: () => undefined }, '"middleware" is a list, not function'],
+    [{ revision: 5 }, '"revision" is of the type string, not number'],
   ])("refuses %j", async (options, said) => {
     expect(await refusal(options)).toMatchObject({
       code: "BAD_OPTIONS",
@@ -233,8 +241,9 @@ describe("connect of /client, which looks less closely", () => {
     called.tool("t", { run });
     await using client = await connectAnywhere(called);
     const known = Object.fromEntries(Object.keys(CALL_MEMBERS).map((name) => [name, undefined]));
-    await client.call("t", {}, { ...known, output: undefined });
-    const said = (options: unknown): Promise<unknown> => client.call("t", {}, is(options)).catch((error: unknown) => error);
+    await client.call("t", {}, is({ ...known, output: undefined }));
+    const said = (options: unknown): Promise<unknown> =>
+      client.call("t", {}, options as never).catch((error: unknown) => error);
     expect(await said({ timeout: 5 })).toMatchObject({ code: "BAD_OPTIONS" });
     expect(await said({ elicit: () => undefined })).toMatchObject({
       message: 'call(name, args, options): there is no member "elicit": write answers: { elicit }',
@@ -244,7 +253,13 @@ describe("connect of /client, which looks less closely", () => {
   it("refuses what can be no function, number or object", async () => {
     const missed: string[] = [];
     for (const [name, kind] of Object.entries({ ...members, http: "object" })) {
-      for (const value of kind === "function" ? [true, {}, "x"] : kind === "ms" ? ["5", {}] : kind === "object" ? ["x"] : []) {
+      for (const value of kind === "function"
+        ? [true, {}, "x"]
+        : kind === "ms"
+          ? ["5", {}]
+          : kind === "object"
+            ? ["x"]
+            : []) {
         const { code } = Object(await refusal({ [name]: value })) as { readonly code?: unknown };
         if (code !== "BAD_OPTIONS") missed.push(`${name}: ${JSON.stringify(value)}`);
       }
@@ -286,8 +301,16 @@ describe("a mistake that has a sentence of its own", () => {
       '"elicit" stands in "answers": write answers: { elicit }',
     ],
     ["an option of a call", async () => (await connect(server())).call("t", {}, is({ tieout: 1 })), "onLog, output"],
-    ["a server of a host that is none", () => new Host().add("a", is(undefined as never)), "makes a transport, not undefined"],
-    ["options of a server for a host", () => new Host().add("a", is({ name: "a" })), "a target is a URL, { command, args }"],
+    [
+      "a server of a host that is none",
+      () => new Host().add("a", is(undefined as never)),
+      "makes a transport, not undefined",
+    ],
+    [
+      "options of a server for a host",
+      () => new Host().add("a", is({ name: "a" })),
+      "a target is a URL, { command, args }",
+    ],
     ["method", () => server().method("a/b", is({})), '"handler" is a function, not an object'],
     ["use", () => server().use(is({})), '"middleware" is a function'],
     ["log", () => server().log("warn" as never, 1), '"level" is "debug" or "info"'],

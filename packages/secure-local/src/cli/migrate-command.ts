@@ -60,7 +60,10 @@ const NAMES: ReadonlySet<string> = new Set([
   ...["JSONRPC_VERSION", "PROTOCOL_VERSION_META_KEY", "CLIENT_INFO_META_KEY", "CLIENT_CAPABILITIES_META_KEY"],
   ...["LOG_LEVEL_META_KEY", "SUBSCRIPTION_ID_META_KEY", "RELATED_TASK_META_KEY"],
   ...["Registered", "RegisteredResource", "RegisteredTool", "RequestSchema", "NotificationSchema", "ResultSchema"],
-  ...ending("RequestSchema", "CallTool CancelTask Client Complete CreateMessage Elicit GetPrompt GetTaskPayload GetTask"),
+  ...ending(
+    "RequestSchema",
+    "CallTool CancelTask Client Complete CreateMessage Elicit GetPrompt GetTaskPayload GetTask",
+  ),
   ...ending("RequestSchema", "Initialize JSONRPC ListPrompts ListResourceTemplates ListResources ListRoots ListTasks"),
   ...ending("RequestSchema", "ListTools Ping ReadResource Server SetLevel Subscribe Unsubscribe"),
   ...ending("ResultSchema", "CallTool Client CompatibilityCallTool Complete CreateMessage CreateTask Elicit Empty"),
@@ -70,7 +73,10 @@ const NAMES: ReadonlySet<string> = new Set([
   ...ending("NotificationSchema", "PromptListChanged ResourceListChanged ResourceUpdated RootsListChanged Server"),
   ...ending("NotificationSchema", "TaskStatus ToolListChanged"),
   ...ending("Schema", "AudioContent BlobResourceContents CallToolRequestParams ClientCapabilities ContentBlock"),
-  ...ending("Schema", "CreateMessageResultWithTools Cursor EmbeddedResource ImageContent Implementation JSONRPCMessage"),
+  ...ending(
+    "Schema",
+    "CreateMessageResultWithTools Cursor EmbeddedResource ImageContent Implementation JSONRPCMessage",
+  ),
   ...ending("Schema", "JSONRPCResponse LoggingLevel ProgressToken PromptArgument PromptMessage Prompt RequestId"),
   ...ending("Schema", "ResourceContents ResourceLink Resource ResourceTemplate Role Root SamplingMessage"),
   ...ending("Schema", "ServerCapabilities Task TextContent TextResourceContents ToolAnnotations Tool"),

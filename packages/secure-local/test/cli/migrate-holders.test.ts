@@ -20,10 +20,7 @@ const HOLDERS: Readonly<Record<string, readonly [around: (words: string) => stri
     (words) => `class Own {\n  constructor() { this.server = ${MADE}; }\n  start() {\n${words}\n  }\n}`,
     "this.server",
   ],
-  "a typed field": [
-    (words) => `class Own {\n  private readonly app: Sdk;\n  start() {\n${words}\n  }\n}`,
-    "this.app",
-  ],
+  "a typed field": [(words) => `class Own {\n  private readonly app: Sdk;\n  start() {\n${words}\n  }\n}`, "this.app"],
   "a field that is given one": [
     (words) => `class Own {\n  constructor(server: Sdk) { this.app = server; }\n  start() {\n${words}\n  }\n}`,
     "this.app",

@@ -9,7 +9,12 @@ import type { ClientIdentity } from "./client-identity.js";
 import type { Credentials, StoredClient } from "./credential-store.js";
 import { type AuthorizationPlace, discoverPlace, type ServerMetadata } from "./discovery.js";
 import { checkClientMetadataUrl, type ClientRegistration, identifyClient } from "./registration.js";
-import { AUTHORIZER_MEMBERS, type AuthorizerOptions, type TokenAuthorizer, tokenAuthorizer } from "./token-authorizer.js";
+import {
+  AUTHORIZER_MEMBERS,
+  type AuthorizerOptions,
+  type TokenAuthorizer,
+  tokenAuthorizer,
+} from "./token-authorizer.js";
 import {
   errorCode,
   errorDescription,

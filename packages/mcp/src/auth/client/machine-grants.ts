@@ -8,7 +8,12 @@ import { fromBase64url, isCanonicalBase64url } from "../jws.js";
 import { type AuthHttp, shown } from "./auth-http.js";
 import { chooseMethod, type ClientIdentity, importSigningKey, type SigningKey } from "./client-identity.js";
 import { registeredBefore } from "./registration.js";
-import { AUTHORIZER_MEMBERS, type AuthorizerOptions, type TokenAuthorizer, tokenAuthorizer } from "./token-authorizer.js";
+import {
+  AUTHORIZER_MEMBERS,
+  type AuthorizerOptions,
+  type TokenAuthorizer,
+  tokenAuthorizer,
+} from "./token-authorizer.js";
 import {
   type Grant,
   type GrantTask,
@@ -161,7 +166,11 @@ const ENTERPRISE_MEMBERS: MembersOf<EnterpriseManagedOptions> = {
 /** Throws RangeError for URLs that tokens must not go to, and BAD_OPTIONS for a member that does not exist. */
 export function enterpriseManaged(options: EnterpriseManagedOptions): TokenAuthorizer {
   checkMembers("enterpriseManaged(options)", options, ENTERPRISE_MEMBERS);
-  checkMembers("enterpriseManaged({ identityProvider })", options.identityProvider, ENTERPRISE_MEMBERS.identityProvider as KnownMembers);
+  checkMembers(
+    "enterpriseManaged({ identityProvider })",
+    options.identityProvider,
+    ENTERPRISE_MEMBERS.identityProvider as KnownMembers,
+  );
   const given = [options.issuer, options.identityProvider.tokenEndpoint];
   return tokenAuthorizer(new EnterpriseManaged(options), options, given);
 }

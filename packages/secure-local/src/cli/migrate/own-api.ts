@@ -1,8 +1,7 @@
 // Rewrites a source that registers tools, resources and prompts with the official SDK, v1 or v2, to our own API.
 import type { AnyNode, CallExpression, NewExpression, ObjectExpression } from "acorn";
 import { Contexts, type Handled, rewriteAsking, rewriteHandler } from "./handlers.js";
-import { asWord, Imports, LISTS, NAMES_SERVERS, OTHERWISE, ownMethod } from "./imports.js";
-import { Servers } from "./servers.js";
+import { asWord, Imports, LISTS, NAMES_SERVERS, OTHERWISE, ownMethod, Servers } from "./imports.js";
 import {
   chainedOn,
   extraAround,
@@ -46,7 +45,8 @@ export function toOwnApi(text: string, path: string): OwnApi {
 }
 
 const REGISTERS = /^(?:tool|prompt|resource|register(?:Tool|Prompt|Resource))$/;
-const AT_THE_SERVER = "it is passed on: call server.tool, server.prompt or server.resource where something is registered";
+const AT_THE_SERVER =
+  "it is passed on: call server.tool, server.prompt or server.resource where something is registered";
 
 class ServerFile {
   readonly #source: Source;
