@@ -16,7 +16,7 @@ import type {
   ElicitResult,
   Root,
 } from "../protocol/features/elicitation.js";
-import type { JsonObject, RequestId } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject, type RequestId } from "../jsonrpc/message.js";
 import type { LogMessage, PingOptions } from "./server-watch.js";
 import type { CacheOptions } from "./caches.js";
 import { MemoryVerdicts, type VerdictStore, Versions } from "./versions.js";
@@ -145,6 +145,25 @@ export interface SentRequest {
 
 /** Goes around requests: resolves with the result that `next()` does, another one, or rejects. `next` may be called again to try again. */
 export type ClientMiddleware = (request: SentRequest, next: () => Promise<JsonObject>) => Promise<JsonObject>;
+
+/** Sends a request through the middleware. Rejects with BAD_OPTIONS where one of them gives no result back. */
+export async function through(
+  middleware: readonly ClientMiddleware[],
+  request: SentRequest,
+  send: () => Promise<JsonObject>,
+): Promise<JsonObject> {
+  const [first, ...rest] = middleware;
+  if (first === undefined) return send();
+  const answer: unknown = await first(request, () => {
+    const sent = through(rest, request, send);
+    // Whoever forgets to return it is told below, and the program does not end by what became of it.
+    sent.catch(() => undefined);
+    return sent;
+  });
+  if (isJsonObject(answer)) return answer;
+  const what = `The client's middleware gave no result back for ${request.method}`;
+  throw new LocalError("BAD_OPTIONS", `${what}, but ${typeof answer}: write return await next()`);
+}
 
 // What a caller may say about one request.
 

@@ -1,5 +1,6 @@
 // Every member of every table of options, with every wrong kind of value: none passes in silence, none ends in a TypeError.
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { dpopVerifier, introspectionAuthenticator, jwtAuthenticator, protectedResource } from "@secure-local/mcp/auth";
 import { scopeRules, staticTokenAuthenticator, tokenAuthenticator } from "@secure-local/mcp/auth";
 import { connect as connectAnywhere } from "@secure-local/mcp/client";
@@ -311,6 +312,12 @@ describe("a mistake that has a sentence of its own", () => {
       () => new Host().add("a", is({ name: "a" })),
       "a target is a URL, { command, args }",
     ],
+    [
+      "a schema of zod inside of JSON Schema",
+      () => server().tool("t", { input: { type: "object", properties: { a: is(z.string()) } }, run }),
+      "#/properties/a: is a schema of a library, inside of JSON Schema: write all of it with the library",
+    ],
+    ["a server of another copy", () => toFetch(is({})), "new Server({ name, version }), of the same copy"],
     ["method", () => server().method("a/b", is({})), '"handler" is a function, not an object'],
     ["use", () => server().use(is({})), '"middleware" is a function'],
     ["log", () => server().log("warn" as never, 1), '"level" is "debug" or "info"'],
