@@ -81,8 +81,8 @@ it.each(["2025-11-25", "2026-07-28"])("says so where middleware gives no result 
   const note = (error: unknown): void => void unhandled.push(error);
   process.on("unhandledRejection", note);
   const wrong: readonly [string, ClientMiddleware][] = [
-    ["undefined", (async (_, next) => void next()) as never],
-    ["undefined", (async (_, next) => void (await next())) as never],
+    ["undefined", (async (_: unknown, next: () => Promise<unknown>) => void next()) as never],
+    ["undefined", (async (_: unknown, next: () => Promise<unknown>) => void (await next())) as never],
     ["number", (() => 5) as never],
   ];
   for (const [given, middleware] of wrong) {
