@@ -102,12 +102,8 @@ function glance(what: string, options: unknown, names: NamesByType): void {
     const [type] = Object.entries(names).find(([, each]) => each.split(" ").includes(name)) ?? [];
     if (type === undefined)
       throw fault(`there is no member "${name}"${name === "elicit" ? ": write answers: { elicit }" : ""}`);
-    const isOdd = type !== "" && value !== undefined && (value === null || typeof value !== type);
-    const isList = name === "middleware" || name === "require";
-    if (isOdd || (isList && value !== undefined && !Array.isArray(value)))
-      throw fault(
-        `"${name}" is ${isList ? "a list" : `of the type ${type}`}, not ${value === null ? "null" : typeof value}`,
-      );
+    if (type !== "" && value !== undefined && (value === null || typeof value !== type))
+      throw fault(`"${name}" is of the type ${type}, not ${value === null ? "null" : typeof value}`);
   }
 }
 

@@ -228,7 +228,7 @@ describe("connect of /client, which looks less closely", () => {
     [{ revison: "2025-06-18" }, 'there is no member "revison"'],
     [{ http: { header: {} } }, 'there is no member "header"'],
     [{ http: null }, '"http" is of the type object, not null'],
-    [{ middleware: () => undefined }, '"middleware" is a list, not function'],
+    [{ middleware: () => undefined }, '"middleware" is of the type object, not function'],
     [{ revision: 5 }, '"revision" is of the type string, not number'],
   ])("refuses %j", async (options, said) => {
     expect(await refusal(options)).toMatchObject({
