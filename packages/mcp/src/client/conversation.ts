@@ -167,7 +167,15 @@ export class Conversation {
     const connection = this.#connection;
     const id = connection.newId();
     const { method, params, onProgress, extras } = sending;
-    const body = this.#codec.paramsText(params, onProgress === undefined ? extras : { ...extras, progressToken: id });
+    let body: string | undefined;
+    try {
+      body = this.#codec.paramsText(params, onProgress === undefined ? extras : { ...extras, progressToken: id });
+    } catch (cause) {
+      const why = (cause as Error).message.split("\n")[0];
+      return Promise.reject(
+        new LocalError("BAD_OPTIONS", `${method} was not sent: what it was given is no JSON: ${why}`, { cause }),
+      );
+    }
     const member = body === undefined ? "" : `,"params":${body}`;
     const text = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}${member}}`;
     const answer = connection.expect(id, waitingOf(sending));

@@ -16,7 +16,7 @@ import type {
   ElicitResult,
   Root,
 } from "../protocol/features/elicitation.js";
-import type { JsonObject, RequestId } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject, type RequestId } from "../jsonrpc/message.js";
 import type { LogMessage, PingOptions } from "./server-watch.js";
 import type { CacheOptions } from "./caches.js";
 import { MemoryVerdicts, type VerdictStore, Versions } from "./versions.js";
@@ -146,6 +146,25 @@ export interface SentRequest {
 /** Goes around requests: resolves with the result that `next()` does, another one, or rejects. `next` may be called again to try again. */
 export type ClientMiddleware = (request: SentRequest, next: () => Promise<JsonObject>) => Promise<JsonObject>;
 
+/** Sends a request through the middleware. Rejects with BAD_OPTIONS where one of them gives no result back. */
+export async function through(
+  middleware: readonly ClientMiddleware[],
+  request: SentRequest,
+  send: () => Promise<JsonObject>,
+): Promise<JsonObject> {
+  const [first, ...rest] = middleware;
+  if (first === undefined) return send();
+  const answer: unknown = await first(request, () => {
+    const sent = through(rest, request, send);
+    // Whoever forgets to return it is told below, and the program does not end by what became of it.
+    sent.catch(() => undefined);
+    return sent;
+  });
+  if (isJsonObject(answer)) return answer;
+  const what = `The client's middleware gave no result back for ${request.method}`;
+  throw new LocalError("BAD_OPTIONS", `${what}, but ${typeof answer}: write return await next()`);
+}
+
 // What a caller may say about one request.
 
 /** One report of progress; `progress` grows from report to report. */
@@ -216,10 +235,18 @@ const FURTHER = {
   once: "any",
 };
 const TYPED_CALL_MEMBERS: KnownMembers = { ...CALL_MEMBERS, ...FURTHER };
+const OFFERED_MEMBERS: KnownMembers = { ...CALL_MEMBERS, output: "any" };
 const ARGUMENTS = { args: "object" };
 
 export const checkCall: CallCheck = (args, options) => {
   checkOptions("call(name, args, options)", { args }, ARGUMENTS);
+  const unknown = Object.keys(Object(options) as object).find((name) => !Object.hasOwn(TYPED_CALL_MEMBERS, name));
+  if (unknown !== undefined && /^(?:elicit|sample|roots)$/.test(unknown)) {
+    const text = `call(name, args, options): "${unknown}" stands in "answers": write answers: { ${unknown} }`;
+    throw new LocalError("BAD_OPTIONS", text);
+  }
+  // What layers give each other is nobody's to write, and is not offered.
+  if (unknown !== undefined) checkOptions("call(name, args, options)", { [unknown]: true }, OFFERED_MEMBERS);
   checkOptions("call(name, args, options)", options, TYPED_CALL_MEMBERS);
   const { output } = Object(options) as { readonly output?: unknown };
   if (output === undefined || "~standard" in Object(output)) return;

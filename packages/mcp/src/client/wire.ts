@@ -8,6 +8,7 @@ import { type LogRing, restartDelay } from "./server-watch.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { Answers, CallOptions, Dialer, ReconnectOptions, SentRequest, Settings } from "./options.js";
+import { through } from "./options.js";
 import {
   type Conversation,
   type ConversationEvents,
@@ -415,12 +416,7 @@ export class Requests {
     const { middleware } = this.#settings;
     if (middleware.length === 0) return this.#run(method, params, options);
     const request: SentRequest = { method, params };
-    const from = (at: number): Promise<JsonObject> => {
-      const one = middleware[at];
-      return one === undefined ? this.#run(method, request.params, options) : one(request, () => from(at + 1));
-    };
-    // What throws before its first await rejects like the rest.
-    return new Promise((resolve) => resolve(from(0)));
+    return through(middleware, request, () => this.#run(method, request.params, options));
   }
 
   async #run(method: string, params: JsonObject | undefined, options: SendOptions): Promise<JsonObject> {

@@ -1,6 +1,6 @@
 // What servers written for other SDKs give as a schema or a template, as our core takes it: raw shapes, zod of any
 // version, completable arguments, resource templates.
-import type { LoggingLevel } from "../protocol/features/lifecycle.js";
+import { LOGGING_LEVELS, type LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { CompleteRequestParams } from "../protocol/features/prompts.js";
 import type { Resource } from "../protocol/features/resources.js";
 import { UriTemplate as CoreTemplate } from "../protocol/uri-template.js";
@@ -246,6 +246,45 @@ function standIn<M extends string>(method?: M): SchemaStandIn<SdkMessage<M>> {
   };
 }
 
+/** Stands for a schema of a few words, which servers read their settings by: it knows them, and lets no other through. */
+export interface WordsStandIn<T extends string> extends StandardSchema<unknown, T> {
+  readonly options: readonly T[];
+  readonly enum: Readonly<Record<T, T>>;
+  /** Throws for any other value. */
+  parse(value: unknown): T;
+  safeParse(
+    value: unknown,
+  ): { readonly success: true; readonly data: T } | { readonly success: false; readonly error: Error };
+}
+
+function wordsStandIn<const T extends string>(options: readonly T[]): WordsStandIn<T> {
+  const fault = (value: unknown): string | undefined =>
+    options.includes(value as T) ? undefined : `Invalid option: expected one of ${options.join(", ")}`;
+  return {
+    options,
+    enum: Object.fromEntries(options.map((each) => [each, each])) as Record<T, T>,
+    parse: (value) => {
+      const message = fault(value);
+      if (message !== undefined) throw new Error(message);
+      return value as T;
+    },
+    safeParse: (value) => {
+      const message = fault(value);
+      return message === undefined
+        ? { success: true, data: value as T }
+        : { success: false, error: new Error(message) };
+    },
+    "~standard": {
+      version: 1,
+      vendor: "compat",
+      validate: (value) => {
+        const message = fault(value);
+        return message === undefined ? { value: value as T } : { issues: [{ message }] };
+      },
+    },
+  };
+}
+
 /** Params of messages that a low-level server serves or hears, by method. */
 export interface SdkParams {
   readonly "completion/complete": CompleteRequestParams;
@@ -421,8 +460,10 @@ export const CompleteResultSchema: SchemaStandIn = standIn();
 export const RootSchema: SchemaStandIn = standIn();
 /** Stands for SDK v1's schema of the same name: lets every value through. */
 export const ListRootsResultSchema: SchemaStandIn = standIn();
-/** Stands for SDK v1's schema of the same name: lets every value through. */
-export const LoggingLevelSchema: SchemaStandIn = standIn();
+/** Stands for SDK v1's schema of the same name, with its `options`. */
+export const LoggingLevelSchema: WordsStandIn<LoggingLevel> = wordsStandIn(LOGGING_LEVELS);
+/** Stands for SDK v1's schema of the same name, with its `options`. */
+export const RoleSchema: WordsStandIn<"user" | "assistant"> = wordsStandIn(["user", "assistant"]);
 /** Stands for SDK v1's schema of the same name: lets every value through. */
 export const CreateTaskResultSchema: SchemaStandIn = standIn();
 /** Stands for SDK v1's schema of the same name: lets every value through. */

@@ -3,7 +3,7 @@
 import type { Dialer } from "../client/options.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { checkOptions } from "../protocol/capabilities.js";
-import type { MembersOf } from "../schema/schema.js";
+import { type MembersOf, shownValue } from "../schema/schema.js";
 import { visibleText } from "../jsonrpc/message.js";
 import { offAbort, onAbort } from "../jsonrpc/outgoing.js";
 import type { HttpAuthorizer, Transport } from "../jsonrpc/transport.js";
@@ -47,8 +47,16 @@ const URL_MEMBERS: MembersOf<UrlTarget> = {
   transport: ["=http", "=sse"],
 };
 
-/** Throws BAD_OPTIONS for members of a target that do not exist, or hold another kind of value. */
+/** Throws INVALID_TARGET for what leads to no server, BAD_OPTIONS for members of a target that do not exist, or hold another kind of value. */
 export function checkTarget(name: string, target: HostTarget): void {
+  const leads =
+    typeof target === "object" && target !== null
+      ? target instanceof URL || ["command", "url", "link"].some((each) => each in target)
+      : typeof target === "string" || typeof target === "function";
+  if (!leads) {
+    const what = `add(${JSON.stringify(name)}, target): a target is a URL, { command, args }, { url, headers }, a server of this program or a function that makes a transport`;
+    throw new LocalError("INVALID_TARGET", `${what}, not ${shownValue(target)}`);
+  }
   if (Object.getPrototypeOf(target ?? "") !== Object.prototype || "link" in (target as object)) return;
   const members = urlTarget(target) === undefined ? COMMAND_MEMBERS : URL_MEMBERS;
   checkOptions(`add(${JSON.stringify(name)}, target)`, target, members);

@@ -5,10 +5,12 @@ import type { AddressInfo } from "node:net";
 import {
   type AuthorizationCodeOptions,
   oauth,
+  OAUTH_MEMBERS,
   type OpenRedirect,
   type Redirect,
 } from "../auth/client/authorization-code.js";
 import type { AuthorizerOptions, TokenAuthorizer } from "../auth/client/token-authorizer.js";
+import { checkMembers } from "../auth/authenticator.js";
 import { guardedFetch } from "./guarded-fetch.js";
 import { tokenFile } from "./token-file.js";
 import { LocalError } from "../jsonrpc/errors.js";
@@ -23,10 +25,12 @@ export interface UserAuthorizationOptions extends AuthorizerOptions, Omit<Author
 
 /** `oauth` with `guardedFetch`, a `tokenFile` and the browser. Throws RangeError for options that can lead nowhere. */
 export function userAuthorization(options: UserAuthorizationOptions): TokenAuthorizer {
-  const { serverUrl, allowHosts = [], preRegistered, file, redirect = browserRedirect() } = options;
+  checkMembers("userAuthorization(options)", options, { ...OAUTH_MEMBERS, file: "text" });
+  const { file, ...rest } = options;
+  const { serverUrl, allowHosts = [], preRegistered, redirect = browserRedirect() } = rest;
   const trusted = preRegistered === undefined ? [serverUrl] : [serverUrl, preRegistered.issuer];
   const store = file === undefined ? {} : { store: tokenFile(file) };
-  return oauth({ fetch: guardedFetch({ trusted, allowHosts }), ...store, ...options, redirect });
+  return oauth({ fetch: guardedFetch({ trusted, allowHosts }), ...store, ...rest, redirect });
 }
 
 // Opens a web page in the user's browser, without a shell and without anything but web pages.

@@ -65,7 +65,46 @@ export type ConnectTarget = string | URL | LeanServer | Dialer | (() => Transpor
  * what was tried and what came of it; then nothing is left open. Close the client, or declare it `await using`.
  */
 export async function connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
-  return connectTo(target, options);
+  glance("connect(target, options)", options, CONNECT_NAMES);
+  glance("connect(target, options)", options.http ?? {}, HTTP_NAMES);
+  return connectTo(target, options, (_args, given) => glance("call(name, args, options)", given ?? {}, CALL_NAMES));
+}
+
+/** Names of options by what `typeof` says of their values; "" for any. */
+type NamesByType = Readonly<Record<string, string>>;
+
+const CONNECT_NAMES: NamesByType = {
+  function: "elicit sample onLog onNoise onListChanged onNotification onWarning",
+  number: "timeoutMs maxTimeoutMs probeTimeoutMs connectTimeoutMs",
+  string: "revision era validateOutput",
+  object: "clientInfo capabilities require middleware ping limits signal http",
+  "": "roots cache verdicts reconnect identity",
+};
+const HTTP_NAMES: NamesByType = {
+  function: "fetch",
+  boolean: "fallback",
+  object: "requester headers authorizer limits",
+};
+
+const CALL_NAMES: NamesByType = {
+  function: "onProgress onRequest onLog",
+  number: "timeoutMs maxTimeoutMs",
+  string: "logLevel",
+  object: "signal meta answers round",
+  "": "output mirrored tasks stop onSent outlives once",
+};
+
+/** What a page can afford of `checkOptions`: each option is there, and not of a type that cannot be meant. */
+function glance(what: string, options: unknown, names: NamesByType): void {
+  const fault = (text: string): LocalError => new LocalError("BAD_OPTIONS", `${what}: ${text}`);
+  if (typeof options !== "object" || options === null) throw fault(`takes one object, not ${String(options)}`);
+  for (const [name, value] of Object.entries(options) as [string, unknown][]) {
+    const [type] = Object.entries(names).find(([, each]) => each.split(" ").includes(name)) ?? [];
+    if (type === undefined)
+      throw fault(`there is no member "${name}"${name === "elicit" ? ": write answers: { elicit }" : ""}`);
+    if (type !== "" && value !== undefined && (value === null || typeof value !== type))
+      throw fault(`"${name}" is of the type ${type}, not ${value === null ? "null" : typeof value}`);
+  }
 }
 
 /** The same with options that were looked at. */

@@ -3,6 +3,8 @@
 import type { Call, Caller } from "../endpoint/call.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { AskError } from "./content.js";
+import type { Reporter } from "./reporter.js";
+import type { ServerLimits } from "./limits.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { progressSink } from "../endpoint/progress.js";
 import { answerFault, projectQuestion } from "../era/project-question.js";
@@ -34,6 +36,12 @@ import {
   type SamplingMessage,
 } from "../protocol/features/sampling.js";
 
+/** What is said of a report of progress that is none, in the code of what goes wrong seldom. */
+export function oddProgress({ method }: Pick<Call, "method">, progress: unknown, total: unknown): string {
+  const what = "ctx.progress(progress, total, message) takes numbers, as in ctx.progress(3, 10), so it was not sent";
+  return `${method}: ${what}: it got ${shownValue(progress)}, ${shownValue(total)}`;
+}
+
 /** Options of one question. */
 export interface AskOptions {
   /** Milliseconds to wait for the answer. Default: the server's limit `askTimeoutMs`. Handshake era only. */
@@ -57,7 +65,8 @@ function reportOf({ progress, total, message }: Told): Told {
 
 /** The one way handlers ask, whatever the era. */
 export interface Asker {
-  ask(method: string, params: object, options?: AskOptions): Promise<JsonObject>;
+  /** `unheard` is told when the handler ends before it is answered: what is asked then is asked in vain. */
+  ask(method: string, params: object, options?: AskOptions, unheard?: () => void): Promise<JsonObject>;
 }
 
 /** On whose behalf a question is asked, and where. */
@@ -97,12 +106,14 @@ export class WireAsker implements Asker {
   }
 }
 
+const WORDS_OF: Readonly<Record<string, string>> = { "sampling/createMessage": "sample", "roots/list": "roots" };
+
 /** Asks within a call. Rejects with CANNOT_ASK where its revision has no way to. */
 export function askWithin(
   from: {
     readonly call: Call;
     readonly interaction: Asker | undefined;
-    readonly timeoutMs: number;
+    readonly services: { readonly limits: Pick<ServerLimits, "askTimeoutMs">; readonly report: Reporter };
     /** Whether the client was gone already when the handler asked. */
     readonly late: boolean;
   },
@@ -110,15 +121,22 @@ export function askWithin(
   params: object,
   options?: AskOptions,
 ): Promise<JsonObject> {
-  const { call, interaction, timeoutMs, late } = from;
+  const { call, interaction, services, late } = from;
+  const { name = "" } = call.params as { readonly name?: unknown };
+  const unheard = (): void => {
+    const what = `${call.method} ${JSON.stringify(name)} ended before its client had answered ${method}`;
+    services.report("warning", `${what}: write await before ctx.${WORDS_OF[method] ?? "elicit"}(...)`);
+  };
+  const timeoutMs = services.limits.askTimeoutMs;
   try {
     requireCapability(call, method, params);
   } catch (error) {
     return Promise.reject(error);
   }
-  if (interaction !== undefined) return interaction.ask(method, params, options);
+  if (interaction !== undefined) return interaction.ask(method, params, options, unheard);
   if (call.caller.codec.revision.era !== "stateless") {
-    const ask = (): Promise<JsonObject> => new WireAsker(call, timeoutMs).ask(method, params, options);
+    const heard = (): void => void (call.ended && call.cancellation === undefined && unheard());
+    const ask = (): Promise<JsonObject> => new WireAsker(call, timeoutMs).ask(method, params, options).finally(heard);
     return !late && call.carrier.closed ? givenUp(call, timeoutMs).then(ask) : ask();
   }
   const what = `${call.method} cannot ask the client in this era: only tools, prompts and resources can`;

@@ -14,7 +14,6 @@ import { failure, type ToolResult } from "./content.js";
 import type { ServerLimits } from "./limits.js";
 import type { Parking } from "./parking.js";
 import type { Reporter } from "./reporter.js";
-import { shownValue } from "../schema/schema.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { LiveSession, QuestionCode, Session } from "./session.js";
 
@@ -155,13 +154,8 @@ export class Context {
    */
   async progress(progress: number, total?: number, message?: string): Promise<void> {
     if (!(Number.isFinite(progress) && (total === undefined || Number.isFinite(total)))) {
-      const what =
-        "ctx.progress(progress, total, message) takes numbers, as in ctx.progress(3, 10), so it was not sent";
-      this.#services.report(
-        "warning",
-        `${this.#call.method}: ${what}: it got ${shownValue(progress)}, ${shownValue(total)}`,
-      );
-      return;
+      const { questions, report } = this.#services;
+      return questions.use(({ oddProgress }) => report("warning", oddProgress(this.#call, progress, total)));
     }
     await reportProgress(this.#call, {
       progress,
@@ -234,14 +228,9 @@ export class Context {
   }
 
   #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {
-    const { limits, questions } = this.#services;
-    const from = {
-      call: this.#call,
-      interaction: this.#interaction,
-      timeoutMs: limits.askTimeoutMs,
-      late: this.#left,
-    };
-    return questions.use(({ askWithin }) => askWithin(from, method, params, options));
+    const services = this.#services;
+    const from = { call: this.#call, interaction: this.#interaction, services, late: this.#left };
+    return services.questions.use(({ askWithin }) => askWithin(from, method, params, options));
   }
 }
 

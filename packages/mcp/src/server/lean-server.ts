@@ -139,7 +139,9 @@ export class LeanServer {
       if (typeof server === "object" && server !== null && #core in server) return server.#core;
       const first = "Give a server of this package first: ";
       const compat = typeof (Object(server) as { readonly coreServer?: unknown }).coreServer === "function";
-      const what = compat ? "of one of /compat that is server.coreServer()" : "new Server({ name, version })";
+      const what = compat
+        ? "of one of /compat that is server.coreServer()"
+        : "new Server({ name, version }), of the same copy";
       throw new LocalError("BAD_SERVER", first + what);
     };
     const value = function (this: LeanServer, transport: Transport, options: ServeOptions = {}): Serving {

@@ -5,7 +5,7 @@ import type { ServerLimits } from "./limits.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { shownValue } from "../schema/schema.js";
-import { type Asker, requireCapability, WireAsker } from "./ask.js";
+import { type Asker, type AskOptions, requireCapability, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
 import {
   badState,
@@ -300,6 +300,7 @@ interface Question {
   readonly request: InputRequest;
   readonly resolve: (answer: JsonObject) => void;
   readonly reject: (error: unknown) => void;
+  readonly unheard: (() => void) | undefined;
 }
 
 interface Round {
@@ -350,6 +351,7 @@ class Interaction implements Asker {
 
   #start(): void {
     const succeeded = (answer: Answer): void => {
+      for (const { unheard } of this.#questions) unheard?.();
       this.#settle((round) => round.resolve(answer));
       if (this.#round > 0) this.#parking.weigh(this, lengthOf(answer));
     };
@@ -376,10 +378,13 @@ class Interaction implements Asker {
     return outcome;
   }
 
-  ask(method: string, params: object): Promise<JsonObject> {
+  ask(method: string, params: object, _options?: AskOptions, unheard?: () => void): Promise<JsonObject> {
     // What is thrown in here rejects.
     return new Promise((resolve, reject) => {
-      if (this.#outcome !== undefined) throw new AskError("EXPIRED", `${method}: ${TOO_LATE}`);
+      if (this.#outcome !== undefined) {
+        unheard?.();
+        throw new AskError("EXPIRED", `${method}: ${TOO_LATE}`);
+      }
       if (this.#isOver) throw new AskError("EXPIRED", NOT_ANSWERED);
       const key = `ask-${++this.#asked}`;
       const request = { method, params } as InputRequest;
@@ -388,7 +393,7 @@ class Interaction implements Asker {
       if (given?.question === question) return resolve(given.answer as unknown as JsonObject);
       if (given !== undefined) throw new LocalError("REPLAY", ASKED_OTHERWISE);
       if (this.#parking.replays && !this.#run.replaySafe) throw new LocalError("REPLAY", NOT_REPLAYABLE);
-      const asked = { key, question, request, resolve, reject };
+      const asked = { key, question, request, resolve, reject, unheard };
       this.#questions = this.#questions.length === 0 ? [asked] : [...this.#questions, asked];
       this.#collect();
     });

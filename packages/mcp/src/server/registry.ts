@@ -24,6 +24,7 @@ export interface Registration<Definition = never> {
   remove(): void;
   /** Takes it out of the lists and out of use, until `enable`. */
   disable(): void;
+  /** Throws BAD_SCOPES where it needs scopes and is served over HTTP to nobody in particular. */
   enable(): void;
   readonly enabled: boolean;
   /** Changes members of the definition, at the same place in the lists. Throws as the registration would, and CLOSED once it is removed. */
@@ -100,12 +101,19 @@ export class Registry<Entry extends Restricted> {
 
   sees(key: string, entry: Entry, call: Call): boolean {
     const { visible } = entry;
-    if (visible !== undefined && !this.#said("visible", key, visible(call))) return false;
-    return this.#visible === undefined || this.#said("visible", key, this.#visible(key, call));
+    if (visible !== undefined && !this.#said("visible", key, () => visible(call))) return false;
+    return this.#visible === undefined || this.#said("visible", key, () => this.#visible?.(key, call));
   }
 
-  #said(option: string, key: string, answer: unknown): boolean {
-    return answer === true || saidYes(`"${option}" of the ${this.#what} "${key}"`, answer, this.#warn);
+  /** What throws hides its own item, and no other: a list of the rest is worth more than none. */
+  #said(option: string, key: string, ask: () => unknown): boolean {
+    const what = `"${option}" of the ${this.#what} "${key}"`;
+    try {
+      return saidYes(what, ask(), this.#warn);
+    } catch (error) {
+      this.#warn(`${what} threw, which counts as no: ${String(error)}`);
+      return false;
+    }
   }
 
   /** Adds what `make` makes of a definition, now and with every update. Throws DUPLICATE when its key is taken. */
@@ -114,11 +122,11 @@ export class Registry<Entry extends Restricted> {
     definition: Definition,
     make: (definition: Definition) => Entry,
   ): Registration<Definition> {
-    const made = (given: Definition): Entry => {
-      const entry = make(given);
+    const admitted = (entry: Entry): Entry => {
       if (entry.scopes !== undefined) this.#admit?.(key, entry.scopes);
       return entry;
     };
+    const made = (given: Definition): Entry => admitted(make(given));
     const entry = made(definition);
     if (this.#kept.has(key)) {
       throw new LocalError(
@@ -133,6 +141,7 @@ export class Registry<Entry extends Restricted> {
     const isThere = (): boolean => this.#kept.get(key) === kept;
     const enable = (enabled: boolean): void => {
       if (!isThere() || kept.enabled === enabled) return;
+      if (enabled) admitted(kept.entry);
       kept.enabled = enabled;
       this.#touch();
     };
@@ -169,7 +178,7 @@ export class Registry<Entry extends Restricted> {
   /** Those of the keys that lists show. */
   listed(): readonly string[] {
     if (this.#unlisted === undefined) return this.keys();
-    return (this.#listed ??= this.keys().filter((key) => !this.#said("unlisted", key, this.#unlisted?.(key))));
+    return (this.#listed ??= this.keys().filter((key) => !this.#said("unlisted", key, () => this.#unlisted?.(key))));
   }
 
   /** The place of a key in the order; undefined when it is not there. */

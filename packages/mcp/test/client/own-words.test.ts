@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { RpcError } from "../../src/jsonrpc/errors.js";
+import type { ClientMiddleware } from "../../src/client/options.js";
 import { connect } from "../../src/serve/connect.js";
 import { result } from "../../src/server/content.js";
 import { Server } from "../../src/server/server.js";
@@ -74,3 +75,41 @@ it("types a result by the caller's own schema, and rejects what does not fit", a
   expect((await client.call("fail", {}, { output: z.object({}) })).isError).toBe(true);
   await client.close();
 });
+
+it.each(["2025-11-25", "2026-07-28"])("says so where middleware gives no result back: %s", async (revision) => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on("unhandledRejection", note);
+  const wrong: readonly [string, ClientMiddleware][] = [
+    ["undefined", (async (_: unknown, next: () => Promise<unknown>) => void next()) as never],
+    ["undefined", (async (_: unknown, next: () => Promise<unknown>) => void (await next())) as never],
+    ["number", (() => 5) as never],
+  ];
+  for (const [given, middleware] of wrong) {
+    const client = await connect(server(), { revision, middleware: [middleware] });
+    await expect(client.call("double", { n: 1 })).rejects.toMatchObject({
+      code: "BAD_OPTIONS",
+      message: `The client's middleware gave no result back for tools/call, but ${given}: write return await next()`,
+    });
+    await client.close();
+  }
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  process.off("unhandledRejection", note);
+  expect(unhandled).toEqual([]);
+});
+
+it.each(["2025-11-25", "2026-07-28"])(
+  "what is no JSON is not sent, by a LocalError that says why: %s",
+  async (revision) => {
+    const client = await connect(server(), { revision });
+    const cycle: Record<string, unknown> = {};
+    cycle["again"] = cycle;
+    for (const args of [{ n: 5n }, cycle])
+      await expect(client.call("double", args as never)).rejects.toMatchObject({
+        code: "BAD_OPTIONS",
+        message: expect.stringMatching(/^tools\/call was not sent: what it was given is no JSON: \S/) as string,
+      });
+    expect((await client.call("double", { n: 2 })).structuredContent).toEqual({ n: 4 });
+    await client.close();
+  },
+);

@@ -18,9 +18,11 @@ import {
   inputRequired,
   LATEST_PROTOCOL_VERSION,
   ListToolsRequestSchema,
+  LoggingLevelSchema,
   McpError,
   McpServer,
   ResourceTemplate,
+  RoleSchema,
   RootsListChangedNotificationSchema,
   Server,
   SubscribeRequestSchema,
@@ -321,4 +323,15 @@ test("a server of /compat is served by its core, and whoever forgets that is tol
   const serving = await serveHttp(named().coreServer(), { signals: false });
   closing.push(() => serving.close());
   for (const revision of ["2024-11-05", "2026-07-28"]) await (await connect(serving.url, { revision })).close();
+});
+
+test("a schema of a few words has them, and lets no other through", () => {
+  expect(LoggingLevelSchema.options).toEqual(sdk.LoggingLevelSchema.options);
+  expect(RoleSchema.options).toEqual(sdk.RoleSchema.options);
+  expect(LoggingLevelSchema.enum.debug).toBe("debug");
+  expect(LoggingLevelSchema.parse("error")).toBe("error");
+  expect(() => LoggingLevelSchema.parse("loud")).toThrow("expected one of debug, info");
+  expect(LoggingLevelSchema.safeParse("loud").success).toBe(false);
+  expect(LoggingLevelSchema.safeParse("info")).toEqual({ success: true, data: "info" });
+  expect(RoleSchema["~standard"].validate("system")).toMatchObject({ issues: [{}] });
 });

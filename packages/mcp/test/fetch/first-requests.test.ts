@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { toFetch, type HttpOptions } from "../../src/entries/fetch.js";
 import { LeanServer } from "../../src/entries/server.js";
+import { coreOf } from "../../src/server/lean-server.js";
 import { fetchRequest } from "./fetch-request.js";
 
 function request(id: number, method: string, params: object, headers: Record<string, string> = {}): Request {
@@ -41,15 +42,14 @@ it("of web pages are answered with what lets them read the replies", async () =>
   ]);
 });
 
-/** One that needs scopes and was away when the endpoint was made. */
+/** One that needs scopes although nobody has any: no registration leads there, so that the entry itself is changed. */
 function withSecret(): ReturnType<typeof served> {
   const server = new LeanServer({ name: "first", version: "1.0.0" });
   const seen: string[] = [];
-  const secret = server.tool("secret", { scopes: ["write"], run: () => (seen.push("secret"), "told") });
+  server.tool("secret", { run: () => (seen.push("secret"), "told") });
   server.tool("who", { run: (_, { principal = "nobody" }) => (seen.push(principal), principal) });
-  secret.disable();
   const answer = toFetch(server);
-  secret.enable();
+  Object.assign(coreOf(server).tools.get("secret") ?? {}, { scopes: ["write"] });
   return { server, answer, seen };
 }
 
@@ -82,6 +82,11 @@ it("have nothing that needs scopes to ask for, where it is registered while nobo
   expect(() => server.tool("secret", secret)).toThrow(told);
   const open = server.tool("open", { run: () => "told" });
   expect(() => open.update({ scopes: ["write"] })).toThrow('"open" needs scopes, but nobody says');
+  const away = new LeanServer({ name: "away", version: "1.0.0" });
+  const kept = away.tool("secret", secret);
+  kept.disable();
+  toFetch(away);
+  expect(() => kept.enable()).toThrow(told);
   expect(() => toFetch(server, { authenticate: () => "ada" })).not.toThrow();
   expect(() => server.tool("secret", secret)).toThrow(told);
   await answer.close();

@@ -113,3 +113,36 @@ it.each(Object.entries(QUESTIONS))(
     expect(unhandled).toEqual([]);
   },
 );
+
+// A question that nobody waits for is the one mistake of asking that fails nothing: only the log can tell of it.
+describe.each(["2025-06-18", "2026-07-28"])("a question that is not awaited, in %s", (revision) => {
+  const warned = async (run: (ctx: Context) => unknown, calls = 1): Promise<string[]> => {
+    const told: string[] = [];
+    const server = new Server({ name: "s", version: "1", report: (level, text) => told.push(`${level}: ${text}`) });
+    server.tool("t", { run: async (_, ctx) => (await run(ctx), "done") });
+    await using client = await connect(server, { ...CLIENT, revision });
+    for (let n = 0; n < calls; n++) expect((await client.call("t")).isError).toBe(false);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return told;
+  };
+
+  it.each(Object.entries(QUESTIONS))("ctx.%s is named in the log", async (name, ask) => {
+    const methods: Record<string, string> = { elicit: "elicitation/create", sample: "sampling/createMessage" };
+    expect(await warned((ctx) => void ask(ctx).catch(() => undefined))).toEqual([
+      `warning: tools/call "t" ended before its client had answered ${methods[name] ?? "roots/list"}: write await before ctx.${name}(...)`,
+    ]);
+  });
+
+  it("of a handler that goes on for a while is named all the same", async () => {
+    const later = async (ctx: Context): Promise<void> => {
+      void (QUESTIONS["elicit"] as (ctx: Context) => Promise<unknown>)(ctx).catch(() => undefined);
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    // In a session the answer may come first.
+    expect((await warned(later, 2)).length).toBeGreaterThanOrEqual(revision === "2026-07-28" ? 2 : 0);
+  });
+
+  it("those that are awaited say nothing", async () => {
+    expect(await warned((ctx) => Promise.all(Object.values(QUESTIONS).map((ask) => ask(ctx))))).toEqual([]);
+  });
+});

@@ -160,7 +160,45 @@ describe("scopes on a tool, a prompt and a resource", () => {
   });
 });
 
+describe("a rule that throws", () => {
+  it("hides what it is of, names it in the log, and leaves the rest", async () => {
+    const told: string[] = [];
+    const server = restricted(new Server({ name: "s", version: "1", report: (_level, text) => told.push(text) }));
+    const visible = ({ identity }: Call): boolean => identity!.scopes.includes("a");
+    server.tool("broken", { visible, run: () => "secret" });
+    server.prompt("broken", { visible, run: () => "secret" });
+    server.resource("a:broken", { visible, read: () => "secret" });
+    server.resourceTemplate("c:{broken}", { visible, read: () => "secret" });
+    const peer = await connect(server, { ...ada, revision: "2026-07-28" });
+    const shown = await list(peer);
+    expect(shown).toContain('"open"');
+    expect(shown).not.toContain("broken");
+    await expect(peer.request("tools/call", { name: "broken" })).rejects.toThrow("Unknown tool: broken");
+    await expect(peer.request("resources/read", { uri: "c:x" })).rejects.toThrow("not found");
+    expect(told.map((text) => text.split(" threw, which counts as no: TypeError: Cannot read")[0])).toEqual([
+      '"visible" of the tool "broken"',
+      '"visible" of the prompt "broken"',
+      '"visible" of the resource "a:broken"',
+      expect.stringMatching(/^"visible" of the .*template "c:\{broken\}"/),
+      '"visible" of the tool "broken"',
+      expect.stringMatching(/template "c:/),
+    ]);
+  });
+});
+
 describe("a registration", () => {
+  it("that needs scopes is not enabled where nobody has any", () => {
+    const server = new Server({ name: "s", version: "1" });
+    const handle = server.tool("t", { scopes: ["a"], run: () => "" });
+    handle.disable();
+    toFetch(server);
+    expect(() => handle.enable()).toThrow('"t" needs scopes, but nobody says who is asking over HTTP');
+    expect(handle.enabled).toBe(false);
+    handle.update({ scopes: undefined });
+    handle.enable();
+    expect(handle.enabled).toBe(true);
+  });
+
   it("is updated at its place, disabled and enabled, and each is announced", async () => {
     const server = new Server({ name: "s", version: "1" });
     const [first] = ["one", "two"].map((name) => server.tool(name, { description: name, run: () => name }));

@@ -94,6 +94,7 @@ export const COMPAT_SURFACE: Record<string, readonly string[]> = {
     "ResourceTemplateSchema",
     "ResourceUpdatedNotificationSchema",
     "ResultSchema",
+    "RoleSchema",
     "RootSchema",
     "RootsListChangedNotificationSchema",
     "SUBSCRIPTION_ID_META_KEY",
@@ -200,6 +201,7 @@ export const COMPAT_SURFACE: Record<string, readonly string[]> = {
     "type ToolUpdates",
     "type Updates",
     "type Variables",
+    "type WordsStandIn",
   ],
   "./compat/http": [
     "NodeStreamableHTTPServerTransport",

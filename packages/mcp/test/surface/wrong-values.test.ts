@@ -1,7 +1,9 @@
 // Every member of every table of options, with every wrong kind of value: none passes in silence, none ends in a TypeError.
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { dpopVerifier, introspectionAuthenticator, jwtAuthenticator, protectedResource } from "@secure-local/mcp/auth";
 import { scopeRules, staticTokenAuthenticator, tokenAuthenticator } from "@secure-local/mcp/auth";
+import { connect as connectAnywhere } from "@secure-local/mcp/client";
 import { connect } from "@secure-local/mcp/client/node";
 import { toFetch } from "@secure-local/mcp/fetch";
 import { Gateway } from "@secure-local/mcp/gateway";
@@ -19,7 +21,12 @@ import { CAPABILITY_MEMBERS, SERVER_MEMBERS } from "../../src/server/lean-server
 import { ARGUMENT_MEMBERS, PROMPT_MEMBERS } from "../../src/server/prompts.js";
 import { RESOURCE_MEMBERS, TEMPLATE_MEMBERS } from "../../src/server/resources.js";
 import { TOOL_MEMBERS } from "../../src/server/tools.js";
+import { clientCredentials, enterpriseManaged, oauth, workloadIdentity } from "@secure-local/mcp/auth/client";
+import { userAuthorization } from "@secure-local/mcp/auth/client/node";
+import { OAUTH_MEMBERS } from "../../src/auth/client/authorization-code.js";
+import { AUTHORIZER_MEMBERS } from "../../src/auth/client/token-authorizer.js";
 import { TOKEN_MEMBERS } from "../../src/auth/token-authenticator.js";
+import { connectMembers } from "../../src/serve/connect.js";
 
 /** A value of each kind there is. */
 const VALUES: Readonly<Record<string, unknown>> = {
@@ -88,6 +95,7 @@ const server = (): Server => new Server({ name: "s", version: "1", report: false
 const run = (): string => "";
 const is = (options: object): never => options as never;
 const issuer = "https://issuer.example";
+const serverUrl = "https://mcp.example.com/mcp";
 const SURFACE: Readonly<Record<string, readonly [KnownMembers, (options: object) => unknown]>> = {
   "new Server": [SERVER_MEMBERS, (o) => new Server({ name: "s", version: "1", ...o })],
   "capabilities of a server": [CAPABILITY_MEMBERS, (o) => new Server({ name: "s", version: "1", capabilities: o })],
@@ -149,6 +157,24 @@ const SURFACE: Readonly<Record<string, readonly [KnownMembers, (options: object)
     { scopes: "texts", name: "text" },
     (o) => protectedResource({ resource: "https://a.example", authorizationServers: [issuer], ...o }),
   ],
+  oauth: [OAUTH_MEMBERS, (o) => oauth(is({ serverUrl, clientName: "c", redirect: { open: run }, ...o }))],
+  userAuthorization: [
+    { ...OAUTH_MEMBERS, file: "text" },
+    (o) => userAuthorization(is({ serverUrl, clientName: "c", ...o })),
+  ],
+  clientCredentials: [
+    { ...AUTHORIZER_MEMBERS, algorithm: "text", keyId: "text" },
+    (o) => clientCredentials(is({ serverUrl, clientId: "c", privateKey: "x", ...o })),
+  ],
+  workloadIdentity: [
+    AUTHORIZER_MEMBERS,
+    (o) => workloadIdentity(is({ serverUrl, clientId: "c", assertion: "a", ...o })),
+  ],
+  enterpriseManaged: [
+    AUTHORIZER_MEMBERS,
+    (o) =>
+      enterpriseManaged(is({ serverUrl, clientId: "c", issuer, identityProvider: { tokenEndpoint: issuer }, ...o })),
+  ],
   scopeRules: [{ default: "texts", methods: "lists by name", tools: "lists by name" }, (o) => scopeRules(o)],
 };
 
@@ -170,7 +196,8 @@ describe.each(Object.entries(SURFACE))("%s", (_name, [members, start]) => {
   });
 
   it("takes undefined everywhere as left out", async () => {
-    if (/call|command|Stdio|Host\.|serveHttp|connect|InMemory/.test(_name)) return;
+    if (/call|command|Stdio|Host\.|serveHttp|connect|InMemory|oauth|userA|Credentials|Identity|enterprise/.test(_name))
+      return;
     const left = Object.fromEntries(
       Object.keys(members)
         .filter((each) => each !== "name" && each !== "version")
@@ -178,6 +205,67 @@ describe.each(Object.entries(SURFACE))("%s", (_name, [members, start]) => {
     );
     const needed = _name.includes("updated") ? {} : left;
     await start({ ...needed, ...("run" in members ? { run } : {}), ...("read" in members ? { read: run } : {}) });
+  });
+});
+
+describe("connect of /client, which looks less closely", () => {
+  const members = connectMembers({});
+  const http = members.http as KnownMembers;
+  const refusal = async (options: unknown): Promise<unknown> =>
+    connectAnywhere(server(), options as never).then(
+      (client) => client.close(),
+      (error: unknown) => error,
+    );
+
+  it("knows every option there is", async () => {
+    const left = (known: object): object => Object.fromEntries(Object.keys(known).map((name) => [name, undefined]));
+    expect(await refusal({ ...left(members), http: left(http) })).toBe(undefined);
+  });
+
+  it.each<readonly [unknown, string]>([
+    [null, "takes one object, not null"],
+    [5, "takes one object, not 5"],
+    [{ revison: "2025-06-18" }, 'there is no member "revison"'],
+    [{ http: { header: {} } }, 'there is no member "header"'],
+    [{ http: null }, '"http" is of the type object, not null'],
+    [{ middleware: () => undefined }, '"middleware" is of the type object, not function'],
+    [{ revision: 5 }, '"revision" is of the type string, not number'],
+  ])("refuses %j", async (options, said) => {
+    expect(await refusal(options)).toMatchObject({
+      code: "BAD_OPTIONS",
+      message: expect.stringContaining(`connect(target, options): ${said}`) as string,
+    });
+  });
+
+  it("looks at calls as well, and knows every option they have", async () => {
+    const called = server();
+    called.tool("t", { run });
+    await using client = await connectAnywhere(called);
+    const known = Object.fromEntries(Object.keys(CALL_MEMBERS).map((name) => [name, undefined]));
+    await client.call("t", {}, is({ ...known, output: undefined }));
+    const said = (options: unknown): Promise<unknown> =>
+      client.call("t", {}, options as never).catch((error: unknown) => error);
+    expect(await said({ timeout: 5 })).toMatchObject({ code: "BAD_OPTIONS" });
+    expect(await said({ elicit: () => undefined })).toMatchObject({
+      message: 'call(name, args, options): there is no member "elicit": write answers: { elicit }',
+    });
+  });
+
+  it("refuses what can be no function, number or object", async () => {
+    const missed: string[] = [];
+    for (const [name, kind] of Object.entries({ ...members, http: "object" })) {
+      for (const value of kind === "function"
+        ? [true, {}, "x"]
+        : kind === "ms"
+          ? ["5", {}]
+          : kind === "object"
+            ? ["x"]
+            : []) {
+        const { code } = Object(await refusal({ [name]: value })) as { readonly code?: unknown };
+        if (code !== "BAD_OPTIONS") missed.push(`${name}: ${JSON.stringify(value)}`);
+      }
+    }
+    expect(missed).toEqual([]);
   });
 });
 
@@ -208,6 +296,28 @@ describe("a mistake that has a sentence of its own", () => {
       () => server().resource("a:b", { read: run, annotations: { audience: is(["model"]) } }),
       '"audience" is a list of user, assistant',
     ],
+    [
+      "a question of one call, answered where no answers stand",
+      async () => (await connect(server())).call("t", {}, is({ elicit: run })),
+      '"elicit" stands in "answers": write answers: { elicit }',
+    ],
+    ["an option of a call", async () => (await connect(server())).call("t", {}, is({ tieout: 1 })), "onLog, output"],
+    [
+      "a server of a host that is none",
+      () => new Host().add("a", is(undefined as never)),
+      "makes a transport, not undefined",
+    ],
+    [
+      "options of a server for a host",
+      () => new Host().add("a", is({ name: "a" })),
+      "a target is a URL, { command, args }",
+    ],
+    [
+      "a schema of zod inside of JSON Schema",
+      () => server().tool("t", { input: { type: "object", properties: { a: is(z.string()) } }, run }),
+      "#/properties/a: is a schema of a library, inside of JSON Schema: write all of it with the library",
+    ],
+    ["a server of another copy", () => toFetch(is({})), "new Server({ name, version }), of the same copy"],
     ["method", () => server().method("a/b", is({})), '"handler" is a function, not an object'],
     ["use", () => server().use(is({})), '"middleware" is a function'],
     ["log", () => server().log("warn" as never, 1), '"level" is "debug" or "info"'],

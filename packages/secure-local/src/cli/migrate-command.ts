@@ -41,7 +41,12 @@ const STAYS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What compat gives away at run time, beside the names of schemas: imports of anything else would not be found. */
+/** The beginnings of words that end in the same one. */
+function ending(end: string, beginnings: string): string[] {
+  return beginnings.split(" ").map((each) => each + end);
+}
+
+/** What compat gives away at run time: imports of anything else would not be found. */
 const NAMES: ReadonlySet<string> = new Set([
   ...["McpServer", "Server", "ResourceTemplate", "UriTemplate", "completable", "isCompletable", "InMemoryTransport"],
   ...["createMcpHandler", "toNodeHandler", "InMemoryServerEventBus"],
@@ -54,20 +59,41 @@ const NAMES: ReadonlySet<string> = new Set([
   ...["LATEST_PROTOCOL_VERSION", "DEFAULT_NEGOTIATED_PROTOCOL_VERSION", "SUPPORTED_PROTOCOL_VERSIONS"],
   ...["JSONRPC_VERSION", "PROTOCOL_VERSION_META_KEY", "CLIENT_INFO_META_KEY", "CLIENT_CAPABILITIES_META_KEY"],
   ...["LOG_LEVEL_META_KEY", "SUBSCRIPTION_ID_META_KEY", "RELATED_TASK_META_KEY"],
+  ...["Registered", "RegisteredResource", "RegisteredTool", "RequestSchema", "NotificationSchema", "ResultSchema"],
+  ...ending(
+    "RequestSchema",
+    "CallTool CancelTask Client Complete CreateMessage Elicit GetPrompt GetTaskPayload GetTask",
+  ),
+  ...ending("RequestSchema", "Initialize JSONRPC ListPrompts ListResourceTemplates ListResources ListRoots ListTasks"),
+  ...ending("RequestSchema", "ListTools Ping ReadResource Server SetLevel Subscribe Unsubscribe"),
+  ...ending("ResultSchema", "CallTool Client CompatibilityCallTool Complete CreateMessage CreateTask Elicit Empty"),
+  ...ending("ResultSchema", "GetPrompt GetTask Initialize ListPrompts ListResourceTemplates ListResources ListRoots"),
+  ...ending("ResultSchema", "ListTools ReadResource Server"),
+  ...ending("NotificationSchema", "Cancelled Client ElicitationComplete Initialized JSONRPC LoggingMessage Progress"),
+  ...ending("NotificationSchema", "PromptListChanged ResourceListChanged ResourceUpdated RootsListChanged Server"),
+  ...ending("NotificationSchema", "TaskStatus ToolListChanged"),
+  ...ending("Schema", "AudioContent BlobResourceContents CallToolRequestParams ClientCapabilities ContentBlock"),
+  ...ending(
+    "Schema",
+    "CreateMessageResultWithTools Cursor EmbeddedResource ImageContent Implementation JSONRPCMessage",
+  ),
+  ...ending("Schema", "JSONRPCResponse LoggingLevel ProgressToken PromptArgument PromptMessage Prompt RequestId"),
+  ...ending("Schema", "ResourceContents ResourceLink Resource ResourceTemplate Role Root SamplingMessage"),
+  ...ending("Schema", "ServerCapabilities Task TextContent TextResourceContents ToolAnnotations Tool"),
 ]);
 
-/** A name of the SDKs that code looks up at run time, and that compat does not have. */
-const UNKNOWN_VALUES =
-  /^(?:create|to|require|classify|validate|verify|preload|parse|serialize|merge|assert)[A-Z]|^[A-Z][A-Z_]+$/;
+/** Names that are looked up at run time wherever they stand: of other ones the compiler says that they are missing. */
+const VALUES = /^[a-z]|^[A-Z][A-Z_]+$|(?:Schema|Error|ErrorCode|TypeKind|[a-zA-Z]Transport|Buffer)$|^Protocol$/;
+const WITHOUT_TYPES = /\.[cm]?jsx?$/;
 
 /** Any text that is exactly the name of one of the SDKs' modules names that module, whatever stands before it. */
 const SPECIFIER = /(["'])@modelcontextprotocol\/((?:sdk|server|node|client|express|hono|fastify)(?:\/[^"'\n]*)?)\1/g;
 const NAMED_IMPORT =
-  /import\s+(?:type\s+)?\{([^}]*)\}\s*from\s*["']@modelcontextprotocol\/(?:sdk|server|node)(?:\/[^"']*)?["']/g;
+  /import\s+(?:type\s+)?\{([^}]*)\}\s*from\s*["']@modelcontextprotocol\/((?:sdk|server|node)(?:\/[^"']*)?)["']/g;
 
 /** Rewrites one source. What it cannot place it leaves as it was. */
-export function migrateSource(source: string): Migrated {
-  const leftovers = unknownNames(source);
+export function migrateSource(source: string, path: string): Migrated {
+  const leftovers = unknownNames(source, path);
   let rewritten = 0;
   const text = source.replaceAll(SPECIFIER, (whole, quote: string, module: string, at: number) => {
     const place = PLACES.find(([pattern]) => pattern.test(module))?.[1];
@@ -92,13 +118,15 @@ function sessionNotes(source: string): Leftover[] {
   return found === null ? [] : [{ line: lineNumberAt(source, found.index), what: ONLY_SESSIONS }];
 }
 
-function unknownNames(source: string): Leftover[] {
+function unknownNames(source: string, path: string): Leftover[] {
   const found: Leftover[] = [];
   for (const match of source.matchAll(NAMED_IMPORT)) {
+    const module = match[2] ?? "";
+    if (match[0].startsWith("import type") || !PLACES.some(([pattern]) => pattern.test(module))) continue;
     for (const part of (match[1] ?? "").split(",")) {
       const name = part.trim().split(/\s+as\s+/)[0] ?? "";
-      if (name.startsWith("type ") || NAMES.has(name) || name.endsWith("Schema") || !UNKNOWN_VALUES.test(name))
-        continue;
+      if (name === "" || name.startsWith("type ") || NAMES.has(name)) continue;
+      if (!VALUES.test(name) && !WITHOUT_TYPES.test(path)) continue;
       found.push({ line: lineNumberAt(source, match.index), what: `${name}: ${PACKAGE} has no such name` });
     }
   }
@@ -147,7 +175,8 @@ export async function migrateCommand({ words, json, own }: CommandLine): Promise
 
 function tell(reports: readonly FileReport[], own: boolean): void {
   const what = own ? "place" : "import";
-  if (reports.length === 0) return print("No source here imports the official SDK.");
+  if (reports.length === 0)
+    return print(`No source here imports the official SDK. Not looked into: ${[...LEFT_OUT].join(", ")}.`);
   for (const { file, rewritten, leftovers, notes } of reports) {
     print(`${escapeUnseen(file)}: ${rewritten} ${what}${rewritten === 1 ? "" : "s"} rewritten`);
     for (const each of leftovers) print(`  line ${each.line} is left to you: ${escapeUnseen(each.what)}`);

@@ -3,6 +3,13 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import * as completable from "@modelcontextprotocol/sdk/server/completable.js";
+import * as index from "@modelcontextprotocol/sdk/server/index.js";
+import * as inMemory from "@modelcontextprotocol/sdk/inMemory.js";
+import * as mcp from "@modelcontextprotocol/sdk/server/mcp.js";
+import * as server from "@modelcontextprotocol/server";
+import * as types from "@modelcontextprotocol/sdk/types.js";
+import * as uriTemplate from "@modelcontextprotocol/sdk/shared/uriTemplate.js";
 import { connect } from "@secure-local/mcp/client/node";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { migrateSource } from "../../src/cli/migrate-command.js";
@@ -40,7 +47,9 @@ it("rewrites a server so that it runs, and touches nothing else", async () => {
   } finally {
     await client.close();
   }
-  expect((await runQuickly(["migrate", folder], { home })).stdout).toBe("No source here imports the official SDK.\n");
+  expect((await runQuickly(["migrate", folder], { home })).stdout).toBe(
+    "No source here imports the official SDK. Not looked into: node_modules, dist, build, out, coverage.\n",
+  );
 });
 
 it("says with the line what it leaves alone", async () => {
@@ -71,8 +80,27 @@ it("knows every name that compat has at run time", () => {
   for (const [subpath, names] of Object.entries(COMPAT_SURFACE)) {
     for (const name of names.filter((each) => !each.startsWith("type "))) {
       const source = `import { ${name} } from "@modelcontextprotocol/sdk/types.js";`;
-      expect(migrateSource(source).leftovers, `${subpath} ${name}`).toEqual([]);
+      expect(migrateSource(source, "a.js").leftovers, `${subpath} ${name}`).toEqual([]);
     }
+  }
+});
+
+const SDKS = {
+  "sdk/types.js": types,
+  "sdk/server/mcp.js": mcp,
+  "sdk/server/index.js": index,
+  "sdk/server/completable.js": completable,
+  "sdk/shared/uriTemplate.js": uriTemplate,
+  "sdk/inMemory.js": inMemory,
+  server,
+};
+const OURS = new Set(Object.values(COMPAT_SURFACE).flat());
+
+it.each(Object.entries(SDKS))("has each name of %s, or says that it is missing", (module, exported) => {
+  for (const name of Object.keys(exported)) {
+    const line = `import { ${name} } from "@modelcontextprotocol/${module}";`;
+    for (const path of ["a.js", "a.ts"])
+      expect(migrateSource(line, path).leftovers.length, `${name} in ${path}`).toBe(OURS.has(name) ? 0 : 1);
   }
 });
 

@@ -1,5 +1,7 @@
 // Gets tokens that a user grants: the authorization code flow of OAuth 2.1, and the two doors to it.
 import { LocalError } from "../../jsonrpc/errors.js";
+import type { MembersOf } from "../../schema/schema.js";
+import { checkMembers } from "../authenticator.js";
 import type { FetchLike } from "../fetch-json.js";
 import { toBase64url } from "../jws.js";
 import { AuthHttp, Reach, shown } from "./auth-http.js";
@@ -7,7 +9,12 @@ import type { ClientIdentity } from "./client-identity.js";
 import type { Credentials, StoredClient } from "./credential-store.js";
 import { type AuthorizationPlace, discoverPlace, type ServerMetadata } from "./discovery.js";
 import { checkClientMetadataUrl, type ClientRegistration, identifyClient } from "./registration.js";
-import { type AuthorizerOptions, type TokenAuthorizer, tokenAuthorizer } from "./token-authorizer.js";
+import {
+  AUTHORIZER_MEMBERS,
+  type AuthorizerOptions,
+  type TokenAuthorizer,
+  tokenAuthorizer,
+} from "./token-authorizer.js";
 import {
   errorCode,
   errorDescription,
@@ -264,11 +271,24 @@ export function discoverAuthorization(options: DiscoverOptions): Promise<Authori
 /** Options of `oauth`: the server, the user's consent, and where tokens are kept. */
 export interface OAuthOptions extends AuthorizerOptions, AuthorizationCodeOptions {}
 
+/** The members of `OAuthOptions`. */
+export const OAUTH_MEMBERS: MembersOf<OAuthOptions> = {
+  ...AUTHORIZER_MEMBERS,
+  redirect: "open()",
+  onAuthorize: "function",
+  clientName: "text",
+  clientUri: "text",
+  clientMetadataUrl: "text",
+  preRegistered: "object",
+};
+
 /**
  * The authorization code flow with PKCE. Who the client is: `preRegistered`, else `clientMetadataUrl` where the
- * authorization server takes such, else it registers itself. Throws RangeError for options that can lead nowhere.
+ * authorization server takes such, else it registers itself. Throws RangeError for options that can lead nowhere, and BAD_OPTIONS
+ * for a member that does not exist.
  */
 export function oauth(options: OAuthOptions): TokenAuthorizer {
+  checkMembers("oauth(options)", options, OAUTH_MEMBERS);
   checkClientMetadataUrl(options.clientMetadataUrl);
   const { preRegistered } = options;
   return tokenAuthorizer(

@@ -1,12 +1,19 @@
 // Gets tokens without a browser: for a program that acts for itself, and by what a company's identity provider says of
 // its user.
 import { LocalError } from "../../jsonrpc/errors.js";
+import type { KnownMembers, MembersOf } from "../../schema/schema.js";
+import { checkMembers } from "../authenticator.js";
 import { parseStrictObject } from "../fetch-json.js";
 import { fromBase64url, isCanonicalBase64url } from "../jws.js";
 import { type AuthHttp, shown } from "./auth-http.js";
 import { chooseMethod, type ClientIdentity, importSigningKey, type SigningKey } from "./client-identity.js";
 import { registeredBefore } from "./registration.js";
-import { type AuthorizerOptions, type TokenAuthorizer, tokenAuthorizer } from "./token-authorizer.js";
+import {
+  AUTHORIZER_MEMBERS,
+  type AuthorizerOptions,
+  type TokenAuthorizer,
+  tokenAuthorizer,
+} from "./token-authorizer.js";
 import {
   type Grant,
   type GrantTask,
@@ -40,8 +47,19 @@ export interface ClientKeyOptions extends AuthorizerOptions {
 /** Tokens for a program without a user: by a secret, or by a key. */
 export type ClientCredentialsOptions = ClientSecretOptions | ClientKeyOptions;
 
-/** Throws RangeError for options that can lead nowhere. */
+const CREDENTIALS_MEMBERS: MembersOf<ClientSecretOptions & ClientKeyOptions> = {
+  ...AUTHORIZER_MEMBERS,
+  issuer: "text",
+  clientId: "text",
+  clientSecret: "text",
+  privateKey: "any",
+  algorithm: "text",
+  keyId: "text",
+};
+
+/** Throws RangeError for options that can lead nowhere, and BAD_OPTIONS for a member that does not exist. */
 export function clientCredentials(options: ClientCredentialsOptions): TokenAuthorizer {
+  checkMembers("clientCredentials(options)", options, CREDENTIALS_MEMBERS);
   const { issuer } = options;
   const identify = "clientSecret" in options ? bySecret(options) : byKey(options);
   return tokenAuthorizer(new ClientCredentials(identify, issuer), options, issuer === undefined ? [] : [issuer]);
@@ -130,8 +148,29 @@ const TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ID_JAG = "urn:ietf:params:oauth:token-type:id-jag";
 const ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token";
 
-/** Throws RangeError for URLs that tokens must not go to. */
+const ENTERPRISE_MEMBERS: MembersOf<EnterpriseManagedOptions> = {
+  ...AUTHORIZER_MEMBERS,
+  issuer: "text",
+  clientId: "text",
+  clientSecret: "text",
+  identityProvider: {
+    tokenEndpoint: "text",
+    clientId: "text",
+    clientSecret: "text",
+    method: ["=client_secret_basic", "=client_secret_post"],
+    subjectToken: ["text", "function"],
+    subjectTokenType: "text",
+  },
+};
+
+/** Throws RangeError for URLs that tokens must not go to, and BAD_OPTIONS for a member that does not exist. */
 export function enterpriseManaged(options: EnterpriseManagedOptions): TokenAuthorizer {
+  checkMembers("enterpriseManaged(options)", options, ENTERPRISE_MEMBERS);
+  checkMembers(
+    "enterpriseManaged({ identityProvider })",
+    options.identityProvider,
+    ENTERPRISE_MEMBERS.identityProvider as KnownMembers,
+  );
   const given = [options.issuer, options.identityProvider.tokenEndpoint];
   return tokenAuthorizer(new EnterpriseManaged(options), options, given);
 }
@@ -201,8 +240,16 @@ export interface WorkloadIdentityOptions extends AuthorizerOptions {
 
 const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
-/** Throws RangeError for URLs that tokens must not go to. */
+const WORKLOAD_MEMBERS: MembersOf<WorkloadIdentityOptions> = {
+  ...AUTHORIZER_MEMBERS,
+  clientId: "text",
+  assertion: ["text", "function"],
+  issuer: "text",
+};
+
+/** Throws RangeError for URLs that tokens must not go to, and BAD_OPTIONS for a member that does not exist. */
 export function workloadIdentity(options: WorkloadIdentityOptions): TokenAuthorizer {
+  checkMembers("workloadIdentity(options)", options, WORKLOAD_MEMBERS);
   return tokenAuthorizer(new WorkloadIdentity(options), options, options.issuer === undefined ? [] : [options.issuer]);
 }
 

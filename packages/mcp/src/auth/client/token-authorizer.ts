@@ -1,4 +1,5 @@
 // Puts a server's token on the requests to it, and gets another one when the server asks for that.
+import type { MembersOf } from "../../schema/schema.js";
 import type { AuthorizedRequest, AuthorizedResponse, HttpAuthorizer } from "../../jsonrpc/transport.js";
 import { LocalError } from "../../jsonrpc/errors.js";
 import type { FetchLike } from "../fetch-json.js";
@@ -33,6 +34,18 @@ export interface AuthorizerOptions {
   /** Milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: () => number;
 }
+
+/** The members of `AuthorizerOptions`. */
+export const AUTHORIZER_MEMBERS: MembersOf<AuthorizerOptions> = {
+  serverUrl: ["text", "toJSON()"],
+  store: "read() exclusively()",
+  scopes: "texts",
+  fetch: "function",
+  allowHosts: "texts",
+  dpop: ["=auto", "=required", "=off"],
+  timeoutMs: "ms",
+  now: "function",
+};
 
 /** An authorizer that keeps tokens and can forget them. */
 export interface TokenAuthorizer extends HttpAuthorizer {

@@ -86,6 +86,11 @@ export class SchemaIndex {
         `must be a schema: an object or a boolean, but it is ${describe(schema)}`,
       );
     }
+    if ("~standard" in schema) {
+      const what =
+        "is a schema of a library, inside of JSON Schema: write all of it with the library, as z.object({ ... })";
+      throw new SchemaError("invalid-schema", pointer, `${what}, or this part as JSON Schema too`);
+    }
     if (this.nodes.has(schema)) return;
     this.#count(pointer, level);
     const isBareReference = outer.dialect.draft === "draft-07" && schema["$ref"] !== undefined;

@@ -1,7 +1,7 @@
 // Rewrites a source that registers tools, resources and prompts with the official SDK, v1 or v2, to our own API.
 import type { AnyNode, CallExpression, NewExpression, ObjectExpression } from "acorn";
 import { Contexts, type Handled, rewriteAsking, rewriteHandler } from "./handlers.js";
-import { asWord, Imports, LISTS, NAMES_SERVERS, OTHERWISE, ownMethod, serversFrom } from "./imports.js";
+import { asWord, Imports, LISTS, NAMES_SERVERS, OTHERWISE, ownMethod, Servers } from "./imports.js";
 import {
   chainedOn,
   extraAround,
@@ -44,27 +44,25 @@ export function toOwnApi(text: string, path: string): OwnApi {
   return { text: source.written(), rewritten: source.rewritten, leftovers: source.leftovers() };
 }
 
+const REGISTERS = /^(?:tool|prompt|resource|register(?:Tool|Prompt|Resource))$/;
+const AT_THE_SERVER =
+  "it is passed on: call server.tool, server.prompt or server.resource where something is registered";
+
 class ServerFile {
   readonly #source: Source;
   readonly #imports: Imports;
-  /** Names of the file that stand for a server. */
-  readonly #servers = new Set<string>();
+  readonly #servers: Servers;
   readonly #handled = new Map<FunctionNode, Handled>();
   readonly #contexts = new Contexts();
-  /** Functions of the file that make one. */
-  readonly #makers: ReadonlySet<string>;
 
   constructor(source: Source, path: string) {
     this.#source = source;
     this.#imports = new Imports(source);
-    const { servers, makers } = serversFrom(source, path);
-    for (const name of servers) this.#servers.add(name);
-    this.#makers = makers;
+    this.#servers = new Servers(source, this.#imports, path);
   }
 
   rewrite(): void {
     const { program } = this.#source;
-    walk(program, (node, parents) => this.#findServer(node, parents));
     walk(program, (node) => {
       if (node.type === "CallExpression") this.#registration(node);
     });
@@ -72,36 +70,11 @@ class ServerFile {
       if (node.type === "CallExpression") this.#call(node, parents);
       if (node.type === "NewExpression") this.#construction(node);
       if (node.type === "MemberExpression") this.#member(node, parents);
+      if (node.type === "VariableDeclarator" && node.init && this.#servers.is(node.init)) this.#takenApart(node.id);
     });
     this.#types();
     this.#unheardErrors();
     this.#imports.write();
-  }
-
-  /** Variables that hold one, and parameters that say so or are registered at. */
-  #findServer(node: AnyNode, parents: readonly AnyNode[]): void {
-    const local = this.#imports.local("McpServer");
-    if (node.type === "NewExpression" && node.callee.type === "Identifier" && node.callee.name === local) {
-      const holder = parents.at(-1);
-      if (holder?.type === "VariableDeclarator" && holder.id.type === "Identifier") this.#servers.add(holder.id.name);
-      if (holder?.type === "AssignmentExpression" && holder.left.type === "Identifier")
-        this.#servers.add(holder.left.name);
-    }
-    if (node.type === "CallExpression") {
-      const called = methodCall(node);
-      if (called?.object.type === "Identifier" && /^register(?:Tool|Resource|Prompt)$/.test(called.name))
-        this.#servers.add(called.object.name);
-    }
-    if (!isFunction(node) || local === undefined) return;
-    for (const param of node.params) {
-      if (param.type !== "Identifier") continue;
-      const types = this.#source.text.slice(param.end, this.#source.typesFrom(param.end));
-      if (new RegExp(String.raw`^\??\s*:\s*${asWord(local)}`).test(types)) this.#servers.add(param.name);
-    }
-  }
-
-  #isServer(node: AnyNode): boolean {
-    return node.type === "Identifier" && this.#servers.has(node.name);
   }
 
   #registration(call: CallExpression): void {
@@ -116,11 +89,29 @@ class ServerFile {
       case "registerResource":
         return this.#registerResource(call, given);
       case "tool":
-        if (this.#isServer(called.object)) this.#tool(call, given);
-        return;
       case "prompt":
       case "resource":
-        if (this.#isServer(called.object)) this.#older(call, given, called.name);
+        if (!this.#servers.is(called.object)) return this.#perhaps(call, given, called.name);
+        return called.name === "tool" ? this.#tool(call, given) : this.#older(call, given, called.name);
+    }
+  }
+
+  /** What registers in the words of v1 at something of which the file does not say that it is a server. */
+  #perhaps(call: CallExpression, given: readonly AnyNode[], method: string): void {
+    const [name, last] = [given[0], given.at(-1)];
+    if (given.length < 2 || last === undefined || name?.type !== "Literal" || typeof name.value !== "string") return;
+    const value = last.type === "Identifier" ? this.#source.binding(last.name)?.value : last;
+    if (!isFunction(value)) return;
+    const ours = method === "resource" ? "resource(uri, { name, read })" : `${method}(name, { description, run })`;
+    this.#source.left(call.start, `${method}: if this is a server of the SDK, write ${ours}`);
+  }
+
+  /** `const { registerTool } = server`. */
+  #takenApart(pattern: AnyNode): void {
+    if (pattern.type !== "ObjectPattern") return;
+    for (const property of pattern.properties) {
+      const name = property.type === "Property" ? keyOf(property) : undefined;
+      if (name !== undefined && REGISTERS.test(name)) this.#source.left(property.start, `${name}: ${AT_THE_SERVER}`);
     }
   }
 
@@ -438,8 +429,8 @@ class ServerFile {
     if (called === undefined) return;
     const { object, name } = called;
     if (name === "connect") this.#connect(call, object);
-    const inner = object.type === "MemberExpression" && this.#isServer(object.object) ? object : undefined;
-    if (!this.#isServer(object) && inner === undefined) return;
+    const inner = object.type === "MemberExpression" && this.#servers.is(object.object) ? object : undefined;
+    if (!this.#servers.is(object) && inner === undefined) return;
     const source = this.#source;
     const list = LISTS[name];
     const server = source.of(inner === undefined ? object : inner.object);
@@ -485,8 +476,7 @@ class ServerFile {
     const made = held?.value ?? given;
     const stdio = this.#imports.local("StdioServerTransport");
     if (made.type !== "NewExpression" || made.callee.type !== "Identifier" || made.callee.name !== stdio) {
-      const isMade = server.type === "CallExpression" && server.callee.type === "Identifier";
-      if (!this.#isServer(server) && !(isMade && this.#makers.has((server.callee as { name: string }).name))) return;
+      if (!this.#servers.is(server) && !this.#servers.isMade(server)) return;
       return source.left(
         call.start,
         "serveHttp(server) or toNodeHandler(server) serves HTTP, connect(server) is for tests",
@@ -553,9 +543,17 @@ class ServerFile {
   /** Members of a server that are said otherwise here. */
   #member(node: Extract<AnyNode, { type: "MemberExpression" }>, parents: readonly AnyNode[]): void {
     if (node.property.type !== "Identifier" || this.#source.edited(node.start, node.end)) return;
-    const inner = node.object.type === "MemberExpression" && this.#isServer(node.object.object);
-    if (!this.#isServer(node.object) && !inner) return;
+    const { object } = node;
+    const inner =
+      object.type === "MemberExpression" &&
+      object.property.type === "Identifier" &&
+      object.property.name === "server" &&
+      this.#servers.is(object.object);
+    if (!this.#servers.is(object) && !inner) return;
     const { name } = node.property;
+    const callee = parents.at(-1);
+    if (REGISTERS.test(name) && !(callee?.type === "CallExpression" && callee.callee === node))
+      return this.#source.left(node.start, `${name}: ${AT_THE_SERVER}`);
     if (name === "server" && parents.at(-1)?.type === "MemberExpression") return;
     const unknown = inner ? "there is no low-level server here" : undefined;
     const called = parents.at(-1);
