@@ -20,7 +20,7 @@ import { zodExport } from "../schema/zod-json.js";
 import { addTool, coreOf, LeanServer, reservedWarning, type ServerOptions, warn } from "./lean-server.js";
 import { type AskServices, Context } from "./context.js";
 import { returnedValues } from "./interactive.js";
-import { type ServerCore, textIn } from "./core.js";
+import { type ServerCore, ServerTasks, textIn } from "./core.js";
 import { cursorAfter, type ListHints, listOf, readCursor } from "./lists.js";
 import {
   type ArgumentDefinitions,
@@ -43,7 +43,6 @@ import {
   type VariablesOf,
   webWarning,
 } from "./resources.js";
-import { ServerTasks } from "./tasks/server-tasks.js";
 import type { AnyInput, SchemaReader, ToolDefinition } from "./tools.js";
 
 /** Checks what a schema made by the JSON Schema that an author publishes beside it: it may say something else. */

@@ -48,7 +48,10 @@ export class Session implements Caller {
   /** The session whose place this one takes once its handshake is answered. */
   previous: Session | undefined;
 
-  constructor(handshake: Handshake, { measured, previous }: { readonly measured: boolean; readonly previous?: Session }) {
+  constructor(
+    handshake: Handshake,
+    { measured, previous }: { readonly measured: boolean; readonly previous?: Session },
+  ) {
     this.#opened = measured ? performance.now() : undefined;
     this.previous = previous;
     this.codec = codecFor(handshake.revision);
