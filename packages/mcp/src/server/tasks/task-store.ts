@@ -4,7 +4,6 @@ import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
 import type { Task } from "../../protocol/extensions/tasks.js";
 import { DEFAULT_SERVER_LIMITS } from "../limits.js";
-import { byCodeUnit } from "../registry.js";
 
 /** All that is kept of a task: plain JSON. A record is never changed, only replaced. */
 export interface TaskRecord {
@@ -69,6 +68,11 @@ export interface TaskEntry {
 
 /** Room taken for every task, so that one which began can always end with an error in place of a result that is too large. */
 const LEAST_BYTES = 4_096;
+
+/** Compares by UTF-16 code unit: the same order on every machine and in every locale. */
+function byCodeUnit(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
 
 /** Bounded, expiring, and blind to tasks of others. */
 export class TaskIndex<E extends TaskEntry> {
