@@ -33,20 +33,12 @@ import type { ResourceEntry, ResourceReader, TemplateEntry } from "./resources.j
 import { ToolCaller, type ToolEntry } from "./tools.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { type ListHints, listOf } from "./lists.js";
-import type { TaskService } from "./tasks/server-tasks.js";
-import type { TaskRecord, TaskStore } from "./tasks/task-store.js";
+import type { TaskRecord } from "./tasks/task-store.js";
 import { DISCOVER, levelIndex, type LoggingLevel } from "../protocol/features/lifecycle.js";
 import { interactive } from "../protocol/features/elicitation.js";
 import { LISTEN } from "../protocol/features/resources.js";
 import { CALL_TOOL, LIST_TOOLS } from "../protocol/features/tools.js";
-import {
-  CANCEL_TASK,
-  GET_TASK,
-  LIST_TASKS,
-  TASK_RESULT,
-  TASKS_EXTENSION,
-  UPDATE_TASK,
-} from "../protocol/extensions/tasks.js";
+import { TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
 import { DATES } from "../protocol/revisions/newest.js";
 import { AskError, ToolError } from "./content.js";
 
@@ -57,6 +49,29 @@ export interface Offers {
   completes(): boolean;
   /** Scopes that a request needs for the prompt, resource or template it names. */
   scopesFor(method: string, params: JsonObject): readonly string[] | undefined;
+}
+
+/** The tasks of a server, as the rest of it meets them. */
+export interface ServerTasks {
+  /** Puts the middleware of tasks before all others: called with the first tool that can be one, so that nobody else pays. */
+  enable(): void;
+  handlers(): readonly (readonly [string, Handler])[];
+  /** Those of `taskIds` that the caller may listen to. Rejects with -32021 for a caller without the extension. */
+  visible(call: Call, taskIds: readonly string[]): Promise<readonly VisibleTask[]>;
+  /** From now on tasks are kept where all processes find them, unless an author chose a store. */
+  join(cluster: ServerCluster): void;
+  /** A task of another process changed. */
+  heard(record: TaskRecord, questions: readonly NewsQuestion[]): void;
+  /** Does what another process asks for a task that runs here. Rejects with -32602 when none does. */
+  errand(errand: TaskErrand): Promise<TaskRecord>;
+  /** Whether any task runs here, or its end is being kept. */
+  readonly busy: boolean;
+  /** Whether a task runs here that was begun over a connection: its client may be asked over that one alone. */
+  runsOver(connection: Call["connection"]): boolean;
+  /** Ends every task that runs: each is kept as failed, so that whoever asks later learns why. */
+  close(): Promise<void>;
+  /** Cancels and forgets what a principal has begun, and says how many of it were running. */
+  endOf(principal: string): Promise<number>;
 }
 
 /** What the server needs of a conversation it did not start by itself. */
@@ -335,79 +350,6 @@ function discover(core: ServerCore, { carrier }: Call): Answer {
 function explain(error: unknown): RpcError | undefined {
   const tellable = error instanceof AskError || error instanceof ToolError;
   return tellable ? new RpcError(ErrorCode.InternalError, error.message) : undefined;
-}
-
-/** The tasks of a server. Most servers have none: what serves them is loaded for the first request that could begin one, or names one. */
-export class ServerTasks {
-  readonly #core: ServerCore;
-  readonly #service: Later<TaskService>;
-  #cluster: ServerCluster | undefined;
-
-  constructor(core: ServerCore, store: TaskStore | undefined) {
-    this.#core = core;
-    this.#service = new Later(async () => {
-      const service = new (await import("./tasks/server-tasks.js")).TaskService(core, store);
-      if (this.#cluster !== undefined) service.join(this.#cluster);
-      return service;
-    });
-  }
-
-  /** Puts the middleware of tasks before all others: called with the first tool that can be one, so that nobody else pays. */
-  enable(): void {
-    const core = this.#core;
-    if (core.hadTasks) return;
-    core.hadTasks = true;
-    const first: Middleware = (call, next) =>
-      call.method === CALL_TOOL.name ? this.#service.use((service) => service.called(call, next)) : next();
-    core.middleware = [first, ...core.middleware];
-  }
-
-  handlers(): readonly (readonly [string, Handler])[] {
-    const serve: Handler = (call) => this.#service.use((service) => service.serve(call));
-    return [GET_TASK, CANCEL_TASK, TASK_RESULT, LIST_TASKS, UPDATE_TASK].map(({ name }) => [name, serve]);
-  }
-
-  /** Those of `taskIds` that the caller may listen to. Rejects with -32021 for a caller without the extension. */
-  async visible(call: Call, taskIds: readonly string[]): Promise<readonly VisibleTask[]> {
-    return this.#service.use((service) => service.visible(call, taskIds));
-  }
-
-  /** From now on tasks are kept where all processes find them, unless an author chose a store. */
-  join(cluster: ServerCluster): void {
-    this.#cluster = cluster;
-    this.#service.there?.join(cluster);
-  }
-
-  /** A task of another process changed. */
-  heard(record: TaskRecord, questions: readonly NewsQuestion[]): void {
-    void this.#service.use((service) => service.heard(record, questions));
-  }
-
-  /** Does what another process asks for a task that runs here. Rejects with -32602 when none does. */
-  async errand(errand: TaskErrand): Promise<TaskRecord> {
-    return this.#service.use((service) => service.errand(errand));
-  }
-
-  /** Whether any task runs here, or its end is being kept. */
-  get busy(): boolean {
-    return this.#service.there?.busy === true;
-  }
-
-  /** Whether a task runs here that was begun over a connection: its client may be asked over that one alone. */
-  runsOver(connection: Call["connection"]): boolean {
-    return this.#service.there?.runsOver(connection) === true;
-  }
-
-  /** Ends every task that runs: each is kept as failed, so that whoever asks later learns why. */
-  async close(): Promise<void> {
-    await this.#service.loading;
-    await this.#service.there?.close();
-  }
-
-  /** Cancels and forgets what a principal has begun, and says how many of it were running. */
-  async endOf(principal: string): Promise<number> {
-    return this.#service.use((service) => service.endOf(principal));
-  }
 }
 
 // Capabilities are derived from what is registered: nothing is declared that does not work.
