@@ -26,8 +26,6 @@ const CORE =
 // Loaded with the first call that returns more than text, or asks: a seventh of what V8 would read at each start.
 const LATER =
   /packages\/mcp\/dist\/(?:server\/(?:ask|parking|returned|sealing)|protocol\/(?:elicitation-form|features\/sampling)|jsonrpc\/exact-numbers)\.js/;
-// Loaded with the first request that could begin a task, or names one.
-const TASKS = /packages\/mcp\/dist\/server\/tasks\/(?:server-tasks|task-(?:face|manager|run))\.js/;
 // What serving over stdio needs besides, which is made of Node: clients and HTTP share parts of it.
 const STDIO = /packages\/mcp\/dist\/(?:node\/(?:process-signals|standard-streams|stdio-server)|serve\/stdio)\.js/;
 // What serves the older revisions over HTTP, with what it is made of: on Node it is at hand, and one file.
@@ -77,11 +75,10 @@ const bundles = await generate(Object.fromEntries(built), {
   // What every server loads is one file; what only some load (HTTP, auth) is in files of its own.
   codeSplitting: {
     groups: [
-      { name: "core", test: (id) => CORE.test(id) && !LATER.test(id) && !TASKS.test(id) },
+      { name: "core", test: (id) => CORE.test(id) && !LATER.test(id) },
       { name: "stdio", test: STDIO },
       { name: "handshake", test: HANDSHAKE },
       { name: "later", test: LATER },
-      { name: "tasks", test: TASKS },
     ],
   },
   entryFileNames: "[name].js",

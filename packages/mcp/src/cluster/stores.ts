@@ -2,7 +2,7 @@
 import type { KeptStream, StoredEvent, StreamBounds, StreamPiece } from "../http/server/exchange.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
-import { MemoryTaskStore } from "../server/tasks/task-store.js";
+import { MemoryTaskStore } from "../server/tasks/task-manager.js";
 import type { TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 
 /** Milliseconds a process counts as there after it last said so. */

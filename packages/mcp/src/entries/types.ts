@@ -232,7 +232,7 @@ export type { ServeOptions, Serving } from "../server/conversation.js";
 export type { EndedSession } from "../server/session.js";
 export type { LiveSession, OnSession } from "../server/session.js";
 export type { SchemaAnswer, SchemaForm } from "../server/ask.js";
-export type { TaskStoreLimits } from "../server/tasks/task-store.js";
+export type { TaskStoreLimits } from "../server/tasks/task-manager.js";
 export type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 export type { ToolErrorOptions } from "../server/content.js";
 export type {

@@ -6,7 +6,7 @@ import { ErrorCode, LocalError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
 import { DEFAULT_SERVER_LIMITS } from "../server/limits.js";
-import { entryOf, type TaskEntry, TaskIndex, type TaskStoreLimits } from "../server/tasks/task-store.js";
+import { entryOf, type TaskEntry, TaskIndex, type TaskStoreLimits } from "../server/tasks/task-manager.js";
 import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 import { type FileLock, lockFile } from "./token-file.js";
 import { makeFolder } from "./host-files.js";

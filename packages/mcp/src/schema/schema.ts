@@ -200,8 +200,7 @@ function isText(value: unknown): value is string {
 
 /** Whether its members can be read by name: no list, map or promise, whose members say nothing. */
 function isOpen(value: unknown): value is Readonly<Record<string, unknown>> {
-  const kind = Object.prototype.toString.call(value);
-  return kind === "[object Object]" || kind === "[object Module]";
+  return ["[object Object]", "[object Module]"].includes(Object.prototype.toString.call(value));
 }
 
 /** What is wrong with a member, as the end of a sentence; undefined when nothing is. `unknown` words that one does not exist. */

@@ -17,15 +17,7 @@ import type { LiveSessions, QuestionCode, SessionHooks } from "./session.js";
 import type { LogMessage } from "../endpoint/progress.js";
 import type { Parking } from "./parking.js";
 import type { Seal } from "./sealing.js";
-import type {
-  ListKind,
-  NewsQuestion,
-  ServerCluster,
-  Subscribers,
-  TaskErrand,
-  Tells,
-  VisibleTask,
-} from "./subscription.js";
+import type { ListKind, ServerCluster, Subscribers, Tells } from "./subscription.js";
 import type { PromptEntry } from "./prompts.js";
 import { Registry, type Unlisted, type Visibility } from "./registry.js";
 import type { Reporter } from "./reporter.js";
@@ -33,7 +25,7 @@ import type { ResourceEntry, ResourceReader, TemplateEntry } from "./resources.j
 import { ToolCaller, type ToolEntry } from "./tools.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { type ListHints, listOf } from "./lists.js";
-import type { TaskRecord } from "./tasks/task-store.js";
+import type { ServerTasks } from "./tasks/server-tasks.js";
 import { DISCOVER, levelIndex, type LoggingLevel } from "../protocol/features/lifecycle.js";
 import { interactive } from "../protocol/features/elicitation.js";
 import { LISTEN } from "../protocol/features/resources.js";
@@ -49,29 +41,6 @@ export interface Offers {
   completes(): boolean;
   /** Scopes that a request needs for the prompt, resource or template it names. */
   scopesFor(method: string, params: JsonObject): readonly string[] | undefined;
-}
-
-/** The tasks of a server, as the rest of it meets them. */
-export interface ServerTasks {
-  /** Puts the middleware of tasks before all others: called with the first tool that can be one, so that nobody else pays. */
-  enable(): void;
-  handlers(): readonly (readonly [string, Handler])[];
-  /** Those of `taskIds` that the caller may listen to. Rejects with -32021 for a caller without the extension. */
-  visible(call: Call, taskIds: readonly string[]): Promise<readonly VisibleTask[]>;
-  /** From now on tasks are kept where all processes find them, unless an author chose a store. */
-  join(cluster: ServerCluster): void;
-  /** A task of another process changed. */
-  heard(record: TaskRecord, questions: readonly NewsQuestion[]): void;
-  /** Does what another process asks for a task that runs here. Rejects with -32602 when none does. */
-  errand(errand: TaskErrand): Promise<TaskRecord>;
-  /** Whether any task runs here, or its end is being kept. */
-  readonly busy: boolean;
-  /** Whether a task runs here that was begun over a connection: its client may be asked over that one alone. */
-  runsOver(connection: Call["connection"]): boolean;
-  /** Ends every task that runs: each is kept as failed, so that whoever asks later learns why. */
-  close(): Promise<void>;
-  /** Cancels and forgets what a principal has begun, and says how many of it were running. */
-  endOf(principal: string): Promise<number>;
 }
 
 /** What the server needs of a conversation it did not start by itself. */

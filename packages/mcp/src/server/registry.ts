@@ -210,6 +210,11 @@ function requireScopes(what: string, key: string, scopes: readonly string[], { c
   throw new RpcError(ErrorCode.InvalidRequest, text, { requiredScopes: scopes });
 }
 
+/** Compares by UTF-16 code unit: the same order on every machine and in every locale. */
+export function byCodeUnit(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
 // Keeps what a tool made for a later call, under a handle that the model carries from one call to the next.
 
 /** What handles stand for, how they look, and how long and how many are kept. */

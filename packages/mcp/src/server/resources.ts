@@ -1,6 +1,6 @@
 // Reads resources, and says which URIs can be subscribed to.
-import type { Answer, Call, CallOf, InteractiveCall, MaybePromise } from "../endpoint/call.js";
-import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
+import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { type Awaitable, isThenable, peerWords } from "../jsonrpc/message.js";
 import { McpErrorCode, type Meta } from "../protocol/meta.js";
 import type {
@@ -11,13 +11,11 @@ import type {
   ResourceTemplate,
 } from "../protocol/features/resources.js";
 import { resourceContents, Relayed } from "./content.js";
-import { type AskServices, type Completer, Context } from "./context.js";
+import type { AskServices, Completer, Context } from "./context.js";
 import { InputRequired, returnedValues, runInteractive } from "./interactive.js";
-import { cursorAfter, type ListHints, readCursor } from "./lists.js";
 import type { Registry, Restricted } from "./registry.js";
 import { type Icon, iconsFault } from "../protocol/capabilities.js";
 import { metaFault } from "../protocol/meta.js";
-import type { PaginatedRequestParams } from "../protocol/method.js";
 import type { UriTemplate } from "../protocol/uri-template.js";
 
 import { type MembersOf, valueFault } from "../schema/schema.js";
@@ -319,60 +317,7 @@ export function webWarning(what: string, uri: string): string | undefined {
 }
 
 /** What a template lists, as lists show it. */
-function shownResource(listed: ListedResource, { template }: TemplateEntry): Resource {
+export function shownResource(listed: ListedResource, { template }: TemplateEntry): Resource {
   const { mimeType } = template;
   return { name: listed.uri, ...(mimeType === undefined ? {} : { mimeType }), ...listed };
-}
-
-// The list of resources where templates say what is in them: what is registered, then what each template lists, page by page.
-
-/** What one template may list: more than anybody looks through, less than what fills the memory. */
-const MOST_LISTED = 10_000;
-/** Names the cursors of such lists: they count what was shown, since what templates list has no order of its own. */
-const LISTED = "listed resources";
-
-interface Listing extends AskServices {
-  readonly resources: Registry<ResourceEntry>;
-  readonly templates: Registry<TemplateEntry>;
-  readonly limits: AskServices["limits"] & { readonly pageSize: number };
-  readonly listHints: ListHints;
-}
-
-/** Whether any template lists what is in it. */
-export function templatesList({ templates }: Pick<Listing, "templates">): boolean {
-  return templates.keys().some((key) => templates.get(key)?.definition.list !== undefined);
-}
-
-/** Serves `resources/list` of a server with such templates. What is registered and listed too is shown once. */
-export async function listedPage(core: Listing, call: CallOf<PaginatedRequestParams>): Promise<Answer> {
-  const { resources, templates } = core;
-  const start = positionOf(call.params.cursor);
-  const shown = new Map<string, Resource>();
-  for (const key of resources.listed()) {
-    const entry = resources.get(key);
-    if (entry !== undefined && resources.sees(key, entry, call)) shown.set(key, entry.resource);
-  }
-  for (const key of templates.listed()) {
-    const entry = templates.get(key);
-    if (entry?.definition.list === undefined || !templates.sees(key, entry, call)) continue;
-    const listed = await entry.definition.list(new Context(call, core));
-    const resourcesIn = await returnedValues.use(({ listedIn }) => listedIn(key, listed));
-    for (const each of resourcesIn.slice(0, MOST_LISTED))
-      if (!shown.has(each.uri)) shown.set(each.uri, shownResource(each, entry));
-  }
-  const end = start + core.limits.pageSize;
-  return {
-    resources: [...shown.values()].slice(start, end),
-    ...(end < shown.size ? { nextCursor: cursorAfter(LISTED, String(end)) } : {}),
-    ttlMs: core.listHints.ttlMs,
-    cacheScope: "private",
-  };
-}
-
-function positionOf(cursor: string | undefined): number {
-  if (cursor === undefined) return 0;
-  const position = Number(readCursor(LISTED, cursor) ?? Number.NaN);
-  if (Number.isSafeInteger(position) && position >= 0) return position;
-  const what = "Invalid cursor: use the nextCursor of this list, or none to start again";
-  throw new RpcError(ErrorCode.InvalidParams, what, { path: "/cursor", constraint: "a cursor of this list" });
 }

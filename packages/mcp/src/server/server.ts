@@ -1,20 +1,27 @@
 // The server an author writes, with all there is: JSON Schema in place, prompts, resources and tasks.
-import { type Call, type Handler, handling, Later, type Middleware } from "../endpoint/call.js";
-import { CANCEL_TASK, GET_TASK, LIST_TASKS, TASK_RESULT, UPDATE_TASK } from "../protocol/extensions/tasks.js";
-import { CALL_TOOL } from "../protocol/features/tools.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { type Answer, type CallOf, handling, type MaybePromise } from "../endpoint/call.js";
+import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
+import { isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
 import { interactive } from "../protocol/features/elicitation.js";
 import { COMPLETE, GET_PROMPT, LIST_PROMPTS } from "../protocol/features/prompts.js";
-import { LIST_RESOURCE_TEMPLATES, LIST_RESOURCES, READ_RESOURCE } from "../protocol/features/resources.js";
+import {
+  LIST_RESOURCE_TEMPLATES,
+  LIST_RESOURCES,
+  READ_RESOURCE,
+  type Resource,
+} from "../protocol/features/resources.js";
+import type { PaginatedRequestParams } from "../protocol/method.js";
 import { membersAlone, schemaAdvice } from "../schema/json-schema/advice.js";
 import { compileJsonSchema } from "../schema/json-schema/compile.js";
 import { UriTemplate } from "../protocol/uri-template.js";
-import type { JsonSchema } from "../schema/schema.js";
+import type { JsonSchema, Outcome, Schema } from "../schema/schema.js";
 import { isStandardSchema } from "../schema/standard-schema.js";
 import { zodExport } from "../schema/zod-json.js";
 import { addTool, coreOf, LeanServer, reservedWarning, type ServerOptions, warn } from "./lean-server.js";
-import { type ServerCore, type ServerTasks, textIn } from "./core.js";
-import { listOf } from "./lists.js";
+import { type AskServices, Context } from "./context.js";
+import { returnedValues } from "./interactive.js";
+import { type ServerCore, textIn } from "./core.js";
+import { cursorAfter, type ListHints, listOf, readCursor } from "./lists.js";
 import {
   type ArgumentDefinitions,
   completeArgument,
@@ -23,22 +30,34 @@ import {
   promptEntry,
   PromptFiller,
 } from "./prompts.js";
-import type { Registration } from "./registry.js";
+import type { Registration, Registry } from "./registry.js";
 import {
-  listedPage,
   type ResourceDefinition,
+  type ResourceEntry,
   resourceEntry,
   ResourceReader,
   type ResourceTemplateDefinition,
+  shownResource,
+  type TemplateEntry,
   templateEntry,
-  templatesList,
   type VariablesOf,
   webWarning,
 } from "./resources.js";
-import type { NewsQuestion, ServerCluster, TaskErrand, VisibleTask } from "./subscription.js";
-import type { TaskService } from "./tasks/server-tasks.js";
-import type { TaskRecord, TaskStore } from "./tasks/task-store.js";
-import { type AnyInput, asPublished, type SchemaReader, type ToolDefinition } from "./tools.js";
+import { ServerTasks } from "./tasks/server-tasks.js";
+import type { AnyInput, SchemaReader, ToolDefinition } from "./tools.js";
+
+/** Checks what a schema made by the JSON Schema that an author publishes beside it: it may say something else. */
+function asPublished(schema: Schema, published: Schema): Schema {
+  const judged = (outcome: Outcome<unknown>): MaybePromise<Outcome<unknown>> =>
+    outcome.ok ? returnedValues.use(({ asJson }) => published.validate(asJson(outcome.value))) : outcome;
+  return {
+    json: published.json,
+    validate(value) {
+      const outcome = schema.validate(value);
+      return isThenable(outcome) ? outcome.then(judged) : judged(outcome);
+    },
+  };
+}
 
 const SCHEMAS: SchemaReader = {
   compile: (schema) => compileJsonSchema(schema, { fallbackToDraft07: true }),
@@ -54,7 +73,7 @@ export class Server extends LeanServer {
   constructor(options: ServerOptions, more?: undefined) {
     super(options, more);
     const core = coreOf(this);
-    core.serveTasks(new LaterTasks(core, options.tasks?.store));
+    core.serveTasks(new ServerTasks(core, options.tasks?.store));
     offer(core);
   }
 
@@ -120,72 +139,6 @@ export class Server extends LeanServer {
   }
 }
 
-// The tasks of a server.
-
-/** Most servers have none: what serves them is loaded for the first request that could begin one, or names one. */
-class LaterTasks implements ServerTasks {
-  readonly #core: ServerCore;
-  readonly #service: Later<TaskService>;
-  #cluster: ServerCluster | undefined;
-
-  constructor(core: ServerCore, store: TaskStore | undefined) {
-    this.#core = core;
-    this.#service = new Later(async () => {
-      const service = new (await import("./tasks/server-tasks.js")).TaskService(core, store);
-      if (this.#cluster !== undefined) service.join(this.#cluster);
-      return service;
-    });
-  }
-
-  enable(): void {
-    const core = this.#core;
-    if (core.hadTasks) return;
-    core.hadTasks = true;
-    const first: Middleware = (call, next) =>
-      call.method === CALL_TOOL.name ? this.#service.use((service) => service.called(call, next)) : next();
-    core.middleware = [first, ...core.middleware];
-  }
-
-  handlers(): readonly (readonly [string, Handler])[] {
-    const serve: Handler = (call) => this.#service.use((service) => service.serve(call));
-    return [GET_TASK, CANCEL_TASK, TASK_RESULT, LIST_TASKS, UPDATE_TASK].map(({ name }) => [name, serve]);
-  }
-
-  async visible(call: Call, taskIds: readonly string[]): Promise<readonly VisibleTask[]> {
-    return this.#service.use((service) => service.visible(call, taskIds));
-  }
-
-  join(cluster: ServerCluster): void {
-    this.#cluster = cluster;
-    this.#service.there?.join(cluster);
-  }
-
-  heard(record: TaskRecord, questions: readonly NewsQuestion[]): void {
-    void this.#service.use((service) => service.heard(record, questions));
-  }
-
-  async errand(errand: TaskErrand): Promise<TaskRecord> {
-    return this.#service.use((service) => service.errand(errand));
-  }
-
-  get busy(): boolean {
-    return this.#service.there?.busy === true;
-  }
-
-  runsOver(connection: Call["connection"]): boolean {
-    return this.#service.there?.runsOver(connection) === true;
-  }
-
-  async close(): Promise<void> {
-    await this.#service.loading;
-    await this.#service.there?.close();
-  }
-
-  async endOf(principal: string): Promise<number> {
-    return this.#service.use((service) => service.endOf(principal));
-  }
-}
-
 // What a server offers besides tools.
 
 /** Has a server serve prompts and resources. */
@@ -231,4 +184,57 @@ function scopesFor(
     default:
       return undefined;
   }
+}
+
+// The list of resources where templates say what is in them: what is registered, then what each template lists, page by page.
+
+/** What one template may list: more than anybody looks through, less than what fills the memory. */
+const MOST_LISTED = 10_000;
+/** Names the cursors of such lists: they count what was shown, since what templates list has no order of its own. */
+const KIND = "listed resources";
+
+interface Listing extends AskServices {
+  readonly resources: Registry<ResourceEntry>;
+  readonly templates: Registry<TemplateEntry>;
+  readonly limits: AskServices["limits"] & { readonly pageSize: number };
+  readonly listHints: ListHints;
+}
+
+/** Whether any template lists what is in it. */
+function templatesList({ templates }: Pick<Listing, "templates">): boolean {
+  return templates.keys().some((key) => templates.get(key)?.definition.list !== undefined);
+}
+
+/** Serves `resources/list` of a server with such templates. What is registered and listed too is shown once. */
+async function listedPage(core: Listing, call: CallOf<PaginatedRequestParams>): Promise<Answer> {
+  const { resources, templates } = core;
+  const start = positionOf(call.params.cursor);
+  const shown = new Map<string, Resource>();
+  for (const key of resources.listed()) {
+    const entry = resources.get(key);
+    if (entry !== undefined && resources.sees(key, entry, call)) shown.set(key, entry.resource);
+  }
+  for (const key of templates.listed()) {
+    const entry = templates.get(key);
+    if (entry?.definition.list === undefined || !templates.sees(key, entry, call)) continue;
+    const listed = await entry.definition.list(new Context(call, core));
+    const resourcesIn = await returnedValues.use(({ listedIn }) => listedIn(key, listed));
+    for (const each of resourcesIn.slice(0, MOST_LISTED))
+      if (!shown.has(each.uri)) shown.set(each.uri, shownResource(each, entry));
+  }
+  const end = start + core.limits.pageSize;
+  return {
+    resources: [...shown.values()].slice(start, end),
+    ...(end < shown.size ? { nextCursor: cursorAfter(KIND, String(end)) } : {}),
+    ttlMs: core.listHints.ttlMs,
+    cacheScope: "private",
+  };
+}
+
+function positionOf(cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  const position = Number(readCursor(KIND, cursor) ?? Number.NaN);
+  if (Number.isSafeInteger(position) && position >= 0) return position;
+  const what = "Invalid cursor: use the nextCursor of this list, or none to start again";
+  throw new RpcError(ErrorCode.InvalidParams, what, { path: "/cursor", constraint: "a cursor of this list" });
 }

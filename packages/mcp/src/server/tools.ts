@@ -535,16 +535,3 @@ function checkedResult({ value, given }: ToolResult): MaybePromise<CallToolResul
   if (isMade && (structuredContent === undefined || isPlain(structuredContent, 0))) return value;
   return returnedValues.use(({ mendedContent }) => mendedContent(value, given));
 }
-
-/** Checks what a schema made by the JSON Schema that an author publishes beside it: it may say something else. */
-export function asPublished(schema: Schema, published: Schema): Schema {
-  const judged = (outcome: Outcome<unknown>): MaybePromise<Outcome<unknown>> =>
-    outcome.ok ? returnedValues.use(({ asJson }) => published.validate(asJson(outcome.value))) : outcome;
-  return {
-    json: published.json,
-    validate(value) {
-      const outcome = schema.validate(value);
-      return isThenable(outcome) ? outcome.then(judged) : judged(outcome);
-    },
-  };
-}

@@ -13,7 +13,7 @@ import type { RequestId } from "../../src/jsonrpc/message.js";
 import { restartDelay } from "../../src/client/server-watch.js";
 import { serve } from "../../src/serve/serve.js";
 import type { MessageSink, Transport } from "../../src/jsonrpc/transport.js";
-import { MemoryTaskStore } from "../../src/server/tasks/task-store.js";
+import { MemoryTaskStore } from "../../src/server/tasks/task-manager.js";
 import type { TaskRecord } from "../../src/server/tasks/task-store.js";
 import { memoryTransports } from "../../src/transport/memory.js";
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { serveHttp } from "../../src/serve/http.js";
 import { DEFAULT_SERVER_LIMITS } from "../../src/server/limits.js";
-import { MemoryTaskStore } from "../../src/server/tasks/task-store.js";
+import { MemoryTaskStore } from "../../src/server/tasks/task-manager.js";
 import { start } from "../http/http-fixture.js";
 import { ABLE, DIRECTED, EXTENSION, latch, newServer, RELATED, REQUESTED } from "./task-peer.js";
 

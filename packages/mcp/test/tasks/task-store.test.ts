@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { processEntry } from "../../src/node/process-table.js";
 import { taskFileStore } from "../../src/node/task-file-store.js";
-import { MemoryTaskStore, type TaskStoreLimits } from "../../src/server/tasks/task-store.js";
+import { MemoryTaskStore, type TaskStoreLimits } from "../../src/server/tasks/task-manager.js";
 import type { TaskRecord, TaskStore } from "../../src/server/tasks/task-store.js";
 import { connectTasks, DIRECTED, latch, newServer, refusal, REQUESTED, untilStatus } from "./task-peer.js";
 

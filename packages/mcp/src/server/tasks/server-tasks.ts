@@ -1,4 +1,4 @@
-// The tasks of one server put together: manager, faces, what begins them, and who hears of them.
+// The tasks of one server put together: manager, faces, the middleware that begins them, and who hears of them.
 import {
   type Answer,
   type Call,
@@ -9,7 +9,6 @@ import {
   handling,
   type Later,
   type Middleware,
-  type Next,
   runChain,
 } from "../../endpoint/call.js";
 import type { ServerCapabilities } from "../../protocol/capabilities.js";
@@ -20,9 +19,9 @@ import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import { Session } from "../session.js";
 import { DirectedFace, RequestedFace, requireTasks, taskDetail, type TaskFace } from "./task-face.js";
 import { TaskCall, type TaskRun } from "./task-run.js";
-import { ownerOf, type Settled, TaskManager, conclude, settled } from "./task-manager.js";
-import { MemoryTaskStore, noSuchTask, type TaskRecord, type TaskStore } from "./task-store.js";
-import { type Awaitable, type JsonObject, peerWords } from "../../jsonrpc/message.js";
+import { MemoryTaskStore, ownerOf, type Settled, TaskManager, conclude, settled } from "./task-manager.js";
+import { noSuchTask, type TaskRecord, type TaskStore } from "./task-store.js";
+import { type JsonObject, peerWords } from "../../jsonrpc/message.js";
 import {
   CANCEL_TASK,
   type CreateTaskResult,
@@ -40,7 +39,9 @@ import type { Parking } from "../parking.js";
 
 /** What tasks need of their server. */
 interface TaskServer extends AskServices {
-  readonly middleware: readonly Middleware[];
+  middleware: Middleware[];
+  /** Set with the first tool that runs as a task, and for good. */
+  hadTasks: boolean;
   readonly tools: { find(name: string, call: Call): ToolEntry | undefined };
   readonly toolCaller: { call(call: InteractiveCall<CallToolRequestParams>): MaybePromise<Answer> };
   readonly subscribers: { taskChanged(taskId: string, detail: (codec: Codec) => object): void } | undefined;
@@ -50,8 +51,7 @@ interface TaskServer extends AskServices {
 
 const INTERACTIVE_CALL_TOOL = interactive(CALL_TOOL);
 
-/** What `ServerTasks` loads with the first use of tasks. */
-export class TaskService {
+export class ServerTasks {
   readonly #core: TaskServer;
   readonly #manager: TaskManager;
   readonly #requested: RequestedFace;
@@ -62,13 +62,7 @@ export class TaskService {
   /** Whether an author chose the store. */
   readonly #given: boolean;
   #cluster: ServerCluster | undefined;
-  readonly #handlers: ReadonlyMap<string, Handler> = new Map([
-    handling(GET_TASK, (call) => this.#required(call).get(call)),
-    handling(CANCEL_TASK, (call) => this.#required(call).cancel(call)),
-    handling(TASK_RESULT, (call) => this.#requested.result(call)),
-    handling(LIST_TASKS, (call) => this.#requested.list(call)),
-    handling(UPDATE_TASK, (call) => this.#directed.update(call)),
-  ]);
+  #enabled = false;
 
   constructor(core: TaskServer, store: TaskStore | undefined) {
     this.#core = core;
@@ -110,20 +104,31 @@ export class TaskService {
     };
   }
 
-  /** Serves a tool call, or begins a task with it where both sides want that. */
-  called(call: Call, next: Next): Awaitable<Answer> {
-    if (!isCallOf(call, INTERACTIVE_CALL_TOOL)) return next();
-    const face = this.#face(call);
-    const entry = face && this.#core.tools.find(call.params.name, call);
-    if (face === undefined || entry === undefined || !this.#core.advertises("tasks")) return next();
-    if (!face.wants(call, entry)) return next();
-    // Whoever waits for a task takes its questions to the client from the first one on.
-    return this.#core.questions.use(() => beginTask(this.#origin, face, call, entry.task === "required"));
+  /** Puts the middleware of tasks before all others: called with the first tool that can be one, so that nobody else pays. */
+  enable(): void {
+    if (this.#enabled) return;
+    this.#enabled = true;
+    this.#core.hadTasks = true;
+    const first: Middleware = (call, next) => {
+      if (!isCallOf(call, INTERACTIVE_CALL_TOOL)) return next();
+      const face = this.#face(call);
+      const entry = face && this.#core.tools.find(call.params.name, call);
+      if (face === undefined || entry === undefined || !this.#core.advertises("tasks")) return next();
+      if (!face.wants(call, entry)) return next();
+      // Whoever waits for a task takes its questions to the client from the first one on.
+      return this.#core.questions.use(() => beginTask(this.#origin, face, call, entry.task === "required"));
+    };
+    this.#core.middleware = [first, ...this.#core.middleware];
   }
 
-  /** Serves a method of tasks. */
-  serve(call: Call): Awaitable<Answer> {
-    return (this.#handlers.get(call.method) as Handler)(call);
+  handlers(): readonly (readonly [string, Handler])[] {
+    return [
+      handling(GET_TASK, (call) => this.#required(call).get(call)),
+      handling(CANCEL_TASK, (call) => this.#required(call).cancel(call)),
+      handling(TASK_RESULT, (call) => this.#requested.result(call)),
+      handling(LIST_TASKS, (call) => this.#requested.list(call)),
+      handling(UPDATE_TASK, (call) => this.#directed.update(call)),
+    ];
   }
 
   /** Those of `taskIds` that the caller may listen to. Throws -32021 for a caller without the extension. */
