@@ -25,7 +25,7 @@ const CORE =
   /packages\/mcp\/dist\/(?:(?:jsonrpc|schema|protocol|endpoint|server)\/|era\/(?!(?:\w+\/)?(?:client|read|write|invalid|request)-)|transport\/stdio-framing\.js|serve\/serve\.js)/;
 // Loaded with the first call that returns more than text, or asks: a seventh of what V8 would read at each start.
 const LATER =
-  /packages\/mcp\/dist\/(?:server\/(?:ask|parking|returned)|protocol\/(?:elicitation-form|features\/sampling)|jsonrpc\/exact-numbers)\.js/;
+  /packages\/mcp\/dist\/(?:server\/(?:ask|parking|returned|sealing)|protocol\/(?:elicitation-form|features\/sampling)|jsonrpc\/exact-numbers)\.js/;
 // What serving over stdio needs besides, which is made of Node: clients and HTTP share parts of it.
 const STDIO = /packages\/mcp\/dist\/(?:node\/(?:process-signals|standard-streams|stdio-server)|serve\/stdio)\.js/;
 // What serves the older revisions over HTTP, with what it is made of: on Node it is at hand, and one file.

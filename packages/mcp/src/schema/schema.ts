@@ -200,7 +200,7 @@ function isText(value: unknown): value is string {
 
 /** Whether its members can be read by name: no list, map or promise, whose members say nothing. */
 function isOpen(value: unknown): value is Readonly<Record<string, unknown>> {
-  return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(value));
+  return ["[object Object]", "[object Module]"].includes(Object.prototype.toString.call(value));
 }
 
 /** What is wrong with a member, as the end of a sentence; undefined when nothing is. `unknown` words that one does not exist. */

@@ -14,7 +14,7 @@ import {
   NO_LOGS,
 } from "../endpoint/call.js";
 import type { Codec } from "../era/codec.js";
-import { type Selection, type SessionState, openSession, select } from "../era/select.js";
+import { type Handshake, type Selection, type SessionState, openSession, select } from "../era/select.js";
 import { claimsStateless } from "../era/stateless/codec.js";
 import type { Carrier, Transport } from "../jsonrpc/transport.js";
 import { ErrorCode, RpcError, type SERVE } from "../jsonrpc/errors.js";
@@ -201,7 +201,7 @@ export class ServerConversation implements ConnectionHandler {
   restore({ params, level, uris = [] }: RestoredSession): void {
     const opened = openSession({ ...params });
     if (opened instanceof RpcError) return;
-    const session = new Session(opened);
+    const session = this.#made(opened);
     session.logLevel = level ?? (this.#core.advertises("logging") ? session.logLevel : NO_LOGS);
     session.subscription = subscribersOf(this.#core).addSession(session, this.connection, this.#standing as Carrier);
     for (const uri of uris) void subscribersOf(this.#core).subscribe(session.subscription, uri);
@@ -217,7 +217,7 @@ export class ServerConversation implements ConnectionHandler {
     const opened = openSession({ ...params });
     if (opened instanceof RpcError) return false;
     this.connection.idPrefix = prefix;
-    this.#take(new Session(opened));
+    this.#take(this.#made(opened));
     this.relevel(level);
     return true;
   }
@@ -245,11 +245,16 @@ export class ServerConversation implements ConnectionHandler {
     if (session.subscription !== undefined) this.#logs.send(session.subscription, message);
   }
 
+  #made(handshake: Handshake, previous?: Session): Session {
+    const measured = this.#core.hooks.onSessionEnd !== undefined;
+    return new Session(handshake, { measured, ...(previous === undefined ? {} : { previous }) });
+  }
+
   #open(message: RequestMessage, codec: Codec, carrier: Carrier): void {
     if (message.method !== "initialize") return this.#serve(message, opening(codec), carrier);
     const opened = openSession(message.params ?? {});
     if (opened instanceof RpcError) return this.#refuse(message, carrier, opened);
-    const session = new Session(opened, this.#session);
+    const session = this.#made(opened, this.#session);
     if (!this.#core.advertises("logging")) session.logLevel = NO_LOGS;
     session.subscription = subscribersOf(this.#core).addSession(session, this.connection, this.#standing ?? carrier);
     this.#take(session);

@@ -34,8 +34,8 @@ export class Session implements Caller {
   readonly client: Implementation | undefined;
   logLevel: number = levelIndex(DEFAULT_LEVEL);
   subscription: Subscription | undefined;
-  /** When it was opened, by `performance.now()`. */
-  readonly opened: number = performance.now();
+  /** When it was opened, where that is measured: on Node the clock is loaded with its first use, which every start would wait for. */
+  readonly #opened: number | undefined;
   /** The client's roots until it says that they changed. */
   roots: Promise<readonly Root[]> | undefined;
 
@@ -48,7 +48,11 @@ export class Session implements Caller {
   /** The session whose place this one takes once its handshake is answered. */
   previous: Session | undefined;
 
-  constructor(handshake: Handshake, previous?: Session) {
+  constructor(
+    handshake: Handshake,
+    { measured, previous }: { readonly measured: boolean; readonly previous?: Session },
+  ) {
+    this.#opened = measured ? performance.now() : undefined;
     this.previous = previous;
     this.codec = codecFor(handshake.revision);
     this.capabilities = handshake.capabilities;
@@ -62,9 +66,10 @@ export class Session implements Caller {
   }
 
   end(): EndedSession {
-    const { codec, client, subscription, opened } = this;
+    const { codec, client, subscription } = this;
     const transport = subscription?.carrier.kind ?? "";
-    return { revision: codec.revision.date, client, transport, durationMs: performance.now() - opened };
+    const now = performance.now();
+    return { revision: codec.revision.date, client, transport, durationMs: now - (this.#opened ?? now) };
   }
 
   /** The client's roots: asked for once, until it says that they changed or the question fails. */
@@ -172,11 +177,13 @@ export interface LiveSession {
 
 /** A session as its conversation knows it. */
 class OpenSession implements LiveSession {
-  readonly id: string = crypto.randomUUID();
   readonly #session: Session;
   readonly #host: SessionHost;
   readonly #logs = new LogGate();
-  readonly #controller = new AbortController();
+  /** Made when they are asked for, which few authors do: Node loads what makes them with the first use. */
+  #id: string | undefined;
+  #controller: AbortController | undefined;
+  #over = false;
 
   constructor(session: Session, host: SessionHost) {
     this.#session = session;
@@ -185,7 +192,16 @@ class OpenSession implements LiveSession {
 
   /** Ends a session: its signal is aborted. */
   static end(session: OpenSession): void {
-    session.#controller.abort(new DOMException("The session is over", "AbortError"));
+    session.#over = true;
+    session.#abort();
+  }
+
+  static isOver(session: OpenSession): boolean {
+    return session.#over;
+  }
+
+  get id(): string {
+    return (this.#id ??= crypto.randomUUID());
   }
 
   get revision(): string {
@@ -209,7 +225,15 @@ class OpenSession implements LiveSession {
   }
 
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#over) this.#abort();
+    }
     return this.#controller.signal;
+  }
+
+  #abort(): void {
+    this.#controller?.abort(new DOMException("The session is over", "AbortError"));
   }
 
   log(level: LoggingLevel, data: unknown, logger?: string): void {
@@ -287,14 +311,14 @@ export class LiveSessions {
   /** Its client has said that it is ready. */
   ready(session: Session): void {
     const live = this.of(session);
-    if (this.#open.has(live) || live.signal.aborted) return;
+    if (this.#open.has(live) || OpenSession.isOver(live)) return;
     this.#open.add(live);
     const onSession = this.#onSession;
     if (onSession === undefined) return;
     const finish = (over: unknown): void => {
       if (typeof over !== "function") return;
       const run = (): void => this.#host.guarded("What onSession returned", over as () => void);
-      if (live.signal.aborted) run();
+      if (OpenSession.isOver(live)) run();
       else live.signal.addEventListener("abort", run, { once: true });
     };
     const returned = this.#host.guarded("onSession", () => onSession(live));

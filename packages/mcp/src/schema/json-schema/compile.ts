@@ -67,14 +67,14 @@ export function compileJsonSchema<T = unknown>(
   schema: JsonSchema,
   options: CompileOptions = {},
 ): JsonSchemaValidator<T> {
-  const standard = options.dialect === "draft-07" ? dialect07 : dialect2020;
+  const standard = options.dialect === "draft-07" ? dialect07() : dialect2020;
   try {
     return compileIn<T>(standard, schema, options);
   } catch (error) {
     if (!(error instanceof SchemaError) || options.fallbackToDraft07 !== true || !isSilent(schema)) throw error;
     try {
       // Whoever reads `json` has to know as what it was read.
-      return compileIn<T>(dialect07, { $schema: DRAFT_07, ...schema }, options);
+      return compileIn<T>(dialect07(), { $schema: DRAFT_07, ...schema }, options);
     } catch {
       throw error;
     }

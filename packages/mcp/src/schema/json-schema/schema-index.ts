@@ -340,13 +340,13 @@ const vocabularies: Readonly<Record<string, Keywords>> = {
 
 export const dialect2020: Dialect = dialect("2020-12", Object.values(vocabularies));
 
-export const dialect07: Dialect = dialect("draft-07", [
-  core,
-  annotations,
-  validation,
-  applicators,
-  { items: "schemaOrSchemas", additionalItems: "schema", dependencies: "dependencies" },
-]);
+let made07: Dialect | undefined;
+
+/** Made at first use, which most programs never come to. */
+export function dialect07(): Dialect {
+  const changed: Keywords = { items: "schemaOrSchemas", additionalItems: "schema", dependencies: "dependencies" };
+  return (made07 ??= dialect("draft-07", [core, annotations, validation, applicators, changed]));
+}
 
 function dialect(draft: Draft, groups: readonly Keywords[]): Dialect {
   return { draft, kinds: new Map(groups.flatMap((group) => Object.entries(group))) };
@@ -355,7 +355,7 @@ function dialect(draft: Draft, groups: readonly Keywords[]): Dialect {
 /** The dialect that a `$schema` URI names; undefined when it is none of the two. */
 function knownDialect(uri: string): Dialect | undefined {
   if (/^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/.test(uri)) return dialect2020;
-  if (/^https?:\/\/json-schema\.org\/draft-07\/schema#?$/.test(uri)) return dialect07;
+  if (/^https?:\/\/json-schema\.org\/draft-07\/schema#?$/.test(uri)) return dialect07();
   return undefined;
 }
 
