@@ -359,7 +359,7 @@ export class KeptFindings {
     const offering = serverOffering(server, offer);
     // In another order of keys it is found anew. Each peer stands beside all others, and is digested once.
     const key = digestOf([this.#program, JSON.stringify(offering), ...peers.map((peer) => this.#digestOf(peer))]);
-    const file = join(this.#folder, `${key}.json`);
+    const file = `${this.#folder}/${key}.json`;
     const kept = this.#read(file);
     if (kept !== undefined) return kept;
     const found = (await inspection())(server, offer, peers);
