@@ -532,12 +532,12 @@ export class MountedServers {
   /** Holds what a connection lists now against what was approved. One that lists nothing is another thing for all we know. */
   async #compare(name: string, client: Client): Promise<void> {
     const { comparedOffer, inspection, reviewServer } = this.#parts as Parts;
-    // From the reading on all is decided at once: what stands beside it may be other things a moment later.
-    const inspected = await inspection();
-    const offer = await comparedOffer(name, client).catch(async (error: unknown) => {
+    const reading = comparedOffer(name, client).catch(async (error: unknown) => {
       await client.close();
       throw error;
     });
+    // What inspects is loaded meanwhile: once all was read, all is decided at once, by what stands beside it then.
+    const [offer, inspected] = await Promise.all([reading, inspection()]);
     const standing = this.#standing.get(name);
     if (standing === undefined) return;
     const { grant, locked, peers } = standing;
