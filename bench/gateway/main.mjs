@@ -166,10 +166,13 @@ async function run(ask, calls, inFlight) {
   await Promise.all(Array.from({ length: inFlight }, lane));
 }
 
+/** Calls after which V8 compiles nothing more of what a call runs, on either side: what it compiles is counted as well. */
+const WARM = 10_000;
+
 /** Microseconds of each process for a call: the median of rounds taken in turns. */
-async function compare(sides, { calls, rounds, inFlight = IN_FLIGHT }) {
+async function compare(sides, { calls, rounds, warm = WARM, inFlight = IN_FLIGHT }) {
   const figures = sides.map(() => []);
-  for (const { ask } of sides) await run(ask, Math.ceil(calls / 2), inFlight);
+  for (const { ask } of sides) await run(ask, Math.max(warm, Math.ceil(calls / 2)), inFlight);
   for (let round = 0; round < rounds; round++) {
     for (const [at, { pid, ask }] of sides.entries()) {
       const before = cpuNanoseconds(pid);
@@ -341,7 +344,7 @@ const WORKLOADS = {
     const how = { era: "stateless", method: "tools/list" };
     const floor = side(await service("floor-merge", { urls: ups }), how);
     const gate = side(await service("ours", { urls: ups }), how);
-    const few = { ...n, calls: Math.ceil(n.calls / 20), inFlight: 4 };
+    const few = { ...n, calls: Math.ceil(n.calls / 20), warm: 0, inFlight: 4 };
     return rowsOf("merged list, 10 servers of 100 tools, warm", await compare([floor, gate], few), "by hand", 0.4);
   },
   async B9(n) {
@@ -350,7 +353,7 @@ const WORKLOADS = {
     const calls = side(await product(plain.url), { era: "stateless", name: "up__read" });
     const parks = await product(asking.url);
     const sides = [calls, { ...parks, ask: parker(parks.url, "up__read") }];
-    const [one, resumed] = await compare(sides, { ...n, calls: Math.ceil(n.calls / 3) });
+    const [one, resumed] = await compare(sides, { ...n, calls: Math.ceil(n.calls / 3), warm: 0 });
     const what = "park and resume, the whole product";
     return [
       { id: "B9", what, floor: "two plain calls", base: 2 * one, measured: resumed, limit: 2.2 },
@@ -362,7 +365,7 @@ const WORKLOADS = {
     const floor = side(await service("floor-http", { url: up.url }), { era: "stateless" });
     const parsing = side(await service("floor-http", { url: up.url, rename: true }), { era: "stateless" });
     const gate = side(await service("ours", { urls: [up.url], prefix: "" }), { era: "stateless" });
-    const few = { ...n, calls: Math.ceil(n.calls / 20), inFlight: 4 };
+    const few = { ...n, calls: Math.ceil(n.calls / 20), warm: 0, inFlight: 4 };
     const [piped, parsed, relayed] = await compare([floor, parsing, gate], few);
     return [
       ...rowsOf("a result of 1 MB", [piped, relayed], "F2", 1.1),
