@@ -12,7 +12,7 @@ import { APPROVED, filled, filledArguments, type Logins, openServer, PARENT, REA
 import { type LockedPlugin, type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
 import {
   approvedServers,
-  inspection,
+  offerInspection,
   reviewServer,
   serverItems,
   serverLockFile,
@@ -257,7 +257,7 @@ async function lookAtAll(line: CommandLine): Promise<Review> {
     }
     clearProgress();
   }
-  const looked = judged(started, { before, policy, inspected: await inspection() });
+  const looked = judged(started, { before, policy, inspected: await offerInspection() });
   return { looked, failed, only: approvedAlone(line, looked), policy, file };
 }
 
@@ -272,7 +272,7 @@ interface Started {
 interface Beside {
   readonly before: PluginLock;
   readonly policy: Policy;
-  readonly inspected: Awaited<ReturnType<typeof inspection>>;
+  readonly inspected: Awaited<ReturnType<typeof offerInspection>>;
 }
 
 /** Each beside the others: those that were started as they are now, the rest as they were approved. */

@@ -59,36 +59,7 @@ async function loadParts() {
     import("./server-links.js"),
     import("./server-reach.js"),
   ]);
-  const { approvedOffer, serverPeers } = reviews;
-  const { isAsApproved, launchDigest, launchReason } = launches;
-  const { serverWords } = words;
-  const { askable, undeclared } = questions;
-  const { Mounts, mountedName, unwrapUri, wrapUri } = gateway;
-  const { alikeOf, decideUri, linkRules, safeIcons } = links;
-  return {
-    Mounts,
-    ...reviews,
-    comparedOffer: reviews.comparedOffer,
-    isMissing: reviews.isMissing,
-    alikeOf,
-    approvedOffer,
-    canonicalJson: drift.canonicalJson,
-    mountedName,
-    isAsApproved,
-    sameGrant: reach.sameGrant,
-    serverReach: reach.serverReach,
-    launchDigest,
-    launchReason,
-    undeclared,
-    serverPeers,
-    serverWords,
-    askable,
-    decideUri,
-    linkRules,
-    safeIcons,
-    unwrapUri,
-    wrapUri,
-  };
+  return { ...gateway, ...reviews, ...launches, ...words, ...questions, ...drift, ...links, ...reach };
 }
 
 type Parts = Awaited<ReturnType<typeof loadParts>>;
@@ -531,13 +502,13 @@ export class MountedServers {
 
   /** Holds what a connection lists now against what was approved. One that lists nothing is another thing for all we know. */
   async #compare(name: string, client: Client): Promise<void> {
-    const { comparedOffer, inspection, reviewServer } = this.#parts as Parts;
+    const { comparedOffer, offerInspection, reviewServer } = this.#parts as Parts;
     const reading = comparedOffer(name, client).catch(async (error: unknown) => {
       await client.close();
       throw error;
     });
     // What inspects is loaded meanwhile: once all was read, all is decided at once, by what stands beside it then.
-    const [offer, inspected] = await Promise.all([reading, inspection()]);
+    const [offer, inspected] = await Promise.all([reading, offerInspection()]);
     const standing = this.#standing.get(name);
     if (standing === undefined) return;
     const { grant, locked, peers } = standing;

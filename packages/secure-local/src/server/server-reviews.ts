@@ -241,7 +241,7 @@ export function dependsOnClient(reason: string): boolean {
 type Inspected = (server: string, offer: Offer, peers?: readonly Peer[]) => readonly Finding[];
 
 /** What finds something in an offer, loaded with its first use: of what was approved the findings are kept, and all want to start fast. */
-export async function inspection(): Promise<Inspected> {
+export async function offerInspection(): Promise<Inspected> {
   const { inspectOffering } = await import("@secure-local/inspection/inspect");
   return (server, offer, peers) => inspectOffering(serverOffering(server, offer), peers);
 }
@@ -254,7 +254,7 @@ export function reviewServer(
     readonly locked: LockedPlugin | undefined;
     /** How it was started. Default: as it would be now. */
     readonly launch?: unknown;
-    /** What the inspection found in this offer; see `inspection`. */
+    /** What the inspection found in this offer; see `offerInspection`. */
     readonly found: readonly Finding[];
     /** What it may ask and this connection does not declare; default: nothing. */
     readonly lacking?: readonly string[];
@@ -355,14 +355,14 @@ export class KeptFindings {
 
   /** What the inspection finds in what a server offers beside others. */
   async of(server: string, offer: Offer, peers: readonly Peer[] = []): Promise<readonly Finding[]> {
-    if (this.#folder === undefined) return (await inspection())(server, offer, peers);
+    if (this.#folder === undefined) return (await offerInspection())(server, offer, peers);
     const offering = serverOffering(server, offer);
     // In another order of keys it is found anew. Each peer stands beside all others, and is digested once.
     const key = digestOf([this.#program, JSON.stringify(offering), ...peers.map((peer) => this.#digestOf(peer))]);
     const file = `${this.#folder}/${key}.json`;
     const kept = this.#read(file);
     if (kept !== undefined) return kept;
-    const found = (await inspection())(server, offer, peers);
+    const found = (await offerInspection())(server, offer, peers);
     this.#write(file, found);
     return found;
   }
