@@ -59,7 +59,20 @@ async function loadParts() {
     import("./server-links.js"),
     import("./server-reach.js"),
   ]);
-  return { ...gateway, ...reviews, ...launches, ...words, ...questions, ...drift, ...links, ...reach };
+  const { approvedOffer, comparedOffer, isMissing, serverPeers } = reviews;
+  const { isAsApproved, launchDigest, launchReason } = launches;
+  const { askable, undeclared } = questions;
+  const { Mounts, mountedName, unwrapUri, wrapUri } = gateway;
+  const { alikeOf, decideUri, linkRules, safeIcons } = links;
+  return {
+    ...reviews,
+    ...{ approvedOffer, comparedOffer, isMissing, serverPeers },
+    ...{ isAsApproved, launchDigest, launchReason, askable, undeclared },
+    ...{ Mounts, mountedName, unwrapUri, wrapUri },
+    ...{ alikeOf, decideUri, linkRules, safeIcons },
+    ...{ canonicalJson: drift.canonicalJson, serverWords: words.serverWords },
+    ...{ sameGrant: reach.sameGrant, serverReach: reach.serverReach },
+  };
 }
 
 type Parts = Awaited<ReturnType<typeof loadParts>>;
