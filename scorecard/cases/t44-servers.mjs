@@ -42,8 +42,8 @@ export const defences = [
     name: "servers are looked at beside each other",
     steps: ["shadows"],
     file: "secure-local/src/server/server-reviews.ts",
-    find: "inspectOffering(serverOffering(grant.name, offer), peers)",
-    replace: "inspectOffering(serverOffering(grant.name, offer), peers.slice(peers.length))",
+    find: "inspectOffering(serverOffering(server, offer), peers)",
+    replace: "inspectOffering(serverOffering(server, offer), [])",
   },
   {
     name: "what no list could hold is withheld",
