@@ -77,6 +77,13 @@ function startInOneFile() {
   return { plugin, group: { name: "start", test: (id) => wanted.has(id) } };
 }
 
+/**
+ * What mounting the servers of a policy takes, in one file too: each start that names some loads all of it. What plugins and the client
+ * take as well stays in files of its own.
+ */
+const MOUNTING =
+  /\/mcp\/src\/(?:gateway\/|entries\/gateway\.)|\/secure-local\/src\/server\/(?:server-(?:reviews|launch|words|questions|links|reach)|pinned-package|sandbox-hints)\.ts$/;
+
 async function bundle(input, entryFileNames = MAIN) {
   const start = startInOneFile();
   const build = await rolldown({
@@ -85,6 +92,8 @@ async function bundle(input, entryFileNames = MAIN) {
     platform: "node",
     treeshake: false,
     external,
+    // Whatever is split off finds what it needs where that is.
+    preserveEntrySignatures: "allow-extension",
     resolve: { alias, conditionNames: ["@secure-local/source", "import", "default"] },
     // The library loads later what small programs may do without; the product has it at hand.
     checks: { ineffectiveDynamicImport: false },
@@ -100,7 +109,11 @@ async function bundle(input, entryFileNames = MAIN) {
     entryFileNames,
     chunkFileNames: chunkName,
     dynamicImportInCjs: false,
-    codeSplitting: { groups: [start.group] },
+    codeSplitting: {
+      groups: [start.group, { name: "mounting", test: (id) => MOUNTING.test(id) }],
+      // Else what they need of others would move to them.
+      includeDependenciesRecursively: false,
+    },
     sourcemap: true,
     sourcemapExcludeSources: true,
   };

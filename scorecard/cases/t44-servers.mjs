@@ -42,8 +42,8 @@ export const defences = [
     name: "servers are looked at beside each other",
     steps: ["shadows"],
     file: "secure-local/src/server/server-reviews.ts",
-    find: "inspectOffering(serverOffering(grant.name, offer), peers)",
-    replace: "inspectOffering(serverOffering(grant.name, offer), peers.slice(peers.length))",
+    find: "inspectOffering(serverOffering(server, offer), peers)",
+    replace: "inspectOffering(serverOffering(server, offer), [])",
   },
   {
     name: "what no list could hold is withheld",
@@ -126,9 +126,12 @@ export const defences = [
 
 /** The product's own parts, as `run` is handed them. */
 let parts;
+/** Finds what is suspicious in an offer, as the product does when a server was started. */
+let inspected;
 
 export async function run(report, given) {
   parts = given;
+  inspected = await parts.offerInspection();
   const text = 'version: "1.0"\nservers: { up: { command: [node, up.mjs] } }\n';
   const policy = await parts.parsePolicy(text, { file: "/tmp/policy.yaml", environment: {} });
   await report.take(
@@ -167,7 +170,8 @@ function approved(offer, launch = LAUNCH) {
 
 /** What of a server that offers this now is withheld, after `before` was approved of it. */
 function withheld(grant, offer, { before = OFFER, launch = LAUNCH, peers = [] } = {}) {
-  return parts.reviewServer(grant, offer, { locked: approved(before), launch, peers }).withheld;
+  const found = inspected(grant.name, offer, peers);
+  return parts.reviewServer(grant, offer, { locked: approved(before), launch, found }).withheld;
 }
 
 /** Each change of each member, after approval. */

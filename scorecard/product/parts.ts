@@ -136,6 +136,6 @@ export { connect as connectClient } from "../../packages/mcp/src/serve/connect.j
 export { passQuestion } from "../../packages/secure-local/src/server/server-questions.js";
 export { launchDigest, serverLaunch } from "../../packages/secure-local/src/server/server-launch.js";
 export { profiledPolicy } from "../../packages/secure-local/src/policy/read-names.js";
-export { serverItems, reviewServer } from "../../packages/secure-local/src/server/server-reviews.js";
+export { offerInspection, serverItems, reviewServer } from "../../packages/secure-local/src/server/server-reviews.js";
 export { differenceLines, offeredDefinitions } from "../../packages/secure-local/src/cli/offered-definitions.js";
 export { everyKind, Fleet } from "../../packages/secure-local/test/servers/fleet.js";

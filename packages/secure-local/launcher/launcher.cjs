@@ -28,8 +28,10 @@ const folder = ownFolder("XDG_CACHE_HOME", ".cache", "Library/Caches");
 /** As the rest of the program has it, which keeps every tool away from it. */
 const keyFolder = ownFolder("XDG_STATE_HOME", ".local/state", "Library/Logs");
 let key = folder && keyFolder && readKey();
+/** Serving and other commands run other functions: by the code of a command that came first each start would compile its own anew. */
+const KIND = /^(?:-|serve$|$)/.test(process.argv[2] ?? "") ? "serving" : "command";
 /** What the names of this build's files begin with; a file of the bundle has a file of code. */
-const KEPT = `code-${BUILD}-${process.version}-${process.arch}`;
+const KEPT = `code-${BUILD}-${process.version}-${process.arch}-${KIND}`;
 
 /** The files of the bundle that are loaded; Node's own way to find a file costs more than loading it from here. */
 const modules = new Map();

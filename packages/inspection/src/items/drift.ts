@@ -84,13 +84,16 @@ function written(value: unknown, depth: number): string {
   if (typeof value === "number" && !Number.isFinite(value)) throw new TypeError(`JSON has no ${value}.`);
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map((item: unknown) => written(item, depth + 1)).join(",")}]`;
-  const members = Object.keys(value)
-    .sort()
-    .flatMap((key) => {
-      const member = (value as Readonly<Record<string, unknown>>)[key];
-      return member === undefined || typeof member === "function"
-        ? []
-        : [`${JSON.stringify(key)}:${written(member, depth + 1)}`];
-    });
-  return `{${members.join(",")}}`;
+  let members = "";
+  for (const key of Object.keys(value).sort()) {
+    const member = (value as Readonly<Record<string, unknown>>)[key];
+    if (member === undefined || typeof member === "function") continue;
+    members += `${members === "" ? "" : ","}${quoted(key)}:${written(member, depth + 1)}`;
+  }
+  return `{${members}}`;
+}
+
+/** Nearly every name of a member is a word. */
+function quoted(key: string): string {
+  return /^\w+$/.test(key) ? `"${key}"` : JSON.stringify(key);
 }

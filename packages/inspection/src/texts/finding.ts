@@ -33,12 +33,13 @@ export interface TextFinding {
 }
 
 const LONGEST_EXCERPT = 120;
-const UNSEEN = /[^\n\t\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]/gu;
 
 /** The words of a finding, on one line and with nothing in them that acts on its reader. */
 export function excerptOf(text: string): string {
   const cut = text.slice(0, 4 * LONGEST_EXCERPT);
-  const shown = cut.replace(UNSEEN, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+  // Written here: as a constant it would make whoever loads this look up Unicode's tables.
+  const unseen = /[^\n\t\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]/gu;
+  const shown = cut.replace(unseen, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
   const line = shown.replace(/\s+/g, " ").trim();
   return line.length > LONGEST_EXCERPT ? `${line.slice(0, LONGEST_EXCERPT)}…` : line;
 }

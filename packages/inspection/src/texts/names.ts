@@ -140,8 +140,6 @@ const FOLD: ReadonlyMap<string, string> = new Map(
   Object.entries(LOOKALIKES).flatMap(([plain, others]) => [...others].map((other) => [other, plain] as const)),
 );
 const LATIN = /[a-z]/i;
-const FOREIGN = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Lisu}]/u;
-const MARKS = /\p{Mn}+/gu;
 /** Pairs and digits that pass for letters in names. */
 const NAME_FOLDS: readonly (readonly [string, string])[] = [
   ["rn", "m"],
@@ -156,7 +154,7 @@ const NAME_FOLDS: readonly (readonly [string, string])[] = [
 export function foldLetters(text: string): string {
   let folded = "";
   for (const character of text.normalize("NFKC").toLowerCase()) folded += FOLD.get(character) ?? character;
-  return folded.normalize("NFKD").replace(MARKS, "");
+  return folded.normalize("NFKD").replace(/\p{Mn}+/gu, "");
 }
 
 /** Names with the same skeleton are read as the same name. */
@@ -166,10 +164,15 @@ export function skeleton(name: string): string {
   return folded.replaceAll(/[^\p{L}\p{N}]/gu, "");
 }
 
+// Written where it is used, as all classes by their names are here: each makes whoever loads it look up Unicode's tables.
+function isForeign(text: string): boolean {
+  return /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Lisu}]/u.test(text);
+}
+
 /** Whether one word mixes Latin letters with those of scripts that have the same shapes. */
 export function mixesScripts(word: string): boolean {
-  if (word.length < 3 || !LATIN.test(word) || !FOREIGN.test(word)) return false;
+  if (word.length < 3 || !LATIN.test(word) || !isForeign(word)) return false;
   // A unit or a formula has one Greek letter at an end: µm, Δt.
-  const letters = [...word].filter((letter) => FOREIGN.test(letter));
+  const letters = [...word].filter((letter) => isForeign(letter));
   return letters.some((letter) => FOLD.has(letter.toLowerCase())) && foldLetters(word) !== word.toLowerCase();
 }

@@ -12,6 +12,7 @@ import { APPROVED, filled, filledArguments, type Logins, openServer, PARENT, REA
 import { type LockedPlugin, type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
 import {
   approvedServers,
+  offerInspection,
   reviewServer,
   serverItems,
   serverLockFile,
@@ -256,7 +257,7 @@ async function lookAtAll(line: CommandLine): Promise<Review> {
     }
     clearProgress();
   }
-  const looked = judged(started, before, policy);
+  const looked = judged(started, { before, policy, inspected: await offerInspection() });
   return { looked, failed, only: approvedAlone(line, looked), policy, file };
 }
 
@@ -268,14 +269,21 @@ interface Started {
   readonly items: Items;
 }
 
+interface Beside {
+  readonly before: PluginLock;
+  readonly policy: Policy;
+  readonly inspected: Awaited<ReturnType<typeof offerInspection>>;
+}
+
 /** Each beside the others: those that were started as they are now, the rest as they were approved. */
-function judged(started: readonly Started[], before: PluginLock, policy: Policy): Looked[] {
+function judged(started: readonly Started[], { before, policy, inspected }: Beside): Looked[] {
   const beside = new Map<string, Items>();
   for (const [name, { approved }] of before) if (policy.servers.get(name)?.enabled === true) beside.set(name, approved);
   for (const { grant, items } of started) beside.set(grant.name, items);
   return started.map(({ grant, offer, launch, items }) => {
     const { name } = grant;
-    const given = { locked: before.get(name), launch, peers: serverPeers(beside, name) };
+    const found = inspected(name, offer, serverPeers(beside, name));
+    const given = { locked: before.get(name), launch, found };
     const { changes, findings, withheld } = reviewServer(grant, offer, given);
     return { name, changes, findings, withheld, items, data: dataNamed(grant), locked: given.locked };
   });

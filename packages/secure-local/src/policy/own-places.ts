@@ -109,8 +109,16 @@ export function ownPlaceFaults(policy: Policy, { environment, namesOf = itself }
   const writable = writableGrants(policy);
   const seen = seenEverywhere(policy);
   const places = [...ownPlaces(policy, environment ?? process.env), ...seen];
-  const check = ({ holds, folders }: Grant, among: readonly Place[]): void => {
-    const rules = among.map(({ what, path }) => ({ what, rule: firstOf(namesOf(path, folders), holds) }));
+  const folders = foldersOf([...writable, ...filesToWrite(policy)]);
+  // Looked up once, below the folders of all grants.
+  const namesOfPath = new Map<string, readonly string[]>();
+  const namesFor = (path: string): readonly string[] => {
+    const names = namesOfPath.get(path) ?? namesOf(path, folders);
+    namesOfPath.set(path, names);
+    return names;
+  };
+  const check = ({ holds }: Grant, among: readonly Place[]): void => {
+    const rules = among.map(({ what, path }) => ({ what, rule: firstOf(namesFor(path), holds) }));
     const held = rules.filter(({ rule }) => rule !== undefined);
     const [first] = held;
     if (first?.rule === undefined) return;
@@ -247,11 +255,14 @@ function lineOf({ lines }: Policy, key: string): string {
 function writableGrants(policy: Policy): Grant[] {
   const { commands, plugins, servers } = policy;
   return [
-    ...[...plugins.load.values(), ...servers.values()].map(({ rule, filesystem }) => ({
-      rule,
-      folders: filesystem.allowed.rules.map(({ pattern }) => folderOf(pattern)),
-      holds: (path: string) => (filesystem.readOnly === undefined ? filesystem.allowed.find(path) : undefined),
-    })),
+    ...[...plugins.load.values(), ...servers.values()].flatMap(({ rule, filesystem }) => {
+      const folders = filesystem.allowed.rules.map(({ pattern }) => folderOf(pattern));
+      // Most write nothing, and no place has to be looked up for them.
+      if (folders.length === 0) return [];
+      const holds = (path: string): Rule | undefined =>
+        filesystem.readOnly === undefined ? filesystem.allowed.find(path) : undefined;
+      return [{ rule, folders, holds }];
+    }),
     ...[...commands.allowed.values()].flatMap(({ rule, workingDirectory: folder }) => {
       if (folder === undefined || !decide(policy, { kind: "file", path: folder, op: "write" }).allowed) return [];
       const named = { ...rule, text: `${rule.text}: working_directory ${folder}` };

@@ -59,35 +59,19 @@ async function loadParts() {
     import("./server-links.js"),
     import("./server-reach.js"),
   ]);
-  const { approvedOffer, serverPeers } = reviews;
+  const { approvedOffer, comparedOffer, isMissing, serverPeers } = reviews;
   const { isAsApproved, launchDigest, launchReason } = launches;
-  const { serverWords } = words;
   const { askable, undeclared } = questions;
   const { Mounts, mountedName, unwrapUri, wrapUri } = gateway;
   const { alikeOf, decideUri, linkRules, safeIcons } = links;
   return {
-    Mounts,
     ...reviews,
-    comparedOffer: reviews.comparedOffer,
-    isMissing: reviews.isMissing,
-    alikeOf,
-    approvedOffer,
-    canonicalJson: drift.canonicalJson,
-    mountedName,
-    isAsApproved,
-    sameGrant: reach.sameGrant,
-    serverReach: reach.serverReach,
-    launchDigest,
-    launchReason,
-    undeclared,
-    serverPeers,
-    serverWords,
-    askable,
-    decideUri,
-    linkRules,
-    safeIcons,
-    unwrapUri,
-    wrapUri,
+    ...{ approvedOffer, comparedOffer, isMissing, serverPeers },
+    ...{ isAsApproved, launchDigest, launchReason, askable, undeclared },
+    ...{ Mounts, mountedName, unwrapUri, wrapUri },
+    ...{ alikeOf, decideUri, linkRules, safeIcons },
+    ...{ canonicalJson: drift.canonicalJson, serverWords: words.serverWords },
+    ...{ sameGrant: reach.sameGrant, serverReach: reach.serverReach },
   };
 }
 
@@ -97,8 +81,9 @@ type Parts = Awaited<ReturnType<typeof loadParts>>;
 interface Standing {
   readonly grant: ServerGrant;
   readonly locked: LockedPlugin;
-  /** The tools of the other servers, as they were approved. */
+  /** The tools of the other servers, as they were approved, and what was found beside them in what was approved of this one. */
   peers: readonly Peer[];
+  found: readonly Finding[];
   readonly mounted: Mounted;
   /** By kind and name outside, of tools and prompts: what is known of it, approved or withheld, by its own name. */
   names: ReadonlyMap<string, string>;
@@ -372,7 +357,7 @@ export class MountedServers {
     const peers = serverPeers(new Map(others.map(([each, its]) => [each, its.approved])), name);
     const known = this.#standing.get(name);
     if (known !== undefined) {
-      if (canonicalJson(known.peers) !== canonicalJson(peers)) this.#meet(known, peers);
+      if (canonicalJson(known.peers) !== canonicalJson(peers)) await this.#meet(known, peers);
       return this.#show(policy, known);
     }
     if (!grant.enabled) return;
@@ -382,11 +367,13 @@ export class MountedServers {
       return;
     }
     const whole = approvedOffer(locked.approved);
-    const review = this.#asApproved({ grant, locked, peers });
+    const found = await this.#found(grant, locked, peers);
+    const review = this.#asApproved({ grant, locked, found });
     const standing: Omit<Standing, "mounted"> & { mounted?: Mounted } = {
       grant,
       locked,
       peers,
+      found,
       names: new Map(),
       // What was approved is judged as it will be when it was started: lists must not show more before that.
       withheld: review.withheld,
@@ -424,17 +411,22 @@ export class MountedServers {
   }
 
   /** What was approved of a server, judged by itself. */
-  #asApproved({ grant, locked, peers }: Pick<Standing, "grant" | "locked" | "peers">): ServerReview {
-    const { approvedOffer, KeptFindings, reviewServer } = this.#parts as Parts;
-    const { folder, version } = this.#options.findings;
-    this.#kept ??= new KeptFindings(folder, version);
+  #asApproved({ grant, locked, found }: Pick<Standing, "grant" | "locked" | "found">): ServerReview {
+    const { approvedOffer, reviewServer } = this.#parts as Parts;
     const whole = approvedOffer(locked.approved);
-    const found = this.#kept.of(grant.name, whole, peers);
     return reviewServer(grant, whole, { locked, launch: locked.approved.get("launch"), found });
   }
 
+  #found({ name }: ServerGrant, { approved }: LockedPlugin, peers: readonly Peer[]): Promise<readonly Finding[]> {
+    const { approvedOffer, KeptFindings } = this.#parts as Parts;
+    const { folder, version } = this.#options.findings;
+    this.#kept ??= new KeptFindings(folder, version);
+    return this.#kept.of(name, approvedOffer(approved), peers);
+  }
+
   /** What stands beside a server is other things now, of which its texts may speak. */
-  #meet(standing: Standing, peers: readonly Peer[]): void {
+  async #meet(standing: Standing, peers: readonly Peer[]): Promise<void> {
+    standing.found = await this.#found(standing.grant, standing.locked, peers);
     standing.peers = peers;
     const { withheld } = this.#asApproved(standing);
     this.#withhold(standing, new Map([...standing.withheld, ...withheld]));
@@ -523,16 +515,19 @@ export class MountedServers {
 
   /** Holds what a connection lists now against what was approved. One that lists nothing is another thing for all we know. */
   async #compare(name: string, client: Client): Promise<void> {
-    const { comparedOffer, reviewServer } = this.#parts as Parts;
-    const offer = await comparedOffer(name, client).catch(async (error: unknown) => {
+    const { comparedOffer, offerInspection, reviewServer } = this.#parts as Parts;
+    const reading = comparedOffer(name, client).catch(async (error: unknown) => {
       await client.close();
       throw error;
     });
+    // What inspects is loaded meanwhile: once all was read, all is decided at once, by what stands beside it then.
+    const [offer, inspected] = await Promise.all([reading, offerInspection()]);
     const standing = this.#standing.get(name);
     if (standing === undefined) return;
     const { grant, locked, peers } = standing;
     const [launch, lacking] = [locked.approved.get("launch"), this.#lacking.get(client) ?? []];
-    const review = reviewServer(grant, offer, { locked, launch, peers, lacking });
+    const found = inspected(name, offer, peers);
+    const review = reviewServer(grant, offer, { locked, launch, found, lacking });
     standing.missing.set(client, new Set(review.changes.flatMap(({ kind, item }) => (kind === "removed" ? item : []))));
     this.#withhold(standing, review.withheld);
   }

@@ -37,9 +37,6 @@ export function linkRules(server: string, { policy, approved, templatesOf, unwra
 }
 
 const SCHEME = /^([a-z][a-z0-9+.-]*):/i;
-/** What no URI has, and some readers of URIs leave out before they look at the scheme. */
-// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
-const NO_URI = /[\x00-\x20\x7f-\xa0"<>\\^`{|}\u2028\u2029\ufeff]|\p{Cf}/u;
 /** Of an approved resource these are shown in the wrapped spelling alone: programs open or run them without asking anybody. */
 const OPENED = new Set([
   "about",
@@ -57,9 +54,16 @@ const OPENED = new Set([
 const PICTURE = /^data:image\/(?:png|jpeg|gif|webp);base64,[a-z0-9+/]*={0,2}$/i;
 const HTTPS_PORT = 443;
 
+/** Whether it holds what no URI has, and some readers of URIs leave out before they look at the scheme. */
+function holdsNoUri(text: string): boolean {
+  // Written here: as a constant it would make every start look up Unicode's tables.
+  // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+  return /[\x00-\x20\x7f-\xa0"<>\\^`{|}\u2028\u2029\ufeff]|\p{Cf}/u.test(text);
+}
+
 /** Whether a client may open this page: by https, or by http where the policy allows its host and port. */
 export function isPage(policy: Policy, uri: string): boolean {
-  if (!/^https?:\/\//i.test(uri) || NO_URI.test(uri) || !URL.canParse(uri)) return false;
+  if (!/^https?:\/\//i.test(uri) || holdsNoUri(uri) || !URL.canParse(uri)) return false;
   const { protocol, hostname: host, port, username, password } = new URL(uri);
   // A name before the host makes people take it for the host.
   if (username !== "" || password !== "") return false;

@@ -4,7 +4,6 @@ import * as fs from "node:fs";
 import { dirname, join } from "node:path";
 import type { Change, Items } from "@secure-local/inspection/drift";
 import type { Finding, Offering, Peer, RawItem } from "@secure-local/inspection/finding";
-import { inspectOffering } from "@secure-local/inspection/inspect";
 import type { Client } from "@secure-local/mcp/client";
 import { itemFault, type Offer, readOffer } from "@secure-local/mcp/gateway";
 import { ExactNumber, LocalError } from "@secure-local/mcp/jsonrpc";
@@ -239,6 +238,14 @@ export function dependsOnClient(reason: string): boolean {
   return reason.startsWith(FOR_OTHERS);
 }
 
+type Inspected = (server: string, offer: Offer, peers?: readonly Peer[]) => readonly Finding[];
+
+/** What finds something in an offer, loaded with its first use: of what was approved the findings are kept, and all want to start fast. */
+export async function offerInspection(): Promise<Inspected> {
+  const { inspectOffering } = await import("@secure-local/inspection/inspect");
+  return (server, offer, peers) => inspectOffering(serverOffering(server, offer), peers);
+}
+
 /** Compares what a server offers now with what was approved of it. */
 export function reviewServer(
   grant: ServerGrant,
@@ -247,19 +254,17 @@ export function reviewServer(
     readonly locked: LockedPlugin | undefined;
     /** How it was started. Default: as it would be now. */
     readonly launch?: unknown;
-    readonly peers?: readonly Peer[];
-    /** What the inspection found in this offer. Default: it is inspected now. */
-    readonly found?: readonly Finding[];
+    /** What the inspection found in this offer; see `offerInspection`. */
+    readonly found: readonly Finding[];
     /** What it may ask and this connection does not declare; default: nothing. */
     readonly lacking?: readonly string[];
   },
 ): ServerReview {
-  const { locked, peers = [], launch = serverLaunch(grant), lacking = [] } = given;
+  const { locked, found: all, launch = serverLaunch(grant), lacking = [] } = given;
   const missing = lacking.length === 0 ? NOT_OFFERED : offeredToOthers(lacking);
-  const { found = inspectOffering(serverOffering(grant.name, offer), peers) } = given;
   const items = serverItems(offer, launch);
   const accepted = new Set(grant.accept);
-  const findings = found.filter(({ id }) => !accepted.has(id));
+  const findings = all.filter(({ id }) => !accepted.has(id));
   const changes = changesOf(locked, items, launch);
   const withheld = new Map<string, string>();
   const whole = changes.find(({ item, kind }) => (item === "launch" || item === "server") && kind !== "removed");
@@ -349,15 +354,15 @@ export class KeptFindings {
   }
 
   /** What the inspection finds in what a server offers beside others. */
-  of(server: string, offer: Offer, peers: readonly Peer[] = []): readonly Finding[] {
+  async of(server: string, offer: Offer, peers: readonly Peer[] = []): Promise<readonly Finding[]> {
+    if (this.#folder === undefined) return (await offerInspection())(server, offer, peers);
     const offering = serverOffering(server, offer);
-    if (this.#folder === undefined) return inspectOffering(offering, peers);
     // In another order of keys it is found anew. Each peer stands beside all others, and is digested once.
     const key = digestOf([this.#program, JSON.stringify(offering), ...peers.map((peer) => this.#digestOf(peer))]);
-    const file = join(this.#folder, `${key}.json`);
+    const file = `${this.#folder}/${key}.json`;
     const kept = this.#read(file);
     if (kept !== undefined) return kept;
-    const found = inspectOffering(offering, peers);
+    const found = (await offerInspection())(server, offer, peers);
     this.#write(file, found);
     return found;
   }

@@ -157,7 +157,7 @@ function* beginningOf(line: string, isPlain: boolean): Work<Beginning | undefine
     const end = at + 2 * A_PART;
     const part = line.slice(at, end);
     const plain = isPlain || ASCII.test(part) ? part : part.normalize("NFKC").replaceAll(/\p{Cf}/gu, "");
-    const [before = ""] = BEFORE.exec(plain) ?? [];
+    const before = beforeLetters(plain);
     // What begins near the end of a part is read with the next one.
     const long = plain.length - before.length >= BEGINNING || end >= line.length;
     if (before.length < plain.length && long)
@@ -167,17 +167,25 @@ function* beginningOf(line: string, isPlain: boolean): Work<Beginning | undefine
   return undefined;
 }
 
-const BEFORE = /^[^\p{L}\p{N}]+/u;
 const OPENS = /<\/?$/;
-/** The number or letter of an item of a list, and what is left of a tag, each with what stands behind it. */
-const LISTED = /^(?:\d{1,3}|[a-z])[.):][^\p{L}\p{N}]*/iu;
-const TAGGED = /^[a-z][^<>]{0,100}>[^\p{L}\p{N}]*/iu;
+
+// Classes by their names are written where they are used: as constants they would make every start look up Unicode's tables.
+
+function beforeLetters(text: string): string {
+  return /^[^\p{L}\p{N}]+/u.exec(text)?.[0] ?? "";
+}
+
+/** The number or letter of an item of a list, or what is left of a tag, with what stands behind it. */
+function beforeWords(text: string, isTagged: boolean): string | undefined {
+  const begin = isTagged ? /^[a-z][^<>]{0,100}>[^\p{L}\p{N}]*/iu : /^(?:\d{1,3}|[a-z])[.):][^\p{L}\p{N}]*/iu;
+  return begin.exec(text)?.[0];
+}
 
 function isOurs({ text, tagged }: Beginning, ours: RegExp): boolean {
   if (ours.test(text)) return true;
   let [rest, isTagged] = [text, tagged];
   for (;;) {
-    const [before] = (isTagged ? TAGGED : LISTED).exec(rest) ?? [];
+    const before = beforeWords(rest, isTagged);
     if (before === undefined) return rest !== text && SURE.test(rest);
     rest = rest.slice(before.length);
     isTagged = OPENS.test(before);

@@ -113,3 +113,33 @@ it("a stranger's texts are marked wherever they stand, by a number that none of 
   expect(structuredContent).toEqual({ a: "said" });
   expect(JSON.stringify(markUntrusted(result))).not.toContain(mark);
 });
+
+describe("cleanValue looks first whether there is anything to do", () => {
+  const TOKEN = `ghp_${"a1B2".repeat(9)}`;
+  const nested = (depth: number, value: unknown): unknown => (depth === 0 ? value : [nested(depth - 1, value)]);
+
+  it("and returns the same object where all of it is plain and short", () => {
+    const value = { tools: [{ name: "read", inputSchema: { type: "object", "x-y": [1, null, true, "a\tb\n"] } }] };
+    expect(cleanValue(value)).toBe(value);
+  });
+
+  it.each([
+    ["a name of a member", { [BAD]: "a" }, { ab: "a" }],
+    ["a text deep in it", { a: [{ b: { c: [BAD] } }] }, { a: [{ b: { c: ["ab"] } }] }],
+    ["what it is written as", { toJSON: () => [BAD] }, ["ab"]],
+  ])("and cleans %s", (_, value, cleaned) => expect(cleanValue<unknown>(value)).toEqual(cleaned));
+
+  it("and does not go deeper than any answer does", () => {
+    expect(JSON.stringify(cleanValue(nested(200, "a")))).toContain("nested deeper");
+  });
+
+  it("and cuts what is too long, one text or all together", () => {
+    const limits = { textBytes: 100, resultBytes: 200 };
+    expect(JSON.stringify(cleanValue({ a: "x".repeat(150) }, limits))).toContain("bytes removed");
+    expect(JSON.stringify(cleanValue(Array<string>(3).fill("x".repeat(90)), limits))).toContain("bytes removed");
+  });
+
+  it("and takes out what looks like a secret where the rules say so", () => {
+    expect(JSON.stringify(cleanValue({ a: TOKEN }, { ...DEFAULT_CLEAN_LIMITS, secrets: true }))).not.toContain(TOKEN);
+  });
+});

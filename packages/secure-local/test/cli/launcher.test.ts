@@ -29,12 +29,19 @@ const folder = join(env.XDG_CACHE_HOME, "mcp-secure-local");
 const state = join(home, "state/mcp-secure-local");
 const keyFile = join(state, "code-key");
 const OWN_VERSION = { code: 0, stdout: "0.1.0\n" };
-const RIGHT = { code: 0, stdout: "42\n" };
+const RIGHT = { code: 0, stdout: expect.stringContaining('"text":"42"') as string };
 
 const kept = (): string[] =>
-  (existsSync(folder) ? readdirSync(folder) : []).filter((name) => /^code-.*-main\.cjs\.bin$/.test(name));
+  (existsSync(folder) ? readdirSync(folder) : []).filter((name) => /^code-.*-serving-main\.cjs\.bin$/.test(name));
 const file = (): string => join(folder, kept()[0]!);
-const calculate = (): Promise<Ran> => run(["call", "calculate", "expression=6*7"], { home, env });
+const META = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+const params = { name: "calculate", arguments: { expression: "6*7" }, _meta: META };
+const input = `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params })}\n`;
+const calculate = (): Promise<Ran> => run([], { home, env, input });
 /** The same code is loaded, and less of it run. */
 const sayVersion = (): Promise<Ran> => run(["--version"], { home, env });
 
@@ -73,6 +80,18 @@ describe("the launcher", () => {
 
   it("starts with it", async () => {
     expect(await calculate()).toMatchObject(RIGHT);
+  });
+
+  it("keeps the code of commands apart: they run other functions, and none is taken for that of a serving one", async () => {
+    rmSync(file());
+    const follows = start(["audit", "tail"], { home, env });
+    const all = (): string => (existsSync(folder) ? readdirSync(folder).join(" ") : "");
+    await vi.waitUntil(() => all().includes("-command-main.cjs.bin"), 10_000);
+    follows.kill();
+    await once(follows, "close");
+    expect(kept()).toHaveLength(0);
+    await serveUntilKept();
+    expect(all()).toMatch(/-command-main\.cjs\.bin/);
   });
 
   it("starts without it when a single bit was changed, or the end is missing", async () => {

@@ -24,36 +24,36 @@ const at = (): string => join(folder, "kept");
 const files = (): string[] => readdirSync(at());
 const tiers = (findings: readonly { readonly tier: string }[]): string[] => findings.map(({ tier }) => tier);
 
-it("finds the same without a folder, at first, and from what was kept", () => {
-  const plain = new KeptFindings(undefined, "1").of("ev", offer(ATTACK));
+it("finds the same without a folder, at first, and from what was kept", async () => {
+  const plain = await new KeptFindings(undefined, "1").of("ev", offer(ATTACK));
   expect(tiers(plain)).toContain("hard");
   const kept = new KeptFindings(at(), "1");
-  expect(kept.of("ev", offer(ATTACK))).toEqual(plain);
+  expect(await kept.of("ev", offer(ATTACK))).toEqual(plain);
   expect(files()).toHaveLength(1);
   const file = join(at(), files()[0] as string);
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(JSON.stringify(plain)));
   expect(statSync(file).mode & 0o077).toBe(0);
   writeFileSync(file, JSON.stringify([{ ...plain[0], about: "from the file" }]));
-  expect(new KeptFindings(at(), "1").of("ev", offer(ATTACK))[0]?.about).toBe("from the file");
+  expect((await new KeptFindings(at(), "1").of("ev", offer(ATTACK)))[0]?.about).toBe("from the file");
 });
 
-it("reads other texts, and the same by another program, anew", () => {
-  new KeptFindings(at(), "1").of("ev", offer("An honest thing."));
-  expect(tiers(new KeptFindings(at(), "1").of("ev", offer(ATTACK)))).toContain("hard");
+it("reads other texts, and the same by another program, anew", async () => {
+  await new KeptFindings(at(), "1").of("ev", offer("An honest thing."));
+  expect(tiers(await new KeptFindings(at(), "1").of("ev", offer(ATTACK)))).toContain("hard");
   expect(files()).toHaveLength(2);
   const [first] = files();
   writeFileSync(join(at(), first as string), "[]");
   writeFileSync(join(at(), files()[1] as string), "[]");
-  expect(tiers(new KeptFindings(at(), "2").of("ev", offer(ATTACK)))).toContain("hard");
+  expect(tiers(await new KeptFindings(at(), "2").of("ev", offer(ATTACK)))).toContain("hard");
 });
 
-it("finds anew what cannot be read, and does without a folder that cannot be made", () => {
+it("finds anew what cannot be read, and does without a folder that cannot be made", async () => {
   const kept = new KeptFindings(at(), "1");
-  kept.of("ev", offer(ATTACK));
+  await kept.of("ev", offer(ATTACK));
   for (const text of ["", "{}", "[{"]) {
     writeFileSync(join(at(), files()[0] as string), text);
-    expect(tiers(kept.of("ev", offer(ATTACK)))).toContain("hard");
+    expect(tiers(await kept.of("ev", offer(ATTACK)))).toContain("hard");
   }
   writeFileSync(join(folder, "file"), "");
-  expect(tiers(new KeptFindings(join(folder, "file", "in"), "1").of("ev", offer(ATTACK)))).toContain("hard");
+  expect(tiers(await new KeptFindings(join(folder, "file", "in"), "1").of("ev", offer(ATTACK)))).toContain("hard");
 });

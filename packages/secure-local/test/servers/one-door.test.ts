@@ -157,6 +157,7 @@ describe("names", () => {
       const { withheld } = reviewServer(grant, offer, {
         locked: { approved: serverItems(offer, "launch"), removed: new Map() },
         launch: "launch",
+        found: [],
       });
       const kinds = name === "" ? ["tool", "prompt"] : ["tool", "prompt", "resource", "template"];
       expect([...withheld.keys()].map((each) => each.split(" ", 1)[0])).toEqual(kinds);

@@ -17,7 +17,7 @@ import {
   TooMuchWorkError,
 } from "../../audit/secret-shapes.js";
 import { ValuePieces, withoutPieces } from "../../audit/value-pieces.js";
-import { type CleanLimits, cleaningText, DEFAULT_CLEAN_LIMITS } from "./clean-text.js";
+import { type CleanLimits, cleaningText, DEFAULT_CLEAN_LIMITS, NOT_PLAIN } from "./clean-text.js";
 
 /** Deeper than any honest answer, and far from where recursion would overflow the stack; also ends cycles. */
 const MAX_DEPTH = 128;
@@ -106,8 +106,34 @@ export function* cleaningResult<T>(result: T, limits: CleanLimits): Work<T> {
  */
 export function cleanValue<T>(value: T, limits: CleanLimits = DEFAULT_CLEAN_LIMITS, most?: number): T {
   if (followsFiles) renewSecrets();
+  if (isPlain(value, limits)) return value;
   return atOnce(cleaningValue(value, limits), most) as T;
 }
+
+/** Characters of a value that is looked at in one go. */
+const FEW = 262_144;
+
+/** Whether there is nothing to do, as nearly always in definitions: no value is known, and all is printable ASCII and short. */
+function isPlain(value: unknown, limits: CleanLimits): boolean {
+  const most = Math.min(FEW, limits.textBytes, limits.resultBytes);
+  return limits.secrets !== true && !knowsSecrets() && plainLeft(value, most, 0) >= 0;
+}
+
+/** What is left of these characters behind a value; below nought where it has more of them, or something else in it. */
+function plainLeft(value: unknown, most: number, depth: number): number {
+  if (typeof value === "string") return NOT_PLAIN.test(value) ? NOT_ALL : most - value.length;
+  if (typeof value !== "object" || value === null) return most;
+  if (depth >= MAX_DEPTH || "toJSON" in value) return NOT_ALL;
+  let left = most - 1;
+  for (const key of Object.keys(value)) {
+    if (NOT_PLAIN.test(key)) return NOT_ALL;
+    left = plainLeft((value as Json)[key], left - key.length, depth + 1);
+    if (left < 0) return left;
+  }
+  return left;
+}
+
+const NOT_ALL = -1;
 
 function* cleaningValue(value: unknown, limits: CleanLimits): Work<unknown> {
   const pass = passWith(limits);
