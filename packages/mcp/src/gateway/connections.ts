@@ -366,6 +366,8 @@ class Connection {
   /** Whether a call has gone well on it: a server that refuses everything is not connected to for each refusal. */
   #succeeded = false;
   #retired = false;
+  /** Whether it has ended, or never began. */
+  #isOver = false;
   #roots: readonly Root[] = [];
   #idle: ReturnType<typeof setTimeout> | undefined;
   #level = Number.POSITIVE_INFINITY;
@@ -382,9 +384,9 @@ class Connection {
     this.client.then(
       ({ closed }) => {
         this.opened = true;
-        void closed.then(tell.ended);
+        void closed.then(() => this.#end());
       },
-      () => tell.ended(),
+      () => this.#end(),
     );
   }
 
@@ -419,6 +421,7 @@ class Connection {
   }
 
   async close(): Promise<void> {
+    this.#isOver = true;
     clearTimeout(this.#idle);
     if (typeof this.#options.upstream !== "function") return;
     this.#givenUp.abort();
@@ -446,6 +449,13 @@ class Connection {
     void this.close();
   }
 
+  /** No call comes here any more, and nothing is kept until it would have been idle for long enough. */
+  #end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#idle);
+    this.#tell.ended();
+  }
+
   /** The next call opens another, and finds out anew what the server speaks; those under way end on this one. */
   retire(): void {
     this.#retired = true;
@@ -455,7 +465,7 @@ class Connection {
 
   #release(user: User): void {
     this.#users.delete(user);
-    if (this.#users.size > 0) return;
+    if (this.#users.size > 0 || this.#isOver) return;
     if (this.#retired) return void this.close();
     const wait = this.ofOneCall ? 0 : this.#options.idleMs;
     if (wait === undefined) return;
