@@ -108,22 +108,31 @@ export class WireAsker implements Asker {
 
 const WORDS_OF: Readonly<Record<string, string>> = { "sampling/createMessage": "sample", "roots/list": "roots" };
 
+/** Calls of which a question failed: who waits for several ends by the first that does, and has waited for the others as well. */
+const failedIn = new WeakSet<Call>();
+
+/** On whose behalf a handler asks. */
+interface Within {
+  readonly call: Call;
+  readonly interaction: Asker | undefined;
+  readonly services: { readonly limits: Pick<ServerLimits, "askTimeoutMs">; readonly report: Reporter };
+  /** Whether the client was gone already when the handler asked. */
+  readonly late: boolean;
+}
+
 /** Asks within a call. Rejects with CANNOT_ASK where its revision has no way to. */
-export function askWithin(
-  from: {
-    readonly call: Call;
-    readonly interaction: Asker | undefined;
-    readonly services: { readonly limits: Pick<ServerLimits, "askTimeoutMs">; readonly report: Reporter };
-    /** Whether the client was gone already when the handler asked. */
-    readonly late: boolean;
-  },
-  method: string,
-  params: object,
-  options?: AskOptions,
-): Promise<JsonObject> {
+export function askWithin(from: Within, method: string, params: object, options?: AskOptions): Promise<JsonObject> {
+  return asked(from, method, params, options).catch((error: unknown) => {
+    failedIn.add(from.call);
+    throw error;
+  });
+}
+
+function asked(from: Within, method: string, params: object, options?: AskOptions): Promise<JsonObject> {
   const { call, interaction, services, late } = from;
   const { name = "" } = call.params as { readonly name?: unknown };
   const unheard = (): void => {
+    if (failedIn.has(call)) return;
     const what = `${call.method} ${JSON.stringify(name)} ended before its client had answered ${method}`;
     services.report("warning", `${what}: write await before ctx.${WORDS_OF[method] ?? "elicit"}(...)`);
   };

@@ -116,33 +116,57 @@ it.each(Object.entries(QUESTIONS))(
 
 // A question that nobody waits for is the one mistake of asking that fails nothing: only the log can tell of it.
 describe.each(["2025-06-18", "2026-07-28"])("a question that is not awaited, in %s", (revision) => {
-  const warned = async (run: (ctx: Context) => unknown, calls = 1): Promise<string[]> => {
+  type Run = (ctx: Context) => unknown;
+  /** Calls the tool, and gives what was reported in the end. */
+  const reported = async (run: Run, client: Partial<Parameters<typeof connect>[1]> = CLIENT): Promise<string[]> => {
     const told: string[] = [];
     const server = new Server({ name: "s", version: "1", report: (level, text) => told.push(`${level}: ${text}`) });
     server.tool("t", { run: async (_, ctx) => (await run(ctx), "done") });
-    await using client = await connect(server, { ...CLIENT, revision });
-    for (let n = 0; n < calls; n++) expect((await client.call("t")).isError).toBe(false);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // Its client hears everything in order: the answers to what was asked before are there when this one is.
+    server.tool("afterwards", {
+      async run(_, ctx) {
+        for (const ask of Object.values(QUESTIONS)) await ask(ctx).catch(() => undefined);
+        return "done";
+      },
+    });
+    await using peer = await connect(server, { ...client, revision });
+    await peer.call("t").catch(() => undefined);
+    await peer.call("afterwards");
     return told;
   };
 
   it.each(Object.entries(QUESTIONS))("ctx.%s is named in the log", async (name, ask) => {
     const methods: Record<string, string> = { elicit: "elicitation/create", sample: "sampling/createMessage" };
-    expect(await warned((ctx) => void ask(ctx).catch(() => undefined))).toEqual([
+    expect(await reported((ctx) => void ask(ctx).catch(() => undefined))).toEqual([
       `warning: tools/call "t" ended before its client had answered ${methods[name] ?? "roots/list"}: write await before ctx.${name}(...)`,
     ]);
   });
 
-  it("of a handler that goes on for a while is named all the same", async () => {
-    const later = async (ctx: Context): Promise<void> => {
-      void (QUESTIONS["elicit"] as (ctx: Context) => Promise<unknown>)(ctx).catch(() => undefined);
-      await new Promise((resolve) => setImmediate(resolve));
-    };
-    // In a session the answer may come first.
-    expect((await warned(later, 2)).length).toBeGreaterThanOrEqual(revision === "2026-07-28" ? 2 : 0);
+  it("those that are awaited say nothing", async () => {
+    expect(await reported((ctx) => Promise.all(Object.values(QUESTIONS).map((ask) => ask(ctx))))).toEqual([]);
   });
 
-  it("those that are awaited say nothing", async () => {
-    expect(await warned((ctx) => Promise.all(Object.values(QUESTIONS).map((ask) => ask(ctx))))).toEqual([]);
+  it.each(Object.keys(QUESTIONS))(
+    "those that are awaited together say nothing where ctx.%s is refused",
+    async (name) => {
+      const others = Object.fromEntries(Object.entries(CLIENT).filter(([each]) => each !== name));
+      const run: Run = (ctx) => Promise.all(Object.values(QUESTIONS).map((ask) => ask(ctx)));
+      expect(await reported(run, others)).toEqual([]);
+    },
+  );
+});
+
+it("a question that is not awaited is named in the log of a handler that goes on for a while, too", async () => {
+  const told: string[] = [];
+  const server = new Server({ name: "s", version: "1", report: (_level, text) => told.push(text) });
+  server.tool("t", {
+    async run(_, ctx) {
+      void ctx.roots().catch(() => undefined);
+      await new Promise((resolve) => setImmediate(resolve));
+      return "done";
+    },
   });
+  await using client = await connect(server, CLIENT);
+  await client.call("t");
+  expect(told).toEqual([expect.stringContaining("ended before its client had answered roots/list")]);
 });

@@ -41,46 +41,41 @@ const STAYS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** The beginnings of words that end in the same one. */
-function ending(end: string, beginnings: string): string[] {
-  return beginnings.split(" ").map((each) => each + end);
-}
-
 /** What compat gives away at run time: imports of anything else would not be found. */
-const NAMES: ReadonlySet<string> = new Set([
-  ...["McpServer", "Server", "ResourceTemplate", "UriTemplate", "completable", "isCompletable", "InMemoryTransport"],
-  ...["createMcpHandler", "toNodeHandler", "InMemoryServerEventBus"],
-  ...["StdioServerTransport", "serveStdio", "StreamableHTTPServerTransport", "NodeStreamableHTTPServerTransport"],
-  ...["McpError", "ErrorCode", "ProtocolError", "ProtocolErrorCode", "UrlElicitationRequiredError"],
-  ...["InMemoryTaskStore", "InMemoryTaskMessageQueue", "fromJsonSchema", "getDisplayName"],
-  ...["inputRequired", "inputResponse", "acceptedContent", "isInputRequiredResult", "isCallToolResult"],
-  ...["isInitializeRequest", "isInitializedNotification", "isJSONRPCRequest", "isJSONRPCNotification"],
-  ...["isJSONRPCResponse", "isJSONRPCResultResponse", "isJSONRPCErrorResponse"],
-  ...["LATEST_PROTOCOL_VERSION", "DEFAULT_NEGOTIATED_PROTOCOL_VERSION", "SUPPORTED_PROTOCOL_VERSIONS"],
-  ...["JSONRPC_VERSION", "PROTOCOL_VERSION_META_KEY", "CLIENT_INFO_META_KEY", "CLIENT_CAPABILITIES_META_KEY"],
-  ...["LOG_LEVEL_META_KEY", "SUBSCRIPTION_ID_META_KEY", "RELATED_TASK_META_KEY"],
-  ...["Registered", "RegisteredResource", "RegisteredTool", "RequestSchema", "NotificationSchema", "ResultSchema"],
-  ...ending(
-    "RequestSchema",
-    "CallTool CancelTask Client Complete CreateMessage Elicit GetPrompt GetTaskPayload GetTask",
-  ),
-  ...ending("RequestSchema", "Initialize JSONRPC ListPrompts ListResourceTemplates ListResources ListRoots ListTasks"),
-  ...ending("RequestSchema", "ListTools Ping ReadResource Server SetLevel Subscribe Unsubscribe"),
-  ...ending("ResultSchema", "CallTool Client CompatibilityCallTool Complete CreateMessage CreateTask Elicit Empty"),
-  ...ending("ResultSchema", "GetPrompt GetTask Initialize ListPrompts ListResourceTemplates ListResources ListRoots"),
-  ...ending("ResultSchema", "ListTools ReadResource Server"),
-  ...ending("NotificationSchema", "Cancelled Client ElicitationComplete Initialized JSONRPC LoggingMessage Progress"),
-  ...ending("NotificationSchema", "PromptListChanged ResourceListChanged ResourceUpdated RootsListChanged Server"),
-  ...ending("NotificationSchema", "TaskStatus ToolListChanged"),
-  ...ending("Schema", "AudioContent BlobResourceContents CallToolRequestParams ClientCapabilities ContentBlock"),
-  ...ending(
-    "Schema",
-    "CreateMessageResultWithTools Cursor EmbeddedResource ImageContent Implementation JSONRPCMessage",
-  ),
-  ...ending("Schema", "JSONRPCResponse LoggingLevel ProgressToken PromptArgument PromptMessage Prompt RequestId"),
-  ...ending("Schema", "ResourceContents ResourceLink Resource ResourceTemplate Role Root SamplingMessage"),
-  ...ending("Schema", "ServerCapabilities Task TextContent TextResourceContents ToolAnnotations Tool"),
-]);
+const NAMES: ReadonlySet<string> = new Set(
+  `
+  acceptedContent AudioContentSchema BlobResourceContentsSchema CallToolRequestParamsSchema CallToolRequestSchema
+  CallToolResultSchema CancelledNotificationSchema CancelTaskRequestSchema CLIENT_CAPABILITIES_META_KEY
+  CLIENT_INFO_META_KEY ClientCapabilitiesSchema ClientNotificationSchema ClientRequestSchema ClientResultSchema
+  CompatibilityCallToolResultSchema completable CompleteRequestSchema CompleteResultSchema ContentBlockSchema
+  createMcpHandler CreateMessageRequestSchema CreateMessageResultSchema CreateMessageResultWithToolsSchema
+  CreateTaskResultSchema CursorSchema DEFAULT_NEGOTIATED_PROTOCOL_VERSION ElicitationCompleteNotificationSchema
+  ElicitRequestSchema ElicitResultSchema EmbeddedResourceSchema EmptyResultSchema ErrorCode fromJsonSchema
+  getDisplayName GetPromptRequestSchema GetPromptResultSchema GetTaskPayloadRequestSchema GetTaskRequestSchema
+  GetTaskResultSchema ImageContentSchema ImplementationSchema InitializedNotificationSchema InitializeRequestSchema
+  InitializeResultSchema InMemoryServerEventBus InMemoryTaskMessageQueue InMemoryTaskStore InMemoryTransport
+  inputRequired inputResponse isCallToolResult isCompletable isInitializedNotification isInitializeRequest
+  isInputRequiredResult isJSONRPCErrorResponse isJSONRPCNotification isJSONRPCRequest isJSONRPCResponse
+  isJSONRPCResultResponse JSONRPC_VERSION JSONRPCMessageSchema JSONRPCNotificationSchema JSONRPCRequestSchema
+  JSONRPCResponseSchema LATEST_PROTOCOL_VERSION ListPromptsRequestSchema ListPromptsResultSchema
+  ListResourcesRequestSchema ListResourcesResultSchema ListResourceTemplatesRequestSchema
+  ListResourceTemplatesResultSchema ListRootsRequestSchema ListRootsResultSchema ListTasksRequestSchema
+  ListToolsRequestSchema ListToolsResultSchema LOG_LEVEL_META_KEY LoggingLevelSchema LoggingMessageNotificationSchema
+  McpError McpServer NodeStreamableHTTPServerTransport NotificationSchema PingRequestSchema ProgressNotificationSchema
+  ProgressTokenSchema PromptArgumentSchema PromptListChangedNotificationSchema PromptMessageSchema PromptSchema
+  PROTOCOL_VERSION_META_KEY ProtocolError ProtocolErrorCode ReadResourceRequestSchema ReadResourceResultSchema
+  Registered RegisteredResource RegisteredTool RELATED_TASK_META_KEY RequestIdSchema RequestSchema
+  ResourceContentsSchema ResourceLinkSchema ResourceListChangedNotificationSchema ResourceSchema ResourceTemplate
+  ResourceTemplateSchema ResourceUpdatedNotificationSchema ResultSchema RoleSchema RootSchema
+  RootsListChangedNotificationSchema SamplingMessageSchema Server ServerCapabilitiesSchema ServerNotificationSchema
+  ServerRequestSchema ServerResultSchema serveStdio SetLevelRequestSchema StdioServerTransport
+  StreamableHTTPServerTransport SubscribeRequestSchema SUBSCRIPTION_ID_META_KEY SUPPORTED_PROTOCOL_VERSIONS TaskSchema
+  TaskStatusNotificationSchema TextContentSchema TextResourceContentsSchema toNodeHandler ToolAnnotationsSchema
+  ToolListChangedNotificationSchema ToolSchema UnsubscribeRequestSchema UriTemplate UrlElicitationRequiredError
+  `
+    .trim()
+    .split(/\s+/),
+);
 
 /** Names that are looked up at run time wherever they stand: of other ones the compiler says that they are missing. */
 const VALUES = /^[a-z]|^[A-Z][A-Z_]+$|(?:Schema|Error|ErrorCode|TypeKind|[a-zA-Z]Transport|Buffer)$|^Protocol$/;
