@@ -37,6 +37,8 @@ interface StoredLine extends RecordedLine {
 
 /** What each recording begins with. */
 const START = '{"format":"mcp-recording"';
+/** What each entry begins with. */
+const ENTRY = '{"at":';
 const OWNER_ONLY = 0o600;
 /** Bytes of a session's name: two that write to one file at the same time never draw the same. */
 const SESSION_BYTES = 9;
@@ -78,13 +80,16 @@ export class RecordingFile {
   }
 
   #write(line: Head | StoredLine): void {
-    fs.writeSync(this.#descriptor, `${escapeUnseen(JSON.stringify(line))}\n`);
+    // A recorder that was killed may have left half a line, to which nothing of this one belongs.
+    const before = isCutShort(this.#descriptor) ? "\n" : "";
+    fs.writeSync(this.#descriptor, `${before}${escapeUnseen(JSON.stringify(line))}\n`);
   }
 }
 
 /**
  * The conversations of a file, of which it holds several when it was added to. What a recorder wrote whose recording was replaced
- * meanwhile belongs to none. Throws a LocalError USAGE that says which line is no part of a recording.
+ * meanwhile belongs to none, nor does the half of an entry that one wrote as it was killed. Throws a LocalError USAGE that says which
+ * line is no part of a recording.
  */
 export function readSessions(path: string): RecordedLine[][] {
   const lines = textOf(path).split("\n");
@@ -144,11 +149,17 @@ function opened(path: string): number {
   throw new LocalError("USAGE", `${path} is no regular file: name another one`);
 }
 
+/** Whether a file ends in the middle of a line. */
+function isCutShort(descriptor: number): boolean {
+  const { size } = fs.fstatSync(descriptor);
+  const last = Buffer.alloc(1);
+  return size > 0 && fs.readSync(descriptor, last, 0, 1, size - 1) === 1 && last.toString() !== "\n";
+}
+
 /** Judges and changes the open file, which nobody can exchange any more. */
 function prepare(descriptor: number, path: string, existing: Existing): void {
   const { size } = fs.fstatSync(descriptor);
   const start = Buffer.alloc(START.length);
-  const last = Buffer.alloc(1);
   fs.readSync(descriptor, start, 0, START.length, 0);
   if (size > 0 && start.toString() !== START)
     throw new LocalError("USAGE", `${path} is there and is no recording: name another file`);
@@ -156,12 +167,6 @@ function prepare(descriptor: number, path: string, existing: Existing): void {
     throw new LocalError(
       "USAGE",
       `${path} holds a recording already: name another file, or add --append to go on in it, or --force to replace it`,
-    );
-  if (size > 0) fs.readSync(descriptor, last, 0, 1, size - 1);
-  if (size > 0 && existing === "append" && last.toString() !== "\n")
-    throw new LocalError(
-      "USAGE",
-      `${path} ends in the middle of a line: name another file, or replace it with --force`,
     );
   try {
     // It may be an older one that others could read.
@@ -188,10 +193,12 @@ function textOf(path: string): string {
   throw new LocalError("USAGE", `${path} is longer than ${MOST_BYTES} bytes; record a shorter conversation`);
 }
 
+/** Undefined for half an entry. */
 function parsedLine(line: string, place: string): unknown {
   try {
     return JSON.parse(line) as unknown;
   } catch (error) {
+    if (line.startsWith(ENTRY)) return undefined;
     throw new LocalError("USAGE", `${place}: not JSON (${(error as Error).message}); record the conversation again`);
   }
 }

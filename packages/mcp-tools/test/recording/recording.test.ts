@@ -79,8 +79,6 @@ describe("record", () => {
       expect(() => new RecordingFile(file, "again", existing)).toThrow("is no recording");
       expect(readFileSync(file, "utf8")).toBe("my notes");
     }
-    writeFileSync(file, before.trimEnd());
-    expect(() => new RecordingFile(file, "again", "append")).toThrow("ends in the middle of a line");
     expect(() => new RecordingFile(temporaryFolder(), "a folder")).toThrow("cannot be written");
   });
 
@@ -103,6 +101,22 @@ describe("record", () => {
     older.take("client", JSON.stringify(HELLO));
     both([older, new RecordingFile(file, "again", "replace")]);
     expect(messages(file)).toEqual([calls(20)]);
+  });
+
+  it("loses no other conversation where one was killed in the middle of a line, at any of its characters", () => {
+    const { file, recording } = newRecording();
+    recording.take("client", JSON.stringify(LIST));
+    const whole = readFileSync(file, "utf8");
+    const last = whole.trimEnd().lastIndexOf("\n") + 1;
+    for (let end = last + 6; end < whole.length - 1; end++) {
+      writeFileSync(file, whole.slice(0, end));
+      const other = new RecordingFile(file, "again", "append");
+      writeFileSync(file, whole.slice(last, end), { flag: "a" });
+      other.take("client", JSON.stringify(HELLO));
+      other.close();
+      expect(readSessions(file).map((entries) => entries.map(({ message }) => message))).toEqual([[], [HELLO]]);
+    }
+    recording.close();
   });
 
   it("reads what older versions recorded, which named no session", () => {

@@ -99,3 +99,17 @@ export function more(app) {
     "tool: if this is a server of the SDK, write tool(name, { description, run })",
   ]);
 });
+
+const SDK_SERVER = "@modelcontextprotocol/sdk/server/mcp.js";
+
+it.each([
+  `const { McpServer } = await import("${SDK_SERVER}");`,
+  `const { McpServer } = require("${SDK_SERVER}");`,
+  `export { McpServer as Srv } from "${SDK_SERVER}";`,
+  `export * from '${SDK_SERVER}';`,
+  `import("${SDK_SERVER}").then(({ McpServer }) => new McpServer({ name: "a", version: "1" }));`,
+])("an import that stays is named with its line: %s", (line) => {
+  const { text, leftovers } = toOwnApi(`// First.\n${line}\n`, "server.js");
+  expect(text).toContain(SDK_SERVER);
+  expect(leftovers.map((each) => each.line)).toEqual([2]);
+});

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { AnyNode, CallExpression } from "acorn";
-import { isFunction, methodCall, type Source, walk } from "./source-tree.js";
+import { isFunction, type Leftover, lineNumberAt, methodCall, type Source, walk } from "./source-tree.js";
 
 /** Where our library has what a rewritten source calls. */
 const OURS: Readonly<Record<string, string>> = {
@@ -186,6 +186,19 @@ export class Imports {
     }
     return (body + written.slice(done)).replaceAll(COMMENTS_AND_STRINGS, "");
   }
+}
+
+/** What names the SDK's server: imports of every kind, also those that no statement makes. */
+const OF_SERVERS = /(["'])@modelcontextprotocol\/((?:sdk|server|node)(?!\/client)(?:\/[^"'\n]*)?)\1/g;
+
+/** Adds each import of the SDK that is left in a rewritten text, and of which nothing is said yet. */
+export function withImports(text: string, leftovers: readonly Leftover[]): readonly Leftover[] {
+  const lines = [...text.matchAll(OF_SERVERS)].map(({ index, 2: module }) => ({
+    line: lineNumberAt(text, index),
+    what: `@modelcontextprotocol/${module}: what comes from here is still the SDK's; import it by name at the top`,
+  }));
+  const unsaid = lines.filter(({ line }) => !leftovers.some((each) => each.line === line));
+  return [...leftovers, ...unsaid].sort((a, b) => a.line - b.line);
 }
 
 /** Whether a name is written, not only as that of a member. */

@@ -1,7 +1,7 @@
 // Rewrites a source that registers tools, resources and prompts with the official SDK, v1 or v2, to our own API.
 import type { AnyNode, CallExpression, NewExpression, ObjectExpression } from "acorn";
 import { Contexts, type Handled, rewriteAsking, rewriteHandler } from "./handlers.js";
-import { asWord, Imports, LISTS, NAMES_SERVERS, OTHERWISE, ownMethod, Servers } from "./imports.js";
+import { asWord, Imports, withImports, LISTS, NAMES_SERVERS, OTHERWISE, ownMethod, Servers } from "./imports.js";
 import {
   chainedOn,
   extraAround,
@@ -41,7 +41,8 @@ export function toOwnApi(text: string, path: string): OwnApi {
   }
   const file = new ServerFile(source, path);
   file.rewrite();
-  return { text: source.written(), rewritten: source.rewritten, leftovers: source.leftovers() };
+  const written = source.written();
+  return { text: written, rewritten: source.rewritten, leftovers: withImports(written, source.leftovers()) };
 }
 
 const REGISTERS = /^(?:tool|prompt|resource|register(?:Tool|Prompt|Resource))$/;
