@@ -9,7 +9,7 @@ import {
 } from "node:http";
 import { type ServerOptions as TlsOptions, createServer as createTlsServer } from "node:https";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import type { HttpLimits } from "../http/server/http-limits.js";
 import { BodyRoom, type HttpSite, SMALL_BODY } from "../http/server/http-site.js";
 import type { Identity, MessagePieces } from "../jsonrpc/transport.js";
@@ -384,16 +384,18 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
     if (typeof body === "string" && body.length >= WORTH_ENCODING && status < 400)
       return this.reply(status, headers, [Buffer.from(body)]);
     const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.reduce(addBytes, 0);
-    const length = status === 204 ? [] : ["content-length", String(bytes)];
     this.#mayBeLast(response);
-    response.writeHead(status, [...headers, ...(this.extra ?? []), ...length]);
+    const all = [...headers];
+    if (this.extra !== undefined) all.push(...this.extra);
+    if (status !== 204) all.push("content-length", String(bytes));
+    response.writeHead(status, all);
     if (status >= 400 && headers.includes("connection")) {
       ending.add(this.#socket);
       const request = this.#request;
       if (typeof body === "string" && request?.complete === false) return this.#linger(request, response, body);
     }
-    if (typeof body === "string") response.end(body);
-    else endWith(response, body);
+    if (typeof body !== "string") endWith(response, body);
+    else response.end(body);
     this.connection.replied(this);
   }
 
@@ -472,7 +474,9 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
     const only = chunks.length === 1 ? chunks[0] : undefined;
     const body = only ?? Buffer.concat(chunks);
     this.#chunks = undefined;
-    if (isUtf8(body)) receiver.body(this, body.toString("utf8"));
+    // Where every byte is a character of its own there is nothing to decode.
+    if (isAscii(body)) receiver.body(this, body.toString("latin1"));
+    else if (isUtf8(body)) receiver.body(this, body.toString("utf8"));
     else receiver.bodyFault(this, "not-utf8");
   }
 }

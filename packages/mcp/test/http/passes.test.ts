@@ -177,6 +177,16 @@ it("gives one pass for all requests of somebody, until it is taken back", () => 
   expect([passes.give("ada").revoked, passes.give("ben")]).toEqual([false, his]);
 });
 
+it("gives those nobody asked who they are one pass as well, and another when it is taken back", () => {
+  const passes = new Passes();
+  const [first, again] = [passes.giveUnknown(), passes.giveUnknown()];
+  expect(again).toBe(first);
+  passes.revoke((principal) => principal === "ada");
+  expect(passes.giveUnknown()).toBe(first);
+  passes.revoke(() => true);
+  expect([first.revoked, passes.giveUnknown().revoked]).toEqual([true, false]);
+});
+
 it("keeps no task of somebody who was sent away while it was being kept", async () => {
   const kept = new Map<string, unknown>();
   const [putting, put] = [gate(), gate()];

@@ -155,7 +155,7 @@ export class HttpSite {
   #letIn(exchange: HttpExchange): void {
     const route = this.routeOf(exchange);
     if (route === undefined) return;
-    if (route.open !== true) exchange.pass = this.passes.give(undefined);
+    if (route.open !== true) exchange.pass = this.passes.giveUnknown();
     if (!turnedAway(exchange)) route.serve(exchange);
   }
 }
@@ -379,6 +379,8 @@ export class Passes {
   /** Held by what came in by them, so that one nobody holds any more is nobody's to take back. */
   readonly #current = new Map<string | undefined, WeakRef<Pass>>();
   readonly #entering = new Set<Entering>();
+  /** Of all who are not known, where nobody is asked: kept, since to look whether it is still held costs each request more than the rest. */
+  #unknown: Pass | undefined;
   #sweepAt = MOST_REMEMBERED;
 
   /** Why nothing new is served, while the endpoint is going down. Whether a message is new shows once it is read. */
@@ -393,6 +395,11 @@ export class Passes {
     const entering: Entering = { gone: [] };
     this.#entering.add(entering);
     return entering;
+  }
+
+  /** Gives out the pass of those who came in without being asked who they are. */
+  giveUnknown(): Pass {
+    return (this.#unknown ??= this.give(undefined));
   }
 
   /** Gives out the pass of a principal. One who was sent away while it was found out who it is gets one that is worth nothing. */
@@ -421,6 +428,7 @@ export class Passes {
     for (const { gone } of this.#entering) gone.push(whose);
     for (const [principal, held] of this.#current) {
       if (!whose(principal)) continue;
+      if (principal === undefined) this.#unknown = undefined;
       const pass = held.deref();
       if (pass !== undefined) pass.revoked = true;
       this.#current.delete(principal);
