@@ -1,7 +1,5 @@
 // `npm run bench -- gateway`: processor time of the gateway's process for each call, beside floors that relay and nothing else.
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { Agent, request } from "node:http";
 import { connect as connectTcp } from "node:net";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,181 +8,17 @@ import { fileURLToPath } from "node:url";
 import { approveServers } from "../../scripts/lib/approve-servers.mjs";
 import { fixed, machine, table } from "../measure/markdown.mjs";
 import { cpuNanoseconds, cpuSource, peakBytes, residentBytes, resetPeak } from "../measure/process-stats.mjs";
+import { asker, compare, median, metaOf, openSession, parker, pipeAsker, run, SESSION, STATELESS } from "./calling.mjs";
+import { comparePeers } from "./peers.mjs";
+import { children, homes, piped, service, SERVICES, start } from "./processes.mjs";
 
 const USAGE = `npm run bench -- gateway [options]
   --calls 3000        calls of one round
   --rounds 5          rounds of each, taken in turns; the median counts
-  --only B1,B3        only these
+  --only B1,peers     only these; peers: other people's gateways, installed from npm into the user's cache
   --no-gate           exit 0 though a figure is over its target
 `;
-const SERVICES = fileURLToPath(new URL("services.mjs", import.meta.url));
 const COMMAND = fileURLToPath(new URL("../../packages/secure-local/dist/mcp-secure-local.cjs", import.meta.url));
-const [STATELESS, SESSION] = ["2026-07-28", "2025-11-25"];
-const IN_FLIGHT = 16;
-const CLIENT = { name: "bench", version: "1.0.0" };
-
-/** What every request without a session says of its caller; `capabilities`: what that can be asked. */
-const metaOf = (capabilities = {}) => ({
-  "io.modelcontextprotocol/protocolVersion": STATELESS,
-  "io.modelcontextprotocol/clientInfo": CLIENT,
-  "io.modelcontextprotocol/clientCapabilities": capabilities,
-});
-
-/** Everything that was started, ended at the end whatever happens. */
-const children = new Set();
-
-function start(file, args, options = {}, flags = []) {
-  const child = spawn(process.execPath, [...flags, file, ...args], { stdio: ["pipe", "pipe", "pipe"], ...options });
-  children.add(child);
-  child.once("exit", () => children.delete(child));
-  let said = "";
-  child.stderr.setEncoding("utf8").on("data", (text) => (said += text));
-  child.said = () => said;
-  return child;
-}
-
-/** A service of the bench; resolves to its process and URL. */
-async function service(role, options = {}, flags = []) {
-  const child = start(SERVICES, [role, JSON.stringify(options)], {}, flags);
-  const url = await new Promise((resolve, reject) => {
-    child.stdout.setEncoding("utf8").once("data", (text) => resolve(JSON.parse(text).url));
-    child.once("exit", () => reject(new Error(`${role} ended: ${child.said().slice(0, 300)}`)));
-  });
-  /** Bytes of its heap that are still in use, of a service that was started with --expose-gc. */
-  const heap = () =>
-    new Promise((resolve) => {
-      child.stdout.once("data", (text) => resolve(JSON.parse(text).heap));
-      child.stdin.write("heap\n");
-    });
-  return { pid: child.pid, url, heap, close: () => child.kill() };
-}
-
-/** A service that speaks over its pipes. */
-function piped(role, options) {
-  const child = start(SERVICES, [role, JSON.stringify(options)]);
-  return { pid: child.pid, child, close: () => child.kill() };
-}
-
-/** Asks over kept connections; `era` says in which form. Resolves to the text of the answer. */
-function asker(url, { era, session, name = "read", method = "tools/call" }) {
-  const send = sender(url, { era, session, name, method });
-  return () => send();
-}
-
-/** The same, with members added to the params; `capabilities`: what the caller can be asked. */
-function sender(url, { era, session, name = "read", method = "tools/call", capabilities = {} }) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 256 });
-  const meta = metaOf(capabilities);
-  const named = method === "tools/call" ? { name, arguments: { path: "notes/plan.txt", count: 3 } } : {};
-  const params = era === "stateless" ? { ...named, _meta: meta } : named;
-  const headers = {
-    "content-type": "application/json",
-    accept: "application/json, text/event-stream",
-    "mcp-protocol-version": era === "stateless" ? STATELESS : SESSION,
-    ...(era === "stateless"
-      ? { "mcp-method": method, ...(method === "tools/call" ? { "mcp-name": name } : {}) }
-      : { "mcp-session-id": session ?? "bench-session" }),
-  };
-  let ids = 0;
-  return (more = {}) =>
-    post(url, { agent, headers, message: { jsonrpc: "2.0", id: ++ids, method, params: { ...params, ...more } } });
-}
-
-const ASKABLE = { elicitation: { form: {} } };
-
-/** A call that is asked something: sent, and sent again with the answer. `park` leaves the second out. */
-function parker(url, name, park = false) {
-  const send = sender(url, { era: "stateless", name, capabilities: ASKABLE });
-  return async () => {
-    const { result } = JSON.parse((await send()).text);
-    if (result?.resultType !== "input_required") throw new Error(`nothing was asked: ${JSON.stringify(result)}`);
-    if (park) return undefined;
-    const keys = Object.keys(result.inputRequests);
-    const answers = keys.map((key) => [key, { action: "accept", content: { name: "Ada" } }]);
-    return send({ inputResponses: Object.fromEntries(answers), requestState: result.requestState });
-  };
-}
-
-function post(url, { agent, headers, message }) {
-  const text = JSON.stringify(message);
-  return new Promise((resolve, reject) => {
-    const options = { agent, method: "POST", headers: { ...headers, "content-length": Buffer.byteLength(text) } };
-    const outgoing = request(url, options, (answer) => {
-      const chunks = [];
-      answer.on("data", (chunk) => chunks.push(chunk));
-      answer.on("end", () => resolve({ headers: answer.headers, text: Buffer.concat(chunks).toString() }));
-    });
-    outgoing.on("error", reject);
-    outgoing.end(text);
-  });
-}
-
-/** Opens a session of 2025-11-25 and gives its id. */
-async function openSession(url) {
-  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
-  const params = { protocolVersion: SESSION, capabilities: {}, clientInfo: CLIENT };
-  const opened = await post(url, { headers, message: { jsonrpc: "2.0", id: 0, method: "initialize", params } });
-  const session = opened.headers["mcp-session-id"];
-  const more = { ...headers, "mcp-session-id": session, "mcp-protocol-version": SESSION };
-  await post(url, { headers: more, message: { jsonrpc: "2.0", method: "notifications/initialized" } });
-  return session;
-}
-
-/** Asks over pipes. */
-function pipeAsker({ child }) {
-  const waiting = new Map();
-  let [rest, ids] = ["", 0];
-  child.stdout.setEncoding("utf8").on("data", (chunk) => {
-    const lines = (rest + chunk).split("\n");
-    rest = lines.pop();
-    for (const line of lines) {
-      const { id } = JSON.parse(line);
-      waiting.get(id)?.({ text: line });
-      waiting.delete(id);
-    }
-  });
-  const meta = metaOf();
-  return () =>
-    new Promise((resolve) => {
-      const id = ++ids;
-      waiting.set(id, resolve);
-      const params = { name: "read", arguments: { path: "notes/plan.txt", count: 3 }, _meta: meta };
-      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params })}\n`);
-    });
-}
-
-/** Calls with so many in flight; every answer must be a result. */
-async function run(ask, calls, inFlight) {
-  let left = calls;
-  const lane = async () => {
-    while (left-- > 0) {
-      const { text } = await ask();
-      if (!text.includes('"result"') || text.includes('"isError":true'))
-        throw new Error(`an answer is no result: ${text.slice(0, 300)}`);
-    }
-  };
-  await Promise.all(Array.from({ length: inFlight }, lane));
-}
-
-/** Calls after which V8 compiles nothing more of what a call runs, on either side: what it compiles is counted as well. */
-const WARM = 10_000;
-
-/** Microseconds of each process for a call: the median of rounds taken in turns. */
-async function compare(sides, { calls, rounds, warm = WARM, inFlight = IN_FLIGHT }) {
-  const figures = sides.map(() => []);
-  for (const { ask } of sides) await run(ask, Math.max(warm, Math.ceil(calls / 2)), inFlight);
-  for (let round = 0; round < rounds; round++) {
-    for (const [at, { pid, ask }] of sides.entries()) {
-      const before = cpuNanoseconds(pid);
-      await run(ask, calls, inFlight);
-      figures[at].push((cpuNanoseconds(pid) - before) / calls / 1_000);
-    }
-  }
-  return figures.map(median);
-}
-
-const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-
 /** A policy with servers by name and URL, approved, in a home of its own. */
 async function approved(servers) {
   const home = mkdtempSync(join(tmpdir(), "bench-gateway-"));
@@ -252,9 +86,6 @@ async function underOneRule(url) {
   homes.add(home);
   return gate;
 }
-
-/** Folders that are taken away at the end. */
-const homes = new Set();
 
 const side = (reached, how) => ({ ...reached, ask: asker(reached.url, how) });
 
@@ -363,12 +194,14 @@ const WORKLOADS = {
   async B11(n) {
     const up = await service("upstream-http", { era: "stateless", bytes: 1_000_000 });
     const floor = side(await service("floor-http", { url: up.url }), { era: "stateless" });
+    const splicing = side(await service("floor-http", { url: up.url, parse: true }), { era: "stateless" });
     const parsing = side(await service("floor-http", { url: up.url, rename: true }), { era: "stateless" });
     const gate = side(await service("ours", { urls: [up.url], prefix: "" }), { era: "stateless" });
     const few = { ...n, calls: Math.ceil(n.calls / 20), warm: 0, inFlight: 4 };
-    const [piped, parsed, relayed] = await compare([floor, parsing, gate], few);
+    const [piped, spliced, parsed, relayed] = await compare([floor, splicing, parsing, gate], few);
     return [
       ...rowsOf("a result of 1 MB", [piped, relayed], "F2", 1.1),
+      ...rowsOf("the same, beside what parses it and sends its own bytes on", [spliced, relayed], "F2p"),
       ...rowsOf("the same, beside what reads it as well", [parsed, relayed], "F3", 1.1),
       await slowReaders(await service("ours", { urls: [up.url], prefix: "" })),
     ];
@@ -485,6 +318,24 @@ const readToEnd = (socket) =>
     socket.resume();
   });
 
+/** Ends all that was started. */
+async function ended() {
+  // Nothing of it is to be kept, and what drains would be waited for.
+  for (const child of children) child.kill("SIGKILL");
+  await Promise.all([...children].map((child) => new Promise((resolve) => child.once("exit", resolve))));
+  for (const home of homes) rmSync(home, { recursive: true, force: true });
+}
+
+const PEERS = "peers";
+
+/** A table of its own: there are no targets for what others do. False when a floor or ours failed. */
+async function besidePeers(numbers) {
+  const headings = ["shape and revision", "process", "µs", "times the floor", "times ours"];
+  const write = (text) => process.stdout.write(text);
+  write(`\n## Peers\n\n${table(headings, [])}\n`);
+  return comparePeers(numbers, { end: ended, write });
+}
+
 /** Returns the exit code: 0, 1 when a figure is over its target or failed, 2 for a wrong command line. */
 export async function main(argv) {
   const options = readOptions(argv);
@@ -496,7 +347,7 @@ export async function main(argv) {
   process.stdout.write(`${table(["", "workload", "floor", "its µs", "ours µs", "times", "at most", "verdict"], [])}\n`);
   const loads = [load()];
   let passed = true;
-  for (const name of only) {
+  for (const name of only.filter((each) => each !== PEERS)) {
     try {
       for (const { id = name, what, floor = "-", base, measured, limit } of await WORKLOADS[name](numbers)) {
         // What is counted has no floor.
@@ -519,12 +370,10 @@ export async function main(argv) {
         `| ${name} | failed: ${error.message.replaceAll("|", "/")} | - | - | - | - | - | FAILED |\n`,
       );
     } finally {
-      // Nothing of it is to be kept, and what drains would be waited for.
-      for (const child of children) child.kill("SIGKILL");
-      await Promise.all([...children].map((child) => new Promise((resolve) => child.once("exit", resolve))));
-      for (const home of homes) rmSync(home, { recursive: true, force: true });
+      await ended();
     }
   }
+  if (only.includes(PEERS)) passed = (await besidePeers(numbers)) && passed;
   process.stdout.write(`\nThe machine's load: ${loads[0]} before, ${load()} at the end.\n`);
   return passed || !gate ? 0 : 1;
 }
@@ -540,10 +389,10 @@ function readOptions(argv) {
         "no-gate": { type: "boolean" },
       },
     });
-    const only = values.only?.split(",") ?? Object.keys(WORKLOADS);
-    const unknown = only.find((name) => !Object.hasOwn(WORKLOADS, name));
-    if (unknown !== undefined)
-      throw new Error(`no workload ${unknown}: there are ${Object.keys(WORKLOADS).join(", ")}`);
+    const known = [...Object.keys(WORKLOADS), PEERS];
+    const only = values.only?.split(",") ?? known;
+    const unknown = only.find((name) => !known.includes(name));
+    if (unknown !== undefined) throw new Error(`no workload ${unknown}: there are ${known.join(", ")}`);
     return { only, numbers: { calls: Number(values.calls), rounds: Number(values.rounds) }, gate: !values["no-gate"] };
   } catch (error) {
     process.stderr.write(`${error.message}\n${USAGE}`);

@@ -12,7 +12,7 @@ const REVISIONS = { stateless: "2026-07-28", session: "2025-11-25" };
 const TEXT = { type: "text", text: "a note of some length, as tools give them" };
 
 /** What a bare server answers, in the form of either era; `bytes` makes its results longer. */
-function answerer({ era, tools = 1, bytes = 0 }) {
+function answerer({ era, revision = REVISIONS.session, tools = 1, bytes = 0 }) {
   const content = [bytes === 0 ? TEXT : { type: "text", text: "x".repeat(bytes) }];
   const result = (more) => (era === "stateless" ? { resultType: "complete", ...more } : more);
   const kept = era === "stateless" ? { ttlMs: 0, cacheScope: "private" } : {};
@@ -31,7 +31,7 @@ function answerer({ era, tools = 1, bytes = 0 }) {
             result({ supportedVersions: [REVISIONS.stateless], capabilities: { tools: {} }, serverInfo, ...kept }),
         }
       : {
-          initialize: () => ({ protocolVersion: REVISIONS.session, capabilities: { tools: {} }, serverInfo }),
+          initialize: () => ({ protocolVersion: revision, capabilities: { tools: {} }, serverInfo }),
         }),
   };
   return ({ id, method }) => {
@@ -118,8 +118,11 @@ function eachLine(stream, take) {
   });
 }
 
-/** F2: the body is piped, nothing is read. F3: it is parsed once, its id and the tool's name are changed, and it is written again. */
-function floorHttp({ url, rename }) {
+/**
+ * F2: the body is piped, nothing is read. F2p: an answer is read whole and parsed, as who checks it has to, and its own bytes go on with
+ * another id. F3: everything is parsed once, its id and the tool's name are changed, and it is written again.
+ */
+function floorHttp({ url, rename, parse }) {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   let ids = 0;
   listening(
@@ -128,7 +131,8 @@ function floorHttp({ url, rename }) {
       const send = (sent, take) =>
         request(url, { agent, method: incoming.method, headers: { ...headers, "content-length": sent } }, take);
       if (!rename) {
-        const outgoing = send(length, (answer) => {
+        const outgoing = send(length, async (answer) => {
+          if (parse) return spliced(await bodyOf(answer), answer, response);
           response.writeHead(answer.statusCode, answer.headers);
           answer.pipe(response);
         });
@@ -151,6 +155,19 @@ function floorHttp({ url, rename }) {
       outgoing.end(text);
     }),
   );
+}
+
+const BEFORE_RESULT = ',"result":';
+
+/** Sends the bytes of an answer on, behind a head with an id of its own; the upstreams here write the result last. */
+function spliced(body, answer, response) {
+  const { id } = JSON.parse(body.toString());
+  const head = Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)}${BEFORE_RESULT}`);
+  const result = body.subarray(body.indexOf(BEFORE_RESULT) + BEFORE_RESULT.length);
+  const { "transfer-encoding": _, ...headers } = answer.headers;
+  response.writeHead(answer.statusCode, { ...headers, "content-length": head.length + result.length });
+  response.write(head);
+  response.end(result);
 }
 
 /** F4: HTTP in front, a child's pipes behind, an id map between. */
@@ -195,6 +212,32 @@ function floorPipe({ url }) {
     });
     outgoing.end(text);
   });
+}
+
+/** F3 with HTTP and SSE in front: a stream that answers come on, and a place for messages; behind it HTTP. */
+function floorSse({ url }) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+  let [stream, ids] = [undefined, 0];
+  listening(
+    createServer(async (incoming, response) => {
+      if (incoming.method === "GET") {
+        stream = response.writeHead(200, { "content-type": "text/event-stream" });
+        return void stream.write("event: endpoint\ndata: /messages\n\n");
+      }
+      const message = JSON.parse((await bodyOf(incoming)).toString());
+      response.writeHead(202).end();
+      const { id } = message;
+      if (id !== undefined) message.id = ++ids;
+      if (message.params?.name !== undefined) message.params.name = message.params.name.replace("up__", "");
+      const text = JSON.stringify(message);
+      const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
+      const outgoing = request(url, { agent, method: "POST", headers }, async (answer) => {
+        const body = (await bodyOf(answer)).toString();
+        if (body !== "") stream.write(`event: message\ndata: ${JSON.stringify({ ...JSON.parse(body), id })}\n\n`);
+      });
+      outgoing.end(text);
+    }),
+  );
 }
 
 /** Merging by hand: each list asked for and parsed, names put before, one text written. */
@@ -247,7 +290,7 @@ function underOneRule(gateway, { allowed, log }) {
  * Our gateway: what stands behind it, under which prefix, and what it is served over. `parks`: a call that is asked something waits here
  * for its answers, as one does that is judged once, before it.
  */
-async function ours({ urls = [], command, prefix, revision, stdio, rule, parks }) {
+async function ours({ urls = [], command, prefix, revision, stdio, sse, rule, parks }) {
   const gateway = new Gateway({ name: "bench", version: "1.0.0", limits: { pageSize: 2_000, parked: MOST_PARKED } });
   if (rule !== undefined) underOneRule(gateway, rule);
   const pinned = revision === undefined ? {} : { revision };
@@ -261,7 +304,7 @@ async function ours({ urls = [], command, prefix, revision, stdio, rule, parks }
     await gateway.mount("up", (options) => connect({ command: program, args }, { ...options, ...pinned }), { prefix });
   }
   if (stdio) return void (await serveStdio(gateway));
-  say((await serveHttp(gateway, { port: 0 })).url);
+  say((await serveHttp(gateway, { port: 0, ...(sse ? { sse } : {}) })).url);
   // What is left of it all once nobody holds it: asked for with any line, where the process was started with --expose-gc.
   process.stdin.on("data", () => {
     globalThis.gc?.();
@@ -276,6 +319,7 @@ const ROLES = {
   "floor-http": floorHttp,
   "floor-stdio": floorStdio,
   "floor-pipe": floorPipe,
+  "floor-sse": floorSse,
   "floor-merge": floorMerge,
   ours,
 };
