@@ -3,8 +3,8 @@ import { isWebAddress } from "../protocol/method.js";
 import { clientCodec, readError } from "./versions.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
-import { offAbort, onAbort, type Stop } from "../jsonrpc/outgoing.js";
-import { type LogRing, restartDelay } from "./server-watch.js";
+import { pause, restartDelay, type Stop } from "../jsonrpc/outgoing.js";
+import type { LogRing } from "./server-watch.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { Answers, CallOptions, Dialer, ReconnectOptions, SentRequest, Settings } from "./options.js";
@@ -287,23 +287,6 @@ export interface Keeper {
   /** The server ended it. */
   cancelled(id: unknown): void;
   stop(): Promise<void>;
-}
-
-// Longer delays overflow the timer of every runtime and would fire at once.
-const LONGEST_MS = 2 ** 31 - 1;
-
-/** Resolves after the delay, or when the signal is aborted. Leaves no timer and no listener. */
-export function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      if (signal) offAbort(signal, done);
-      resolve();
-    };
-    const timer = setTimeout(done, Math.min(delayMs, LONGEST_MS));
-    if (signal?.aborted) done();
-    else if (signal) onAbort(signal, done);
-  });
 }
 
 // Takes the person to the pages a 2025-11-25 server wants seen before it serves a request, and waits until they were.

@@ -1,10 +1,9 @@
 // Takes one call to an upstream and its answer back: what it says on the way, what it asks, and how it ends.
 import type { Client } from "../client/client.js";
 import type { Answers, CallOptions } from "../client/options.js";
-import { type KnownTool, promiseFault } from "../client/caches.js";
-import { pause } from "../client/wire.js";
+import type { KnownTool } from "../client/caches.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { Stop } from "../jsonrpc/outgoing.js";
+import { pause, Stop } from "../jsonrpc/outgoing.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
 import type { Call } from "../endpoint/call.js";
 import { isJsonObject, type JsonObject, type RequestId } from "../jsonrpc/message.js";
@@ -386,6 +385,8 @@ async function keepsPromise(client: Client, known: KnownTool, result: JsonObject
   const { resultType, isError } = result;
   if (known.outputSchema === undefined || isError === true || resultType === "input_required") return;
   if (revisionOf(client.revision)?.rules.structuredContent === "none") return;
+  // Loaded for the first result that has to be checked: by then there is a client, which brings it along.
+  const { promiseFault } = await import("../client/caches.js");
   // What is wrong with it would repeat what it says.
   if ((await promiseFault(known, result)) === undefined) return;
   const brief = "the result of the call is not what its tool promises in its outputSchema";
