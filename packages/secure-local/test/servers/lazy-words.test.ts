@@ -6,7 +6,7 @@ import { type AllWords, lazyWords } from "../../src/server/lazy-parts.js";
 
 it("lets nothing of a server pass before what judges its words is there, and tells its owner of every failure", () => {
   const told: string[] = [];
-  let all: AllWords | undefined;
+  let all = undefined as AllWords | undefined;
   const words = lazyWords(
     () => all,
     ({ server }) => void told.push(`early ${server}`),
