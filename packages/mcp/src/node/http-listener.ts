@@ -285,7 +285,7 @@ function sharedText(text: string): string {
 
 class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   readonly method: string;
-  readonly path: string;
+  path: string;
   readonly query: string;
   principal: string | undefined;
   identity: Identity | undefined;
@@ -376,6 +376,7 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
 
   kept(): void {
     const headers = this.#headers as Record<string, unknown>;
+    this.path = sharedText(this.path);
     for (const name of ALIKE) {
       const value = headers[name];
       if (typeof value === "string") headers[name] = sharedText(value);

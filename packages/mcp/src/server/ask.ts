@@ -64,7 +64,7 @@ function reportOf({ progress, total, message }: Told): Told {
 }
 
 /** Told how a question ends that got no answer: an object, which weighs less than functions do while somebody thinks. */
-export interface Asked {
+export interface AskedQuestion {
   /** The handler ended before it was answered: what is asked then is asked in vain. */
   unheard(): void;
   failed(): void;
@@ -72,7 +72,7 @@ export interface Asked {
 
 /** The one way handlers ask, whatever the era. */
 export interface Asker {
-  ask(method: string, params: object, options?: AskOptions, asked?: Asked): Promise<JsonObject>;
+  ask(method: string, params: object, options?: AskOptions, asked?: AskedQuestion): Promise<JsonObject>;
 }
 
 /** On whose behalf a question is asked, and where. */
@@ -127,7 +127,7 @@ interface Within {
 }
 
 /** A question within a call. */
-class QuestionWithin implements Asked {
+class QuestionWithin implements AskedQuestion {
   readonly #call: Call;
   readonly #method: string;
   readonly #report: Reporter;
@@ -172,7 +172,7 @@ export function askWithin(from: Within, method: string, params: object, options?
 
 function onWire(
   { call, services, late }: Within,
-  question: Asked,
+  question: AskedQuestion,
   send: () => Promise<JsonObject>,
 ): Promise<JsonObject> {
   if (call.caller.codec.revision.era === "stateless") {

@@ -5,7 +5,7 @@ import type { ServerLimits } from "./limits.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
 import { shownValue } from "../schema/schema.js";
-import { type Asked, type Asker, type AskOptions, requireCapability, WireAsker } from "./ask.js";
+import { type AskedQuestion, type Asker, type AskOptions, requireCapability, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
 import {
   badState,
@@ -287,7 +287,7 @@ export class Parking {
     this.#places.delete(id);
     if (this.#places.size === 0) this.#rest();
     this.#characters -= place.characters;
-    place.interaction.expire();
+    place.interaction.handleEvent();
   }
 }
 
@@ -308,7 +308,7 @@ interface Question {
   readonly request: InputRequest;
   readonly resolve: (answer: JsonObject) => void;
   readonly reject: (error: unknown) => void;
-  readonly asked: Asked | undefined;
+  readonly asked: AskedQuestion | undefined;
 }
 
 /** Of a handler that is run for the first time. */
@@ -417,7 +417,7 @@ class Interaction implements Asker {
     return outcome;
   }
 
-  ask(method: string, params: object, _options?: AskOptions, asked?: Asked): Promise<JsonObject> {
+  ask(method: string, params: object, _options?: AskOptions, asked?: AskedQuestion): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
       try {
         this.#ask({ method, params } as InputRequest, { resolve, reject, asked });
@@ -429,11 +429,10 @@ class Interaction implements Asker {
   }
 
   #ask(request: InputRequest, told: Pick<Question, "resolve" | "reject" | "asked">): void {
-    const { method } = request;
-    const { asked, resolve } = told;
+    const { asked, resolve, reject } = told;
     if (this.#outcome !== undefined) {
       asked?.unheard();
-      throw new AskError("EXPIRED", `${method}: ${TOO_LATE}`);
+      throw new AskError("EXPIRED", `${request.method}: ${TOO_LATE}`);
     }
     if (this.#isOver) throw new AskError("EXPIRED", NOT_ANSWERED);
     const key = `ask-${++this.#asked}`;
@@ -442,18 +441,13 @@ class Interaction implements Asker {
     if (given?.question === question) return resolve(given.answer as unknown as JsonObject);
     if (given !== undefined) throw new LocalError("REPLAY", ASKED_OTHERWISE);
     if (this.#parking.replays && !this.#run.replaySafe) throw new LocalError("REPLAY", NOT_REPLAYABLE);
-    const open = { key, question, request, resolve, reject: told.reject, asked };
+    const open = { key, question, request, resolve, reject, asked };
     this.#questions = this.#questions.length === 0 ? [open] : [...this.#questions, open];
     this.#collect();
   }
 
-  /** The call was cancelled. */
+  /** Gives the handler up, as a call does that was cancelled: whoever waits for an answer gets an error. */
   handleEvent(): void {
-    this.expire();
-  }
-
-  /** Gives the handler up: whoever waits for an answer gets an error. */
-  expire(): void {
     this.#isOver = true;
     const error = new AskError("EXPIRED", NOT_ANSWERED);
     for (const { asked, reject } of this.#questions) {
@@ -527,7 +521,7 @@ class Interaction implements Asker {
       round.resolve({ resultType: "input_required", inputRequests, requestState });
     } catch (error) {
       round.reject(error);
-      this.expire();
+      this.handleEvent();
     }
   }
 }

@@ -213,16 +213,18 @@ interface ChosenTool {
 class ToolRun implements Interactive, RunSteps {
   readonly #caller: ToolCaller;
   readonly #call: Call;
-  readonly #chosen: ChosenTool;
+  readonly #entry: ToolEntry;
+  readonly #args: ChosenTool["args"];
 
-  constructor(caller: ToolCaller, call: Call, chosen: ChosenTool) {
+  constructor(caller: ToolCaller, call: Call, { entry, args }: ChosenTool) {
     this.#caller = caller;
     this.#call = call;
-    this.#chosen = chosen;
+    this.#entry = entry;
+    this.#args = args;
   }
 
   get replaySafe(): boolean {
-    return this.#chosen.entry.replaySafe;
+    return this.#entry.replaySafe;
   }
 
   get steps(): RunSteps {
@@ -230,16 +232,15 @@ class ToolRun implements Interactive, RunSteps {
   }
 
   run(context: Context): MaybePromise<Answer | InputRequired> {
-    return this.#caller.invoke(this.#call, this.#chosen, context);
+    return this.#caller.invoke(this.#call, { entry: this.#entry, args: this.#args }, context);
   }
 
   begin(context: Context): unknown {
-    const { entry, args } = this.#chosen;
-    return entry.run(args, context);
+    return this.#entry.run(this.#args, context);
   }
 
   ended(context: Context, given: unknown): MaybePromise<Answer | InputRequired> {
-    return this.#caller.conclude(this.#call, this.#chosen.entry, given, context);
+    return this.#caller.conclude(this.#call, this.#entry, given, context);
   }
 
   threw(context: Context, error: unknown): Answer {

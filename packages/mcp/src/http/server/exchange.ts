@@ -39,9 +39,7 @@ export interface HttpStream {
   onDrain: (() => void) | undefined;
 }
 
-/**
- * Has to know of a client that goes away. An object: V8 keeps functions made for a request until the next full collection.
- */
+/** Has to know of a client that goes away. An object: V8 keeps functions made for a request until the next full collection. */
 export interface GoneListener {
   gone(): void;
 }
