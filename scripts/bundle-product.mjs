@@ -82,7 +82,12 @@ function startInOneFile() {
  * take as well stays in files of its own.
  */
 const MOUNTING =
-  /\/mcp\/src\/(?:gateway\/|entries\/gateway\.)|\/secure-local\/src\/server\/(?:server-(?:reviews|launch|words|questions|links|reach)|pinned-package|sandbox-hints)\.ts$/;
+  /\/mcp\/src\/(?:gateway\/|entries\/gateway\.)|\/secure-local\/src\/server\/(?:server-(?:reviews|launch|links|reach)|pinned-package)\.ts$/;
+/** What speaking with them takes: loaded with the first server that is opened. */
+const RELAYING = /\/secure-local\/src\/server\/(?:server-(?:words|questions)|sandbox-hints)\.ts$/;
+/** What was approved, and what differs from it: of mounting, of plugins, and of the commands that review either. */
+const APPROVED =
+  /\/inspection\/src\/(?:items\/drift|texts\/finding)\.ts$|\/secure-local\/src\/server\/plugin-lock\.ts$/;
 
 async function bundle(input, entryFileNames = MAIN) {
   const start = startInOneFile();
@@ -110,7 +115,12 @@ async function bundle(input, entryFileNames = MAIN) {
     chunkFileNames: chunkName,
     dynamicImportInCjs: false,
     codeSplitting: {
-      groups: [start.group, { name: "mounting", test: (id) => MOUNTING.test(id) }],
+      groups: [
+        start.group,
+        { name: "mounting", test: (id) => MOUNTING.test(id) },
+        { name: "relaying", test: (id) => RELAYING.test(id) },
+        { name: "approved", test: (id) => APPROVED.test(id) },
+      ],
       // Else what they need of others would move to them.
       includeDependenciesRecursively: false,
     },

@@ -17,6 +17,9 @@ const BUILD = "development";
 const MOST_KEPT = 4;
 /** After the first answers: making the code takes 10 ms, and the functions that ran by then are in it. */
 const KEEP_AFTER_MS = 250;
+/** A program that comes to look so much later was busy: what it starts with it had not run yet, and it looks again, so many times. */
+const BUSY_MS = 50;
+const MOST_LOOKS = 20;
 const OTHERS_CAN_WRITE = 0o022;
 const OTHERS_CAN_ANYTHING = 0o077;
 /** A file begins with the HMAC of its name and the rest: V8 runs damaged or foreign code as if it were sound. */
@@ -37,6 +40,8 @@ const KEPT = `code-${BUILD}-${process.version}-${process.arch}-${KIND}`;
 const modules = new Map();
 /** What was compiled without kept code, by name, until its code is kept. */
 const fresh = new Map();
+/** Until that is done. */
+let waiting;
 local("./main.cjs");
 
 /** `require` as the files of the bundle see it: each other by `./name`, everything else as Node finds it. */
@@ -122,8 +127,16 @@ function isOwn(stats) {
 
 /** Only a program that goes on running keeps its code: a short one has not run what the next start needs. */
 function keepLater(name, script) {
-  if (fresh.size === 0) setTimeout(keep, KEEP_AFTER_MS).unref();
   fresh.set(name, script);
+  wait(0);
+}
+
+/** From the file that was compiled last on: what it is loaded for comes after it. */
+function wait(looks) {
+  clearTimeout(waiting);
+  const due = Date.now() + KEEP_AFTER_MS;
+  const look = () => (Date.now() > due + BUSY_MS && looks < MOST_LOOKS ? wait(looks + 1) : keep());
+  waiting = setTimeout(look, KEEP_AFTER_MS).unref();
 }
 
 function keep() {

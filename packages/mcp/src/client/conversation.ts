@@ -1,7 +1,7 @@
 // One conversation with a server: sends requests in its dialect, and hands on what it says by itself.
 import { progressSink } from "../endpoint/progress.js";
 import type { BrokenLimit, JsonRpcLimits } from "../jsonrpc/limits.js";
-import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { ErrorCode, LocalError, RpcError, invalidResponse } from "../jsonrpc/errors.js";
 import {
   failureText,
   isJsonObject,
@@ -36,7 +36,6 @@ import {
 } from "../jsonrpc/parse.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { Revision } from "../protocol/revisions/revision.js";
-import { invalidResponse } from "../era/read-result.js";
 import { META } from "../protocol/meta.js";
 
 /** What is told of a conversation. Nothing here may throw. */

@@ -7,8 +7,7 @@ import type { Tool } from "../protocol/features/tools.js";
 import type { CallOptions, Change } from "./options.js";
 import type { Requests, Wire } from "./wire.js";
 import type { ResponseCache, ToolCache } from "./caches.js";
-import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { invalidResponse } from "../era/read-result.js";
+import { ErrorCode, LocalError, RpcError, invalidResponse } from "../jsonrpc/errors.js";
 
 /** What the lists of one client have in common. */
 interface ListsOptions {

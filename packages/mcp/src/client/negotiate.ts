@@ -3,7 +3,7 @@ import { clientCodec } from "./versions.js";
 import type { ClientDescription } from "../era/codec.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import type { Transport } from "../jsonrpc/transport.js";
-import { LocalError, RpcError, statusOf } from "../jsonrpc/errors.js";
+import { LocalError, RpcError, statusOf, invalidResponse } from "../jsonrpc/errors.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import {
   type Attempt,
@@ -22,7 +22,6 @@ import type { Dialer } from "./options.js";
 import type { Verdict, VerdictStore, Versions } from "./versions.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import { McpErrorCode } from "../protocol/meta.js";
-import { invalidResponse } from "../era/read-result.js";
 
 interface EstablishOptions {
   readonly identity: ClientDescription;

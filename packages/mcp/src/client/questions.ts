@@ -108,39 +108,63 @@ interface QuestionsEnd {
 
 /** The questions that a call waits for. Whoever is asked may never answer: the call ends when it is over all the same. */
 export class OpenQuestions {
-  /** Called for when the call they belong to ends, or the client closes. */
-  readonly stop: Stop = new Stop();
-  readonly #ends: QuestionsEnd;
-  #reject!: (error: LocalError) => void;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #stop: Stop | undefined;
+  readonly #call: QuestionsEnd["call"];
+  readonly #closing: AbortSignal;
+  readonly #withinMs: number;
+  #resolve!: (given: never) => void;
+  #reject!: (error: unknown) => void;
+  #error: LocalError | undefined;
+  #late: Late | undefined;
 
-  constructor(ends: QuestionsEnd) {
-    this.#ends = ends;
+  constructor({ call, closing, withinMs }: QuestionsEnd) {
+    this.#call = call;
+    this.#closing = closing;
+    this.#withinMs = withinMs;
+  }
+
+  /** Called for when the call they belong to ends, or the client closes. Made for who asks for it, which few do. */
+  get stop(): Stop {
+    if (this.#stop === undefined) {
+      this.#stop = new Stop();
+      if (this.#error !== undefined) this.#stop.stop(this.#error);
+    }
+    return this.#stop;
   }
 
   /** What the answers resolve with. Rejects with CANCELLED, TIMEOUT or CLOSED as soon as the call is over. */
   until<T>(answers: Promise<T>): Promise<T> {
-    const { call, closing, withinMs } = this.#ends;
-    const { signal, stop } = call;
     return new Promise<T>((resolve, reject) => {
+      this.#resolve = resolve;
       this.#reject = reject;
-      answers.then(
-        (given) => {
-          this.#settled();
-          resolve(given);
-        },
-        (error) => {
-          this.#settled();
-          reject(error);
-        },
-      );
-      if (stop?.isStopped === true) return this.stopped(stop.reason);
-      if (signal?.aborted === true || closing.aborted) return this.handleEvent();
-      if (withinMs <= LONGEST_TIMER_MS) this.#timer = setTimeout(expired, withinMs, this);
-      stop?.listen(this);
-      if (signal) onAbort(signal, this);
-      onAbort(closing, this);
+      this.#wait(answers);
     });
+  }
+
+  // In a function of its own: what the two hold is kept for as long as a person thinks.
+  #wait(answers: Promise<unknown>): void {
+    answers.then(
+      (given) => {
+        this.#settled();
+        this.#resolve(given as never);
+      },
+      (error) => {
+        this.#settled();
+        this.#reject(error);
+      },
+    );
+    this.#begin();
+  }
+
+  #begin(): void {
+    const [closing, withinMs] = [this.#closing, this.#withinMs];
+    const { signal, stop } = this.#call;
+    if (stop?.isStopped === true) return this.stopped(stop.reason);
+    if (signal?.aborted === true || closing.aborted) return this.handleEvent();
+    if (withinMs <= LONGEST_TIMER_MS) this.#late = Late.after(withinMs, this);
+    stop?.listen(this);
+    if (signal) onAbort(signal, this);
+    onAbort(closing, this);
   }
 
   /** The call was cancelled. */
@@ -150,33 +174,75 @@ export class OpenQuestions {
 
   /** One of the signals was aborted. */
   handleEvent(): void {
-    const { signal } = this.#ends.call;
+    const { signal } = this.#call;
     if (signal?.aborted === true) this.stopped(signal.reason);
     else this.#end(new LocalError("CLOSED", "The client was closed"));
   }
 
   expired(): void {
-    const late = `The call was given up after ${this.#ends.withinMs} ms, while a question of the server was open`;
+    const late = `The call was given up after ${this.#withinMs} ms, while a question of the server was open`;
     this.#end(new LocalError("TIMEOUT", `${late}. Raise maxTimeoutMs.`));
   }
 
   #end(error: LocalError): void {
+    this.#error = error;
     this.#settled();
     this.#reject(error);
-    this.stop.stop(error);
+    this.#stop?.stop(error);
   }
 
   #settled(): void {
-    const { call, closing } = this.#ends;
-    clearTimeout(this.#timer);
-    call.stop?.forget(this);
-    if (call.signal) offAbort(call.signal, this);
-    offAbort(closing, this);
+    const { signal, stop } = this.#call;
+    this.#late?.forget(this);
+    stop?.forget(this);
+    if (signal) offAbort(signal, this);
+    offAbort(this.#closing, this);
   }
 }
 
-function expired(open: OpenQuestions): void {
-  open.expired();
+/** Questions that may wait equally long, as nearly all may: those that were asked first end first, so that one timer is enough. */
+class Late {
+  static readonly #all = new Map<number, Late>();
+  readonly #withinMs: number;
+  /** When each has waited for long enough. */
+  readonly #due = new Map<OpenQuestions, number>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  private constructor(withinMs: number) {
+    this.#withinMs = withinMs;
+  }
+
+  /** Ends the questions after that time, unless they are forgotten before. */
+  static after(withinMs: number, open: OpenQuestions): Late {
+    const late = this.#all.get(withinMs) ?? new Late(withinMs);
+    this.#all.set(withinMs, late);
+    // In whole milliseconds: a fraction would be kept as an object.
+    late.#due.set(open, Math.ceil(performance.now() + withinMs));
+    late.#timer ??= setTimeout(look, withinMs, late);
+    return late;
+  }
+
+  forget(open: OpenQuestions): void {
+    if (!this.#due.delete(open) || this.#due.size > 0) return;
+    clearTimeout(this.#timer);
+    Late.#all.delete(this.#withinMs);
+  }
+
+  look(): void {
+    const now = performance.now();
+    for (const [open, due] of this.#due) {
+      // Timers fire up to a millisecond before the clock says so.
+      if (due - now > 1) {
+        this.#timer = setTimeout(look, due - now, this);
+        return;
+      }
+      open.expired();
+    }
+  }
+}
+
+function look(late: Late): void {
+  late.look();
 }
 
 const CANCELLED = "The call was cancelled while a question of the server was open";
@@ -186,15 +252,15 @@ const LONGEST_TIMER_MS = 2_147_483_647;
 /** What is told of a question in an answer. Its signal is made for who looks at it: it weighs more than all else that is kept. */
 export class QuestionOf implements QuestionContext {
   readonly server: Implementation;
-  readonly #stop: Stop;
+  readonly #open: OpenQuestions;
 
-  constructor(server: Implementation, stop: Stop) {
+  constructor(server: Implementation, open: OpenQuestions) {
     this.server = server;
-    this.#stop = stop;
+    this.#open = open;
   }
 
   get signal(): AbortSignal {
-    return this.#stop.signal;
+    return this.#open.stop.signal;
   }
 }
 

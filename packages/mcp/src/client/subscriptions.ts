@@ -3,7 +3,8 @@ import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import type { ServerCapabilities } from "../protocol/capabilities.js";
 import type { Change, Settings } from "./options.js";
-import { type Keeper, pause, type Wire } from "./wire.js";
+import { pause } from "../jsonrpc/outgoing.js";
+import type { Keeper, Wire } from "./wire.js";
 
 /** More would be a leak: each of them is a request that stays open. */
 const MOST_SUBSCRIPTIONS = 100;

@@ -5,7 +5,8 @@ import { announcesTask } from "../era/read-result.js";
 import { type DetailedTask, isFinal, type Task, TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
 import type { CallOptions } from "./options.js";
-import { type Requests, type SendOptions, type Wire, pause, signalOf } from "./wire.js";
+import { pause } from "../jsonrpc/outgoing.js";
+import { type Requests, type SendOptions, type Wire, signalOf } from "./wire.js";
 import type { ToolCache } from "./caches.js";
 
 /** Options of `callTask`: those of a call, and how many milliseconds the task should be kept. */

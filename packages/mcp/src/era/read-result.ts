@@ -1,9 +1,9 @@
 // What a client reads and writes besides requests: results in their neutral shape, and answers to questions as a
 // revision knows them.
-import { LocalError } from "../jsonrpc/errors.js";
+import { invalidResponse, LocalError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
-import type { ContentBlock } from "../protocol/content.js";
+import { type ContentBlock, filledIn } from "../protocol/content.js";
 import type { ListRootsResult } from "../protocol/features/elicitation.js";
 import type { PromptMessage } from "../protocol/features/prompts.js";
 import { type CreateMessageResult, normalStopReason } from "../protocol/features/sampling.js";
@@ -48,20 +48,11 @@ export function announcesTask(method: string, { task, content, structuredContent
   return method === "tools/call" && isJsonObject(task) && typeof task["taskId"] === "string" && !says;
 }
 
-/** Content that no server sent. */
-const filledIn = new WeakSet<object>();
-
-/** Whether the content of a call was filled in here: no revision lets a server leave it out. */
-export function isFilledIn(content: unknown): boolean {
-  return typeof content === "object" && content !== null && filledIn.has(content);
-}
-
 /** What a tool call gave. Some servers leave `content` out where there is structured content, or nothing to say. */
 export function readCall(method: string, result: JsonObject): JsonObject {
   const given = result["content"];
   if (given === undefined || given === null) {
-    const content: unknown[] = [];
-    filledIn.add(content);
+    const content = filledIn();
     return { ...result, content };
   }
   const content = readContent(method, given);
@@ -101,15 +92,6 @@ function list(method: string, result: JsonObject, member: string): JsonObject {
 
 function unchanged(_method: string, result: JsonObject): JsonObject {
   return result;
-}
-
-// The error of an answer that is valid JSON-RPC and still no answer to what was asked.
-
-/** `what` completes the sentence: `its content is no array`. */
-export function invalidResponse(method: string, what: string): LocalError {
-  const fault = `answer to ${method} cannot be used: ${what}`;
-  const text = `The server's ${fault}. Report it there.`;
-  return new LocalError("INVALID_RESPONSE", text, { brief: `the ${fault}` });
 }
 
 // Reads content blocks a server wrote: flat resource blocks become nested ones, what is no block is refused.

@@ -1,7 +1,7 @@
 // The connections to one upstream: never shared between principals, nor between callers that can be asked different things.
 import type { Client } from "../client/client.js";
 import type { Answers, ClientOptions } from "../client/options.js";
-import { pause } from "../client/wire.js";
+import { pause } from "../jsonrpc/outgoing.js";
 import type { Call } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";

@@ -3,7 +3,7 @@ import { checkOptions } from "../protocol/capabilities.js";
 import type { MembersOf } from "../schema/schema.js";
 import type { Client } from "../client/client.js";
 import type { Subscription } from "../client/subscriptions.js";
-import { pause } from "../client/wire.js";
+import { pause } from "../jsonrpc/outgoing.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { watchNumbers } from "../jsonrpc/exact-numbers.js";
 import type { Implementation } from "../protocol/capabilities.js";
@@ -203,8 +203,10 @@ export class Mounts {
   /** Lists that are shown as one may be kept as long, and by whom, as the strictest of them. */
   #keep(): void {
     const core = coreOf(this.#server);
-    const offers = [...this.#mounts.values()].flatMap(({ offer }) => (offer === undefined ? [] : [offer.hints]));
-    const hints = offers.length === 0 ? this.#none : offers.reduce(leastOf, this.#ownHints);
+    let hints: ListHints | undefined;
+    for (const { offer } of this.#mounts.values())
+      if (offer !== undefined) hints = leastOf(hints ?? this.#ownHints, offer.hints);
+    hints ??= this.#none;
     const { ttlMs, cacheScope } = core.listHints;
     if (hints.ttlMs !== ttlMs || hints.cacheScope !== cacheScope) core.listHints = hints;
   }
@@ -277,7 +279,7 @@ class MountedUpstream implements Mounted {
   onUris: () => void = () => undefined;
   readonly #connections: Connections;
   readonly #core: ServerCore;
-  readonly #gone = new AbortController();
+  #isGone = false;
   /** What is heard of changes: one for each connection that is open. */
   readonly #followed = new Set<Subscription>();
   readonly #uris: Uris<Mount>;
@@ -347,13 +349,14 @@ class MountedUpstream implements Mounted {
 
   show(offer: Offer): void {
     checkOffer("show(offer): the offer", offer);
-    if (this.#gone.signal.aborted) return;
+    if (this.#isGone) return;
     const before = this.mount.offer;
     this.mount.prepare(offer);
     this.#uris.outdated();
     this.mount.refresh();
     // Most changes are of tools: only those of URIs concern the others.
-    if (JSON.stringify(urisOf(before)) !== JSON.stringify(urisOf(offer))) this.onUris();
+    const [uris, others] = [urisOf(before), urisOf(offer)];
+    if (uris.length !== others.length || uris.some((uri, at) => uri !== others[at])) this.onUris();
     this.onShown();
   }
 
@@ -365,8 +368,8 @@ class MountedUpstream implements Mounted {
   }
 
   async remove(): Promise<void> {
-    if (this.#gone.signal.aborted) return;
-    this.#gone.abort();
+    if (this.#isGone) return;
+    this.#isGone = true;
     for (const subscription of this.#followed) void subscription.close();
     await this.mount.remove();
     this.onRemoved();
@@ -393,7 +396,6 @@ class MountedUpstream implements Mounted {
    * reading before is over, and a moment: what changes meanwhile is in it.
    */
   async #follow(client: Client): Promise<void> {
-    const { signal } = this.#gone;
     let subscription: Subscription | undefined;
     try {
       const { tools, prompts, resources } = client.capabilities;
@@ -405,7 +407,7 @@ class MountedUpstream implements Mounted {
       if (!Object.values(watched).includes(true)) return;
       subscription = client.subscribe(watched);
       // A client that is its owner's stays open when the mount ends.
-      if (signal.aborted) void subscription.close();
+      if (this.#isGone) void subscription.close();
       this.#followed.add(subscription);
       // What changed after its owner looked at it and before this was heard by nobody.
       if (this.#fixed && this.#onChanged !== undefined) {
@@ -430,7 +432,7 @@ class MountedUpstream implements Mounted {
         await pause(CHANGES_MS, undefined);
       }
     } catch (error) {
-      if (!signal.aborted && !isClosed(error))
+      if (!this.#isGone && !isClosed(error))
         this.#warn(`Changes of ${this.name} are not heard of: ${(error as Error).message}`);
     } finally {
       if (subscription !== undefined) this.#followed.delete(subscription);

@@ -220,10 +220,10 @@ export class Mount {
     const tasks = tasksOf(offer);
     const asTask = tasks === "directed" || (tasks === "requested" && supportsTasks(tool));
     if (asTask) this.#parts.enableTasks();
-    const item = shownTool(tool, { name, directed: tasks === "directed" });
+    const params = headersOf(tool);
+    const item = shownTool(tool, { name, directed: tasks === "directed", params });
     const { outputSchema } = tool;
     const promise = this.#parts.checkOutput === true ? { tool, mirrored: undefined, outputSchema } : undefined;
-    const params = mirroredParams(tool.inputSchema);
     const mirrored = typeof params === "string" || params.length === 0 ? undefined : params;
     const own = { name: tool.name, promise, mirrored, directed: tasks === "directed" };
     const mustBe = tasks === "requested" && tool.execution?.taskSupport === "required";
@@ -463,17 +463,27 @@ function supportsTasks({ execution }: Tool): boolean {
   return execution?.taskSupport === "optional" || execution?.taskSupport === "required";
 }
 
+/** The arguments that headers repeat, or what is wrong with them. Nearly no tool has any: then its schema is not walked. */
+function headersOf({ inputSchema }: Tool): ReturnType<typeof mirroredParams> {
+  return JSON.stringify(inputSchema).includes("x-mcp-header") ? mirroredParams(inputSchema) : [];
+}
+
+/** How a tool is shown: under its name outside, and with which headers. */
+interface Shape {
+  readonly name: string;
+  readonly directed: boolean;
+  readonly params: ReturnType<typeof mirroredParams>;
+}
+
 /** The tool as it came, under its name outside. */
-function shownTool(tool: Tool, { name, directed }: { readonly name: string; readonly directed: boolean }): Tool {
+function shownTool(tool: Tool, { name, directed, params }: Shape): Tool {
   const cut = tool.title === undefined && !name.endsWith(tool.name);
   return {
     ...tool,
     name,
     ...(cut ? { title: tool.name } : {}),
     // Clients drop a tool whose headers make no sense; without them it can be called like any other.
-    ...(typeof mirroredParams(tool.inputSchema) === "string"
-      ? { inputSchema: withoutHeaders(tool.inputSchema) as Tool["inputSchema"] }
-      : {}),
+    ...(typeof params === "string" ? { inputSchema: withoutHeaders(tool.inputSchema) as Tool["inputSchema"] } : {}),
     // Where the server itself decides what becomes a task, an older client has to be told that it may ask for one.
     ...(directed ? { execution: { taskSupport: "optional" as const } } : {}),
   };

@@ -1,7 +1,6 @@
 // What one upstream server offers: its lists as they came, and what else its callers need to know of it.
 import type { Client } from "../client/client.js";
-import { invalidResponse } from "../era/read-result.js";
-import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { ErrorCode, invalidResponse, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { ListHints } from "../server/lists.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";

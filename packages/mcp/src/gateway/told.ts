@@ -1,8 +1,8 @@
 // A mounted server that fails: what its callers are told of that, which is nothing of the machine, and how long it is left alone.
-import { restartDelay } from "../client/server-watch.js";
+import { restartDelay } from "../jsonrpc/outgoing.js";
 import type { Stop } from "../jsonrpc/outgoing.js";
 import type { Call } from "../endpoint/call.js";
-import { isFilledIn } from "../era/read-result.js";
+import { isFilledIn } from "../protocol/content.js";
 import { ErrorCode, LocalError, RpcError, statusOf } from "../jsonrpc/errors.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";

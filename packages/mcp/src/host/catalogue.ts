@@ -3,7 +3,7 @@
 import type { Client } from "../client/client.js";
 import type { Listing } from "../client/lists.js";
 import type { Progress } from "../client/options.js";
-import { pause } from "../client/wire.js";
+import { pause } from "../jsonrpc/outgoing.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import type { Prompt } from "../protocol/features/prompts.js";
 import type { Resource, ResourceTemplate } from "../protocol/features/resources.js";

@@ -57,7 +57,7 @@ import {
   parseServersConfig,
   type ServersConfig,
 } from "./config/config-servers.js";
-import { pause } from "../client/wire.js";
+import { pause } from "../jsonrpc/outgoing.js";
 import { QuestionBroker, RootsBroker, SamplingBroker } from "./questions.js";
 
 /** Options of a host's `read`: which server, and the variables of a template. */

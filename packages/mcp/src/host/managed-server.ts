@@ -4,9 +4,8 @@ import type { ClientOptions, Dialer } from "../client/options.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import type { Transport } from "../jsonrpc/transport.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import { offAbort, onAbort } from "../jsonrpc/outgoing.js";
+import { offAbort, onAbort, restartDelay } from "../jsonrpc/outgoing.js";
 import { type Consent, type Launch, messageOf } from "./launch.js";
-import { restartDelay } from "../client/server-watch.js";
 import type { Implementation } from "../protocol/capabilities.js";
 
 interface ManagedServerOptions {

@@ -35,8 +35,9 @@ export class Stop {
   /** Set once it was called for. */
   isStopped = false;
   reason: unknown;
-  /** Most have one. */
-  #listeners: Stoppable[] | undefined;
+  /** Most have one, which alone is kept without a list. */
+  #listener: Stoppable | undefined;
+  #others: Set<Stoppable> | undefined;
   #controller: AbortController | undefined;
 
   /** The same as a signal; made at first use. */
@@ -52,26 +53,27 @@ export class Stop {
     if (this.isStopped) return;
     this.isStopped = true;
     this.reason = reason;
-    for (const listener of this.#listeners?.splice(0) ?? []) listener.stopped(reason);
+    const [first, others] = [this.#listener, this.#others];
+    this.#listener = undefined;
+    this.#others = undefined;
+    first?.stopped(reason);
+    for (const listener of others ?? []) listener.stopped(reason);
     this.#controller?.abort(reason);
   }
 
   listen(listener: Stoppable): void {
-    if (this.#listeners === undefined) this.#listeners = [listener];
-    else this.#listeners.push(listener);
+    if (this.#listener === undefined) this.#listener = listener;
+    else if (this.#listener !== listener) (this.#others ??= new Set()).add(listener);
   }
 
   forget(listener: Stoppable): void {
-    const at = this.#listeners?.indexOf(listener) ?? -1;
-    if (at < 0) return;
-    // An array keeps the places it had.
-    if (this.#listeners?.length === 1) this.#listeners = undefined;
-    else this.#listeners?.splice(at, 1);
+    if (this.#listener === listener) this.#listener = undefined;
+    else this.#others?.delete(listener);
   }
 }
 
 /** As listeners of the platform are: a function, or an object, which costs no function of its own. */
-type OnAbort = (() => void) | { handleEvent(): void };
+export type OnAbort = (() => void) | { handleEvent(): void };
 
 /** Who is told of each signal that somebody waits for, and the one listener that tells them. */
 const toldOfAbort = new WeakMap<AbortSignal, { readonly all: Set<OnAbort>; readonly tell: () => void }>();
@@ -87,13 +89,16 @@ export function onAbort(signal: AbortSignal, run: OnAbort): void {
   // An event of a signal that depends on others may not say whose it is.
   const tell = (): void => {
     toldOfAbort.delete(signal);
-    for (const each of all) {
-      if (typeof each === "function") each();
-      else each.handleEvent();
-    }
+    for (const each of all) tellOf(each);
   };
   toldOfAbort.set(signal, { all, tell });
   signal.addEventListener("abort", tell, { once: true });
+}
+
+/** Tells one of them. */
+export function tellOf(listener: OnAbort): void {
+  if (typeof listener === "function") listener();
+  else listener.handleEvent();
 }
 
 export function offAbort(signal: AbortSignal, run: OnAbort): void {
@@ -401,4 +406,47 @@ export function closedError(method: string): LocalError {
 
 function cancelled(method: string, reason: unknown): LocalError {
   return new LocalError("CANCELLED", `${method} was cancelled`, { cause: reason });
+}
+
+/** Resolves after the delay, or when the signal is aborted. Leaves no timer and no listener. */
+export function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      if (signal) offAbort(signal, done);
+      resolve();
+    };
+    const timer = setTimeout(done, Math.min(delayMs, LONGEST_TIMER_MS));
+    if (signal?.aborted) done();
+    else if (signal) onAbort(signal, done);
+  });
+}
+
+// How long to wait before something that failed is started again.
+
+export interface RestartPace {
+  /** Before the first restart. Default 500 ms. */
+  readonly firstMs?: number;
+  /** However often it failed. Default 60,000 ms. */
+  readonly mostMs?: number;
+  /** Gives numbers from 0 up to 1. Default: `Math.random`. */
+  readonly random?: () => number;
+}
+
+// Short enough that one crash is hardly noticed.
+const FIRST_MS = 500;
+// A crash loop costs one start a minute.
+const MOST_MS = 60_000;
+// Beyond this the doubling has long met any limit.
+const MOST_DOUBLINGS = 30;
+
+/**
+ * Milliseconds to wait after `failures` failures in a row (1 or more; 0 gives 0): doubling from `firstMs` up to
+ * `mostMs`, of which the upper half is left to chance, so that what fell together does not rise together.
+ */
+export function restartDelay(failures: number, pace: RestartPace = {}): number {
+  if (failures <= 0) return 0;
+  const { firstMs = FIRST_MS, mostMs = MOST_MS, random = Math.random } = pace;
+  const full = Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, MOST_DOUBLINGS));
+  return Math.round(full / 2 + (full / 2) * random());
 }

@@ -79,3 +79,18 @@ export function blocksOf(
 ): readonly SamplingMessageContentBlock[] {
   return Array.isArray(content) ? content : [content];
 }
+
+/** Content that no server sent. */
+const FILLED_IN = new WeakSet<object>();
+
+/** What stands for content that a server left out. */
+export function filledIn(): readonly ContentBlock[] {
+  const content: readonly ContentBlock[] = [];
+  FILLED_IN.add(content);
+  return content;
+}
+
+/** Whether the content of a call was filled in here: no revision lets a server leave it out. */
+export function isFilledIn(content: unknown): boolean {
+  return typeof content === "object" && content !== null && FILLED_IN.has(content);
+}

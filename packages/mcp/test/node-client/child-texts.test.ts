@@ -1,6 +1,6 @@
 // The small parts of a child link: what is shown of a command line, the pace of restarts, the allow-list, the last lines.
 import { describe, expect, it } from "vitest";
-import { restartDelay } from "../../src/client/server-watch.js";
+import { restartDelay } from "../../src/jsonrpc/outgoing.js";
 import { visibleText } from "../../src/jsonrpc/message.js";
 import { childEnvironment, TREE_VARIABLE } from "../../src/node/child-tree.js";
 import { commandKey } from "../../src/node/child-transport.js";

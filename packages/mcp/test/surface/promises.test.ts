@@ -10,7 +10,7 @@ import { connectInMemory } from "@secure-local/mcp/testing";
 import { fetchRequester } from "../../src/http/client/fetch-requester.js";
 import { streamableHttpTransport } from "../../src/http/client/streamable-http-transport.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
-import { restartDelay } from "../../src/client/server-watch.js";
+import { restartDelay } from "../../src/jsonrpc/outgoing.js";
 import { serve } from "../../src/serve/serve.js";
 import type { MessageSink, Transport } from "../../src/jsonrpc/transport.js";
 import { MemoryTaskStore } from "../../src/server/tasks/task-manager.js";

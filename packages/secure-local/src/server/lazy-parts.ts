@@ -1,5 +1,7 @@
 // The parts that most sessions never need, loaded with their first use, because all want to start fast: databases,
 // files, requests, commands, plugins.
+import type * as Drift from "@secure-local/inspection/drift";
+import type * as Gateway from "@secure-local/mcp/gateway";
 import type { Context } from "@secure-local/mcp/server";
 import type { AuditSink } from "../audit/audit-event.js";
 import { replaceKnown } from "../audit/secret-shapes.js";
@@ -18,9 +20,16 @@ import type { PluginHealth } from "../plugins/plugin.js";
 import type { Policy } from "../policy/policy.js";
 import type { SharedPowers } from "../tools/tool.js";
 import { learnSecret, watchFile } from "./follow-policy-file.js";
+import type * as Opening from "./open-server.js";
 import type { BuiltInNames } from "./plugin-names.js";
 import type { PluginRegistrations } from "./plugin-registrations.js";
 import type { LockChange, PluginReview } from "./plugin-reviews.js";
+import type * as Launch from "./server-launch.js";
+import type * as Links from "./server-links.js";
+import type * as Questions from "./server-questions.js";
+import type * as Reach from "./server-reach.js";
+import type * as Reviews from "./server-reviews.js";
+import type * as Words from "./server-words.js";
 
 /** `policy` is asked at every operation; `own` are the program's own files, which no database is. */
 export function lazyDatabases(policy: () => Policy, own: readonly string[]): Databases {
@@ -289,4 +298,69 @@ export class LazyPlugins {
       set.health().map((each) => ({ ...each, note: replaceKnown(each.note), output: replaceKnown(each.output) }));
     return set;
   }
+}
+
+// The servers of a policy: what mounting them takes is loaded with the first policy that names one, and what speaking with them takes
+// before the first of them is opened.
+
+export type Mounting = typeof Reviews &
+  Pick<typeof Gateway, "Mounts" | "mountedName" | "unwrapUri" | "wrapUri"> &
+  Pick<typeof Launch, "isAsApproved" | "launchDigest" | "launchReason"> &
+  Pick<typeof Links, "alikeOf" | "decideUri" | "linkRules" | "safeIcons"> &
+  Pick<typeof Reach, "sameGrant" | "serverReach"> &
+  Pick<typeof Drift, "canonicalJson">;
+
+export async function loadMounting(): Promise<Mounting> {
+  const [reviews, gateway, launch, links, reach, drift] = await Promise.all([
+    import("./server-reviews.js"),
+    import("@secure-local/mcp/gateway"),
+    import("./server-launch.js"),
+    import("./server-links.js"),
+    import("./server-reach.js"),
+    import("@secure-local/inspection/drift"),
+  ]);
+  const { Mounts, mountedName, unwrapUri, wrapUri } = gateway;
+  const { isAsApproved, launchDigest, launchReason } = launch;
+  const { alikeOf, decideUri, linkRules, safeIcons } = links;
+  const { sameGrant, serverReach } = reach;
+  return {
+    ...reviews,
+    ...{ Mounts, mountedName, unwrapUri, wrapUri, isAsApproved, launchDigest, launchReason },
+    ...{ alikeOf, decideUri, linkRules, safeIcons, sameGrant, serverReach },
+    canonicalJson: drift.canonicalJson,
+  };
+}
+
+export type Relaying = Pick<typeof Opening, "requireSecrets"> &
+  Pick<typeof Questions, "askable" | "undeclared"> &
+  Pick<typeof Words, "serverWords">;
+
+export async function loadRelaying(): Promise<Relaying> {
+  const [{ requireSecrets }, { serverWords }, { askable, undeclared }] = await Promise.all([
+    import("./open-server.js"),
+    import("./server-words.js"),
+    import("./server-questions.js"),
+  ]);
+  return { requireSecrets, serverWords, askable, undeclared };
+}
+
+export type AllWords = Required<Gateway.RelayedWords>;
+
+/** Words that are made once what they take is loaded. Before that nothing is said by a server, and what would be said is an error. */
+export function lazyWords(words: () => AllWords | undefined, failed: AllWords["failed"]): AllWords {
+  const made = (): AllWords => {
+    const all = words();
+    if (all === undefined) throw new Error("a server says something and was never opened");
+    return all;
+  };
+  return {
+    question: (question, pass) => made().question(question, pass),
+    answer: (answer, item) => made().answer(answer, item),
+    error: (error, call, asked) => made().error(error, call, asked),
+    logger: (logger) => made().logger(logger),
+    progress: (message) => made().progress(message),
+    meta: (meta) => made().meta(meta),
+    // Told of what ended before anything was opened as well.
+    failed: (failure) => (words()?.failed ?? failed)(failure),
+  };
 }

@@ -8,6 +8,7 @@ import type {
   Offer,
   RelayedItem,
   RelayedRequest,
+  RelayedWords,
   RelayFailure,
 } from "@secure-local/mcp/gateway";
 import type { Call, Server } from "@secure-local/mcp/server";
@@ -21,8 +22,9 @@ import type { Policy, ServerGrant } from "../policy/policy.js";
 import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
 import { failureLines, mountedHealth, type ServerHealth, STOPPED, unmountedHealth } from "./server-health.js";
 import { type MountedTool, mountedTool } from "./catalogue.js";
+import { type AllWords, lazyWords, loadMounting, loadRelaying, type Mounting, type Relaying } from "./lazy-parts.js";
 import type { LinkRules } from "./server-links.js";
-import type { KeptFindings, ServerReview } from "./server-reviews.js";
+import type { FindingsOf, Inspectable, KeptFindings, ServerReview } from "./server-reviews.js";
 import { watchFile } from "./follow-policy-file.js";
 
 /** Connects to one server, behind the wall or by the guarded fetch, and to no other than `launch` says that was approved. */
@@ -47,36 +49,6 @@ export interface MountedServersOptions {
   readonly reserved: (uri: string) => boolean;
 }
 
-/** What mounting takes, loaded with the first policy that names a server: most name none, and all want to start fast. */
-async function loadParts() {
-  const [gateway, reviews, launches, words, questions, drift, links, reach] = await Promise.all([
-    import("@secure-local/mcp/gateway"),
-    import("./server-reviews.js"),
-    import("./server-launch.js"),
-    import("./server-words.js"),
-    import("./server-questions.js"),
-    import("@secure-local/inspection/drift"),
-    import("./server-links.js"),
-    import("./server-reach.js"),
-  ]);
-  const { approvedOffer, comparedOffer, isMissing, serverPeers } = reviews;
-  const { isAsApproved, launchDigest, launchReason } = launches;
-  const { askable, undeclared } = questions;
-  const { Mounts, mountedName, unwrapUri, wrapUri } = gateway;
-  const { alikeOf, decideUri, linkRules, safeIcons } = links;
-  return {
-    ...reviews,
-    ...{ approvedOffer, comparedOffer, isMissing, serverPeers },
-    ...{ isAsApproved, launchDigest, launchReason, askable, undeclared },
-    ...{ Mounts, mountedName, unwrapUri, wrapUri },
-    ...{ alikeOf, decideUri, linkRules, safeIcons },
-    ...{ canonicalJson: drift.canonicalJson, serverWords: words.serverWords },
-    ...{ sameGrant: reach.sameGrant, serverReach: reach.serverReach },
-  };
-}
-
-type Parts = Awaited<ReturnType<typeof loadParts>>;
-
 /** One server of the policy that is mounted. */
 interface Standing {
   readonly grant: ServerGrant;
@@ -99,6 +71,13 @@ interface Standing {
   readonly missing: Map<Client, ReadonlySet<string>>;
 }
 
+/** What is known while a policy is applied: what was approved of its servers, and what is found in it, once it is asked for. */
+interface Applying {
+  readonly approved: PluginLock;
+  readonly beside: ReadonlyMap<string, Inspectable>;
+  readonly findings: () => Promise<FindingsOf>;
+}
+
 /** A thing of a server as a client names it. */
 interface Subject {
   readonly kind: "tool" | "prompt" | "resource";
@@ -118,7 +97,8 @@ export class MountedServers {
   /** Those that a person stopped, until they are started again. */
   readonly #stopped = new Set<string>();
   #mounts: Mounts | undefined;
-  #parts: Parts | undefined;
+  #mounting: Mounting | undefined;
+  #relaying: Relaying | undefined;
   #kept: KeptFindings | undefined;
   #policy: Policy | undefined;
   #notes = new Map<string, string>();
@@ -144,7 +124,7 @@ export class MountedServers {
    */
   #endWhatChanged(policy: Policy): void {
     for (const standing of this.#standing.values()) {
-      const { sameGrant, serverReach } = this.#parts as Parts;
+      const { sameGrant, serverReach } = this.#mounting as Mounting;
       const { name } = standing.grant;
       const grant = policy.servers.get(name);
       standing.isLeaving = !sameGrant(grant, standing.grant);
@@ -222,7 +202,7 @@ export class MountedServers {
       const whole = decide(policy, { kind, name: `${server}__${own}` });
       return whole.allowed ? byName : whole;
     }
-    const { decideUri, wrapUri } = this.#parts as Parts;
+    const { decideUri, wrapUri } = this.#mounting as Mounting;
     return decideUri(policy, { shown, own, wrapped: wrapUri(server, own) });
   }
 
@@ -230,7 +210,7 @@ export class MountedServers {
   #withheldReason(standing: Standing, { kind, name: own }: Omit<RelayedItem, "shown">): string | undefined {
     const { grant, withheld, locked } = standing;
     if (this.#stopped.has(grant.name)) return `${STOPPED}; to start it: mcp-secure-local servers restart ${grant.name}`;
-    if (this.#isLaunchChanged(standing)) return (this.#parts as Parts).launchReason(grant, locked.approved);
+    if (this.#isLaunchChanged(standing)) return (this.#mounting as Mounting).launchReason(grant, locked.approved);
     if (standing.isLeaving) return ENTRY_CHANGED;
     const reason = withheld.get(`${kind} ${own}`);
     if (reason !== undefined || kind !== "resource" || locked.approved.has(`resource ${own}`)) return reason;
@@ -242,7 +222,7 @@ export class MountedServers {
     const uris = [...withheld.keys()].filter((item) => /^(?:resource|template) /.test(item));
     if (uris.length === 0) return undefined;
     const templates = (uri: string): readonly string[] => (this.#mounts as Mounts).templatesOf(grant.name, uri);
-    const alike = (this.#parts as Parts).alikeOf(own, uris, templates);
+    const alike = (this.#mounting as Mounting).alikeOf(own, uris, templates);
     if (alike !== undefined) return withheld.get(alike);
     if (templates(own).some((each) => locked.approved.has(`template ${each}`))) return undefined;
     return "it is in none of the lists that were approved, and something in them is withheld";
@@ -258,7 +238,7 @@ export class MountedServers {
   }
 
   #launchChanged(grant: ServerGrant, { approved }: LockedPlugin): boolean {
-    return !(this.#parts as Parts).isAsApproved(grant, approved.get("launch"));
+    return !(this.#mounting as Mounting).isAsApproved(grant, approved.get("launch"));
   }
 
   health(): readonly ServerHealth[] {
@@ -269,7 +249,7 @@ export class MountedServers {
   #healthOf(grant: ServerGrant): Omit<ServerHealth, "hasLogin"> {
     const standing = this.#standing.get(grant.name);
     if (standing === undefined || !grant.enabled) return unmountedHealth(grant, this.#notes.get(grant.name));
-    const { dependsOnClient, isMissing } = this.#parts as Parts;
+    const { dependsOnClient, isMissing } = this.#mounting as Mounting;
     const [isStopped, launchChanged] = [this.#stopped.has(grant.name), this.#isLaunchChanged(standing)];
     return mountedHealth({ ...standing, isStopped, launchChanged, dependsOnClient, isMissing }, grant);
   }
@@ -310,7 +290,7 @@ export class MountedServers {
   /** The tools that were approved and are allowed, whether their servers still offer them so or not. */
   approvedTools(policy: Policy): readonly MountedTool[] {
     return [...this.#standing].flatMap(([server, { grant, locked }]) =>
-      (this.#parts as Parts)
+      (this.#mounting as Mounting)
         .approvedOffer(locked.approved)
         .tools.filter(({ name }) => deniedByEntry(grant, name) === undefined)
         .map((tool) => this.#mountedTool(server, tool))
@@ -319,7 +299,7 @@ export class MountedServers {
   }
 
   #mountedTool(server: string, tool: Offer["tools"][number]): MountedTool {
-    return mountedTool((this.#parts as Parts).mountedName(server, tool.name), server, tool);
+    return mountedTool((this.#mounting as Mounting).mountedName(server, tool.name), server, tool);
   }
 
   /** Resolves when every process of theirs is gone. */
@@ -330,7 +310,7 @@ export class MountedServers {
   }
 
   async #apply(policy: Policy): Promise<void> {
-    const parts = (this.#parts ??= await loadParts());
+    const parts = (this.#mounting ??= await loadMounting());
     const { approvedServers, canonicalJson, sameGrant, serverLockFile } = parts;
     if (this.#mounts === undefined) {
       this.#mounts = new parts.Mounts(this.#options.server, this.#options.reserved);
@@ -346,18 +326,20 @@ export class MountedServers {
       await mounted.remove();
     }
     this.#notes = new Map();
-    for (const grant of policy.servers.values()) await this.#mount(policy, grant, approved);
+    const beside = parts.besideEachOther(policy, approved);
+    let found: Promise<FindingsOf> | undefined;
+    const findings = (): Promise<FindingsOf> => (found ??= this.#found(beside));
+    for (const grant of policy.servers.values()) await this.#mount(policy, grant, { approved, beside, findings });
     this.#options.changed();
   }
 
-  async #mount(policy: Policy, grant: ServerGrant, approved: PluginLock): Promise<void> {
+  async #mount(policy: Policy, grant: ServerGrant, { approved, beside, findings }: Applying): Promise<void> {
     const { name } = grant;
-    const { approvedOffer, canonicalJson, serverPeers } = this.#parts as Parts;
-    const others = [...approved].filter(([each]) => policy.servers.get(each)?.enabled === true);
-    const peers = serverPeers(new Map(others.map(([each, its]) => [each, its.approved])), name);
+    const { approvedOffer, canonicalJson } = this.#mounting as Mounting;
+    const { peers = [] } = beside.get(name) ?? {};
     const known = this.#standing.get(name);
     if (known !== undefined) {
-      if (canonicalJson(known.peers) !== canonicalJson(peers)) await this.#meet(known, peers);
+      if (canonicalJson(known.peers) !== canonicalJson(peers)) this.#meet(known, peers, await findings());
       return this.#show(policy, known);
     }
     if (!grant.enabled) return;
@@ -367,7 +349,7 @@ export class MountedServers {
       return;
     }
     const whole = approvedOffer(locked.approved);
-    const found = await this.#found(grant, locked, peers);
+    const found = (await findings()).get(name) as readonly Finding[];
     const review = this.#asApproved({ grant, locked, found });
     const standing: Omit<Standing, "mounted"> & { mounted?: Mounted } = {
       grant,
@@ -396,44 +378,49 @@ export class MountedServers {
       relayed: (request) => void this.#hops.set(request.call, request),
     });
     this.#standing.set(name, standing as Standing);
-    const changed = standing.launchChanged && (this.#parts as Parts).launchReason(grant, locked.approved);
+    const changed = standing.launchChanged && (this.#mounting as Mounting).launchReason(grant, locked.approved);
     this.#quarantined(name, changed ? [["all of it", changed]] : [...review.withheld], review.findings);
     this.#show(policy, standing as Standing);
   }
 
-  #words(grant: ServerGrant): ReturnType<Parts["serverWords"]> {
-    return (this.#parts as Parts).serverWords(grant, {
-      record: this.#options.record,
-      mayAsk: this.#options.mayAsk,
-      failed: (failure) => this.#failed(failure),
-      links: () => this.#linkRules(grant.name),
-    });
+  /** Made once its server is opened, which loads what they take. */
+  #words(grant: ServerGrant): RelayedWords {
+    const { record, mayAsk } = this.#options;
+    const failed = (failure: RelayFailure): undefined => this.#failed(failure);
+    let made: AllWords | undefined;
+    const words = (): AllWords | undefined =>
+      (made ??= this.#relaying?.serverWords(grant, {
+        record,
+        mayAsk,
+        failed,
+        links: () => this.#linkRules(grant.name),
+      }));
+    return lazyWords(words, failed);
   }
 
   /** What was approved of a server, judged by itself. */
   #asApproved({ grant, locked, found }: Pick<Standing, "grant" | "locked" | "found">): ServerReview {
-    const { approvedOffer, reviewServer } = this.#parts as Parts;
+    const { approvedOffer, reviewServer } = this.#mounting as Mounting;
     const whole = approvedOffer(locked.approved);
     return reviewServer(grant, whole, { locked, launch: locked.approved.get("launch"), found });
   }
 
-  #found({ name }: ServerGrant, { approved }: LockedPlugin, peers: readonly Peer[]): Promise<readonly Finding[]> {
-    const { approvedOffer, KeptFindings } = this.#parts as Parts;
+  #found(beside: ReadonlyMap<string, Inspectable>): Promise<FindingsOf> {
     const { folder, version } = this.#options.findings;
-    this.#kept ??= new KeptFindings(folder, version);
-    return this.#kept.of(name, approvedOffer(approved), peers);
+    this.#kept ??= new (this.#mounting as Mounting).KeptFindings(folder, version);
+    return this.#kept.of(beside);
   }
 
   /** What stands beside a server is other things now, of which its texts may speak. */
-  async #meet(standing: Standing, peers: readonly Peer[]): Promise<void> {
-    standing.found = await this.#found(standing.grant, standing.locked, peers);
+  #meet(standing: Standing, peers: readonly Peer[], findings: FindingsOf): void {
+    standing.found = findings.get(standing.grant.name) as readonly Finding[];
     standing.peers = peers;
     const { withheld } = this.#asApproved(standing);
     this.#withhold(standing, new Map([...standing.withheld, ...withheld]));
   }
 
   #linkRules(server: string): LinkRules {
-    const { linkRules: rulesOf, unwrapUri, wrapUri } = this.#parts as Parts;
+    const { linkRules: rulesOf, unwrapUri, wrapUri } = this.#mounting as Mounting;
     const approved = this.#standing.get(server)?.locked.approved ?? new Map();
     const templatesOf = (own: string): readonly string[] => (this.#mounts as Mounts).templatesOf(server, own);
     return rulesOf(server, { unwrapUri, wrapUri, policy: this.#policy as Policy, approved, templatesOf });
@@ -441,7 +428,7 @@ export class MountedServers {
 
   /** Names outside of all that is known of a server; of two that are called alike the second has none. */
   #rename(standing: Pick<Standing, "grant" | "locked" | "withheld"> & { names: Standing["names"] }): void {
-    const { mountedName } = this.#parts as Parts;
+    const { mountedName } = this.#mounting as Mounting;
     const names = new Map<string, string>();
     for (const item of [...standing.locked.approved.keys(), ...standing.withheld.keys()]) {
       const [, kind = "", own = ""] = /^(tool|prompt) (.*)$/s.exec(item) ?? [];
@@ -453,7 +440,7 @@ export class MountedServers {
 
   /** What may be asked for, its texts cleaned as every answer is: lists come from the same decision as answers. */
   #visible(policy: Policy, standing: Standing): Offer {
-    const { approvedOffer, mountedName, safeIcons } = this.#parts as Parts;
+    const { approvedOffer, mountedName, safeIcons } = this.#mounting as Mounting;
     const pictured = <T extends object>(thing: T): T => safeIcons(thing, policy);
     const { name: server } = standing.grant;
     const offer = approvedOffer(standing.locked.approved);
@@ -482,23 +469,23 @@ export class MountedServers {
 
   /** A server that was started is compared with what was approved of it before anything is sent to it. */
   async #open(name: string, options: ClientOptions): Promise<Client> {
-    const { askable, notUsed, undeclared } = this.#parts as Parts;
+    const { notUsed } = this.#mounting as Mounting;
     // Nothing of what starting takes is loaded before a server is started.
-    const { requireSecrets } = await import("./open-server.js");
+    const { askable, requireSecrets, undeclared } = (this.#relaying ??= await loadRelaying());
     const standing = this.#standing.get(name);
     if (standing === undefined) throw new Error(`${name} is not mounted`);
     const { grant, locked } = standing;
     if (this.#launchChanged(grant, locked)) {
       standing.launchChanged = true;
-      const reason = (this.#parts as Parts).launchReason(grant, locked.approved);
+      const reason = (this.#mounting as Mounting).launchReason(grant, locked.approved);
       this.#changed(standing, [["all of it", reason]]);
       throw new Error(`${name} was not started: ${reason}`);
     }
     if (this.#policy !== undefined) requireSecrets(this.#policy, grant);
     const launch = locked.approved.get("launch");
-    const reach = (standing.reach = (this.#parts as Parts).serverReach(this.#policy as Policy, grant));
+    const reach = (standing.reach = (this.#mounting as Mounting).serverReach(this.#policy as Policy, grant));
     // Nothing is started that is not on record.
-    const detail = { launch: (this.#parts as Parts).launchDigest(launch) };
+    const detail = { launch: (this.#mounting as Mounting).launchDigest(launch) };
     await this.#options.record({ kind: "server.started", server: name, detail });
     const client = await this.#options.open(grant, askable(grant, options), launch);
     try {
@@ -515,7 +502,7 @@ export class MountedServers {
 
   /** Holds what a connection lists now against what was approved. One that lists nothing is another thing for all we know. */
   async #compare(name: string, client: Client): Promise<void> {
-    const { comparedOffer, offerInspection, reviewServer } = this.#parts as Parts;
+    const { comparedOffer, offerInspection, reviewServer } = this.#mounting as Mounting;
     const reading = comparedOffer(name, client).catch(async (error: unknown) => {
       await client.close();
       throw error;
@@ -546,7 +533,7 @@ export class MountedServers {
 
   #changed(standing: Standing, withheld: Iterable<readonly [string, string]>): void {
     if (this.#policy !== undefined) this.#show(this.#policy, standing);
-    const news = [...withheld].filter(([, reason]) => this.#parts?.isMissing(reason) !== true);
+    const news = [...withheld].filter(([, reason]) => this.#mounting?.isMissing(reason) !== true);
     this.#quarantined(standing.grant.name, news);
     for (const [item, reason] of news)
       this.#options.say(cleanLine(`server ${standing.grant.name}: ${item} is withheld: ${reason}`));
@@ -576,7 +563,7 @@ export class MountedServers {
     return `Denied. The ${item.kind} ${item.shown} is withheld: ${reason}.`;
   }
 
-  #failed({ call, server, error }: RelayFailure): void {
+  #failed({ call, server, error }: RelayFailure): undefined {
     this.#failures.set(call, error.message);
     for (const line of failureLines(server, error.message)) this.#options.say(line);
   }

@@ -1,5 +1,5 @@
 // The lock of plugins: what a person approved of each, kept beside the policy. Written whole or not at all, for its owner only.
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { canonicalJson, type Change, driftOf, type Items } from "@secure-local/inspection/drift";
 
@@ -102,7 +102,7 @@ export function writeLock(file: string, lock: PluginLock): void {
 
 /** SHA-256 over the canonical JSON (RFC 8785) of a value, in hexadecimal. */
 export function itemDigest(value: unknown): string {
-  return createHash("sha256").update(canonicalJson(value)).digest("hex");
+  return hash("sha256", canonicalJson(value));
 }
 
 /** What is locked once this is approved: what is gone is remembered. `only`: of all that is offered these items alone are approved. */

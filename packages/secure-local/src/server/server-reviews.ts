@@ -1,5 +1,5 @@
 // Reviews what mounted servers offer, item by item: what its texts try to do, and what is not as a person approved it.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join } from "node:path";
 import type { Change, Items } from "@secure-local/inspection/drift";
@@ -332,18 +332,30 @@ async function withinTime<T>(server: string, reading: Promise<T>): Promise<T> {
 /** A file that was not used for so long is of a text or a program there is no more. */
 const IDLE_MS = 30 * 24 * 60 * 60_000;
 /** More findings than this are found anew each time. */
-const MOST_BYTES = 256 * 1024;
+const MOST_BYTES = 1024 * 1024;
 
-/** Of texts without line ends. */
-function digestOf(lines: readonly string[]): string {
-  return createHash("sha256").update(lines.join("\n")).digest("hex");
+/** What is inspected of one server: what was approved of it, and the tools of those beside it. */
+export interface Inspectable {
+  readonly offer: Offer;
+  readonly peers: readonly Peer[];
 }
+
+/** What was approved of the servers that the policy has, each with the tools of the others. */
+export function besideEachOther(policy: Policy, approved: PluginLock): ReadonlyMap<string, Inspectable> {
+  const all = [...approved].filter(([name]) => policy.servers.get(name)?.enabled === true);
+  const peers = all.map(([name, its]) => peerOf(name, its.approved));
+  return new Map(
+    all.map(([name, its], at) => [name, { offer: approvedOffer(its.approved), peers: peers.toSpliced(at, 1) }]),
+  );
+}
+
+/** By the server's name. */
+export type FindingsOf = ReadonlyMap<string, readonly Finding[]>;
 
 /** Findings by the very texts and the very program that found them, in a folder that no tool reaches. */
 export class KeptFindings {
   readonly #folder: string | undefined;
   readonly #program: string;
-  readonly #digests = new WeakMap<Peer, string>();
   #swept = false;
 
   /** `folder`: undefined keeps nothing. `version`: of the program; what its file is like counts too, so that no build trusts another. */
@@ -353,30 +365,41 @@ export class KeptFindings {
     this.#program = JSON.stringify([version, status?.size, status?.mtimeMs, status?.ino]);
   }
 
-  /** What the inspection finds in what a server offers beside others. */
-  async of(server: string, offer: Offer, peers: readonly Peer[] = []): Promise<readonly Finding[]> {
-    if (this.#folder === undefined) return (await offerInspection())(server, offer, peers);
-    const offering = serverOffering(server, offer);
-    // In another order of keys it is found anew. Each peer stands beside all others, and is digested once.
-    const key = digestOf([this.#program, JSON.stringify(offering), ...peers.map((peer) => this.#digestOf(peer))]);
-    const file = `${this.#folder}/${key}.json`;
-    const kept = this.#read(file);
+  /**
+   * What the inspection finds in what servers offer beside each other. One file has it for all of them: each is judged by what stands
+   * beside it, so that what was found in one holds as long as none of the others changes.
+   */
+  async of(servers: ReadonlyMap<string, Inspectable>): Promise<FindingsOf> {
+    if (this.#folder === undefined) return inspected(servers);
+    const file = `${this.#folder}/${this.#key(servers)}.json`;
+    const kept = this.#read(file, servers);
     if (kept !== undefined) return kept;
-    const found = (await offerInspection())(server, offer, peers);
+    const found = await inspected(servers);
     this.#write(file, found);
     return found;
   }
 
-  #digestOf(peer: Peer): string {
-    const digest = this.#digests.get(peer) ?? digestOf([JSON.stringify(peer)]);
-    this.#digests.set(peer, digest);
-    return digest;
+  /** In another order of keys it is found anew. Each is a peer of all others, and is written once. */
+  #key(servers: ReadonlyMap<string, Inspectable>): string {
+    const numbers = new Map<Peer, number>();
+    const lines = [this.#program];
+    for (const [name, { offer, peers }] of servers) {
+      for (const peer of peers) {
+        if (numbers.has(peer)) continue;
+        numbers.set(peer, numbers.size);
+        lines.push(JSON.stringify(peer));
+      }
+      lines.push(JSON.stringify([serverOffering(name, offer), peers.map((peer) => numbers.get(peer))]));
+    }
+    // Texts without line ends.
+    return hash("sha256", lines.join("\n"));
   }
 
-  #read(file: string): readonly Finding[] | undefined {
+  #read(file: string, servers: ReadonlyMap<string, Inspectable>): FindingsOf | undefined {
     try {
-      const kept = JSON.parse(fs.readFileSync(file, "utf8")) as unknown;
-      return Array.isArray(kept) ? (kept as Finding[]) : undefined;
+      const kept = new Map(Object.entries(JSON.parse(fs.readFileSync(file, "utf8")) as object));
+      for (const name of servers.keys()) if (!Array.isArray(kept.get(name))) return undefined;
+      return kept as FindingsOf;
     } catch {
       // There is none, or it is none.
       return undefined;
@@ -384,8 +407,8 @@ export class KeptFindings {
   }
 
   /** Nobody needs it: what cannot be kept is found anew. */
-  #write(file: string, found: readonly Finding[]): void {
-    const text = JSON.stringify(found);
+  #write(file: string, found: FindingsOf): void {
+    const text = JSON.stringify(Object.fromEntries(found));
     if (text.length > MOST_BYTES) return;
     try {
       makeFolder(dirname(file));
@@ -407,4 +430,9 @@ export class KeptFindings {
       if (Date.now() - mtimeMs > IDLE_MS) fs.rmSync(path, { force: true });
     }
   }
+}
+
+async function inspected(servers: ReadonlyMap<string, Inspectable>): Promise<FindingsOf> {
+  const inspect = await offerInspection();
+  return new Map([...servers].map(([name, { offer, peers }]) => [name, inspect(name, offer, peers)]));
 }

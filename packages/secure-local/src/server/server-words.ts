@@ -41,7 +41,10 @@ interface WordsOptions {
   readonly links: () => LinkRules;
 }
 
-export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links }: WordsOptions): RelayedWords {
+export function serverWords(
+  grant: ServerGrant,
+  { record, mayAsk, failed, links }: WordsOptions,
+): Required<RelayedWords> {
   const { name } = grant;
   const by = (text: string): string => `[the server ${name} says] ${text}`;
   const attributed = (text: string): string => (looksLikeOursAtOnce(text) ? by(text) : text);

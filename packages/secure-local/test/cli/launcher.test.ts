@@ -1,9 +1,10 @@
 // The launcher keeps V8's code for the next start, and uses it only when nobody else can have changed it.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createHash, createHmac } from "node:crypto";
 import { once } from "node:events";
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -92,6 +93,39 @@ describe("the launcher", () => {
     expect(kept()).toHaveLength(0);
     await serveUntilKept();
     expect(all()).toMatch(/-command-main\.cjs\.bin/);
+  });
+
+  it("keeps it once the program has come to rest: what a busy one runs is part of what it starts with", async () => {
+    const dist = mkdtempSync(join(home, "busy-"));
+    const cache = join(dist, "cache");
+    const lists = `process.stdout.write(fs.existsSync(folder) ? fs.readdirSync(folder).join() : "nothing")`;
+    const main = `(function (exports, require) {
+      const fs = require("node:fs");
+      const folder = ${JSON.stringify(join(cache, "mcp-secure-local"))};
+      let steps = 0;
+      const step = () => {
+        for (const until = Date.now() + 400; Date.now() < until; );
+        if (++steps < 3) return setTimeout(step, 1);
+        ${lists};
+        process.stdin.resume();
+      };
+      step();
+    })`;
+    writeFileSync(join(dist, "main.cjs"), main);
+    copyFileSync(COMMAND, join(dist, basename(COMMAND)));
+    const child = spawn(process.execPath, [join(dist, basename(COMMAND))], {
+      env: { HOME: dist, XDG_CACHE_HOME: cache, XDG_STATE_HOME: join(dist, "state") },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const [said] = (await once(child.stdout, "data")) as [Buffer];
+    expect(said.toString()).toBe("nothing");
+    const code = join(cache, "mcp-secure-local");
+    await vi.waitUntil(
+      () => existsSync(code) && readdirSync(code).some((name) => name.endsWith("-main.cjs.bin")),
+      10_000,
+    );
+    child.stdin.end();
+    await once(child, "close");
   });
 
   it("starts without it when a single bit was changed, or the end is missing", async () => {

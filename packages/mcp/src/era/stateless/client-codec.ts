@@ -1,4 +1,5 @@
 // How a client speaks without a session: an envelope in every request, headers that repeat the body, typed results.
+import { invalidResponse } from "../../jsonrpc/errors.js";
 import { ExactNumber } from "../../jsonrpc/exact-numbers.js";
 import { jsonText, isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import type { ClientCapabilities } from "../../protocol/capabilities.js";
@@ -6,7 +7,7 @@ import { TASKS_EXTENSION } from "../../protocol/extensions/tasks.js";
 import { META } from "../../protocol/meta.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { ClientCodec, ClientDescription, HeaderArgument, RequestExtras } from "../codec.js";
-import { invalidResponse, projectClientCapabilities, readCall, readKind, writeAnswer } from "../read-result.js";
+import { projectClientCapabilities, readCall, readKind, writeAnswer } from "../read-result.js";
 import { projectImplementation } from "../project-result.js";
 import { encodeHeader, NAMED, valueAt } from "./headers.js";
 
