@@ -114,6 +114,15 @@ const WORKLOADS = {
         measured: all,
         limit: 2,
       },
+      // What B2 may be of F3, twice: B2 itself is less than F3.
+      {
+        id: "B10",
+        what: "the same, beside F3: twice what B2 may be of it",
+        floor: "F3",
+        base,
+        measured: all,
+        limit: 2.6,
+      },
     ];
   },
   async B3(n) {
