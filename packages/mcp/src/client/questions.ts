@@ -218,7 +218,7 @@ class Late {
     this.#all.set(withinMs, late);
     // In whole milliseconds: a fraction would be kept as an object.
     late.#due.set(open, Math.ceil(performance.now() + withinMs));
-    late.#timer ??= setTimeout(look, withinMs, late);
+    late.#wait();
     return late;
   }
 
@@ -229,14 +229,27 @@ class Late {
   }
 
   look(): void {
+    this.#timer = undefined;
     const now = performance.now();
-    for (const [open, due] of this.#due) {
-      // Timers fire up to a millisecond before the clock says so.
-      if (due - now > 1) {
-        this.#timer = setTimeout(look, due - now, this);
-        return;
+    try {
+      for (const [open, due] of this.#due) {
+        // Timers fire up to a millisecond before the clock says so.
+        if (due - now > 1) return;
+        open.expired();
       }
-      open.expired();
+    } finally {
+      // Whoever is told of the end of one may throw: the others end all the same.
+      this.#wait();
+    }
+  }
+
+  /** Looks again when the first of them is due. */
+  #wait(): void {
+    if (this.#timer !== undefined) return;
+    for (const due of this.#due.values()) {
+      // Not longer than was asked for: by a fraction more the longest of timers would fire at once.
+      this.#timer = setTimeout(look, Math.min(Math.max(0, due - performance.now()), this.#withinMs), this);
+      return;
     }
   }
 }

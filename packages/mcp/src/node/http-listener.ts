@@ -376,7 +376,8 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
 
   kept(): void {
     const headers = this.#headers as Record<string, unknown>;
-    this.path = sharedText(this.path);
+    // A part of the whole target keeps all of it, and of a query nothing is to be kept when the call is over.
+    if (this.query === "") this.path = sharedText(this.path);
     for (const name of ALIKE) {
       const value = headers[name];
       if (typeof value === "string") headers[name] = sharedText(value);

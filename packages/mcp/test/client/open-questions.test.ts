@@ -1,7 +1,9 @@
 // A call whose question nobody answers: it ends when its caller says so, in time, and with the client, in every revision.
-import { afterEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Elicit } from "../../src/client/options.js";
 import type { Client } from "../../src/client/client.js";
+import { OpenQuestions } from "../../src/client/questions.js";
+import { Stop } from "../../src/jsonrpc/outgoing.js";
 import { connect } from "../../src/serve/connect.js";
 import { Server } from "../../src/server/server.js";
 import { start } from "../http/http-fixture.js";
@@ -123,4 +125,119 @@ it("answers a hundred questions that are open at once", async () => {
   const client = await connect((await start(server)).url, { revision: "2025-11-25", elicit, verdicts: false });
   closing.push(() => client.close());
   expect((await client.call("many")).content).toEqual([{ type: "text", text: "100 accepted" }]);
+});
+
+describe("questions that share a timer", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  const closing = new AbortController().signal;
+  /** As no test beside this waits: theirs would share a timer of the real clock with these. */
+  const LONG = 1_037;
+
+  interface Asked {
+    readonly open: OpenQuestions;
+    readonly answer: () => void;
+    /** When it ended, in milliseconds from the start, and how; empty while it is open. */
+    readonly ended: string[];
+  }
+
+  function ask(withinMs: number, call: { readonly stop?: Stop } = {}): Asked {
+    const ended: string[] = [];
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const open = new OpenQuestions({ call, closing, withinMs });
+    const note = (how: string): void => void ended.push(`${how} at ${Math.round(performance.now() - began)}`);
+    open.until(answered).then(
+      () => note("answered"),
+      (error: unknown) => note((error as { readonly code: string }).code),
+    );
+    return { open, answer, ended };
+  }
+  let began = 0;
+  beforeEach(() => (began = performance.now()));
+  const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+
+  it("each ends in its own time, whatever became of those before it", async () => {
+    const first = ask(LONG);
+    await pass(300);
+    const second = ask(LONG);
+    const other = ask(403);
+    await pass(100);
+    const third = ask(LONG);
+    first.answer();
+    await pass(100);
+    third.answer();
+    await pass(3_000);
+    expect([first, second, third, other].map(({ ended }) => ended)).toEqual([
+      ["answered at 400"],
+      [`TIMEOUT at ${300 + LONG}`],
+      ["answered at 500"],
+      ["TIMEOUT at 703"],
+    ]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("one that is asked when all before it have ended ends as well", async () => {
+    ask(LONG).answer();
+    await pass(10);
+    expect(vi.getTimerCount()).toBe(0);
+    const again = ask(LONG);
+    await pass(2_000);
+    const late = ask(LONG);
+    await pass(2_000);
+    expect([again.ended, late.ended]).toEqual([[`TIMEOUT at ${10 + LONG}`], [`TIMEOUT at ${2_010 + LONG}`]]);
+  });
+
+  it("one that is stopped, or asked when another ends, changes nothing for the rest", async () => {
+    const stop = new Stop();
+    const [stopped, first, second] = [ask(LONG, { stop }), ask(LONG), ask(LONG)];
+    let more: Asked | undefined;
+    first.open.stop.listen({ stopped: () => void (more = ask(LONG)) });
+    await pass(500);
+    stop.stop("enough");
+    await pass(2_000);
+    expect([stopped, first, second, more].map((each) => each?.ended)).toEqual([
+      ["CANCELLED at 500"],
+      [`TIMEOUT at ${LONG}`],
+      [`TIMEOUT at ${LONG}`],
+      [`TIMEOUT at ${2 * LONG}`],
+    ]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("those behind one whose end cannot be told end all the same", async () => {
+    const [first, second] = [ask(LONG), ask(LONG)];
+    const failure = new Error("no listener");
+    first.open.stop.listen({
+      stopped() {
+        throw failure;
+      },
+    });
+    await pass(500);
+    const third = ask(LONG);
+    await expect(pass(700)).rejects.toBe(failure);
+    await pass(2_000);
+    const after = ask(LONG);
+    await pass(2_000);
+    expect([first, second, third].map(({ ended }) => ended[0]?.split(" ")[0])).toEqual(Array(3).fill("TIMEOUT"));
+    expect(third.ended).toEqual([`TIMEOUT at ${500 + LONG}`]);
+    expect(after.ended).toHaveLength(1);
+  });
+
+  it("waits for as long as a timer can, and without an end where none is given", async () => {
+    const longest = 2 ** 31 - 1;
+    const now = vi.spyOn(performance, "now").mockReturnValue(began + 0.25);
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    const [long, endless] = [ask(longest), ask(Infinity)];
+    now.mockRestore();
+    expect(timers.mock.calls.map(([, delay]) => delay)).toEqual([longest]);
+    timers.mockRestore();
+    await pass(60_000);
+    expect([long.ended, endless.ended]).toEqual([[], []]);
+    await pass(longest);
+    expect(long.ended).toHaveLength(1);
+    expect(endless.ended).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
 });

@@ -1,7 +1,7 @@
 // Reviews what mounted servers offer, item by item: what its texts try to do, and what is not as a person approved it.
 import { hash } from "node:crypto";
 import * as fs from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Change, Items } from "@secure-local/inspection/drift";
 import type { Finding, Offering, Peer, RawItem } from "@secure-local/inspection/finding";
 import type { Client } from "@secure-local/mcp/client";
@@ -397,7 +397,7 @@ export class KeptFindings {
 
   #read(file: string, servers: ReadonlyMap<string, Inspectable>): FindingsOf | undefined {
     try {
-      const kept = new Map(Object.entries(JSON.parse(fs.readFileSync(file, "utf8")) as object));
+      const kept = new Map(Object.entries(JSON.parse(unsealed(file, readShort(file))) as object));
       for (const name of servers.keys()) if (!Array.isArray(kept.get(name))) return undefined;
       return kept as FindingsOf;
     } catch {
@@ -408,8 +408,8 @@ export class KeptFindings {
 
   /** Nobody needs it: what cannot be kept is found anew. */
   #write(file: string, found: FindingsOf): void {
-    const text = JSON.stringify(Object.fromEntries(found));
-    if (text.length > MOST_BYTES) return;
+    const text = sealed(file, JSON.stringify(Object.fromEntries(found)));
+    if (Buffer.byteLength(text) > MOST_BYTES) return;
     try {
       makeFolder(dirname(file));
       this.#sweep(dirname(file));
@@ -429,6 +429,30 @@ export class KeptFindings {
       const { mtimeMs = Date.now() } = fs.statSync(path, { throwIfNoEntry: false }) ?? {};
       if (Date.now() - mtimeMs > IDLE_MS) fs.rmSync(path, { force: true });
     }
+  }
+}
+
+/** In front of what is kept, in a line: a file that was damaged, or belongs to other texts, could hold back a finding. */
+function sealed(file: string, text: string): string {
+  return `${hash("sha256", `${basename(file)}\n${text}`)}\n${text}`;
+}
+
+/** @throws where it is not as it was written */
+function unsealed(file: string, whole: string): string {
+  const text = whole.slice(whole.indexOf("\n") + 1);
+  if (sealed(file, text) !== whole) throw new Error("it is not as it was written");
+  return text;
+}
+
+/** @throws where it is nothing that is written here: a pipe would hold up the start, and a long file fill the memory. */
+function readShort(file: string): string {
+  const fd = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
+  try {
+    const status = fs.fstatSync(fd);
+    if (!status.isFile() || status.size > MOST_BYTES) throw new Error("it is none");
+    return fs.readFileSync(fd, "utf8");
+  } finally {
+    fs.closeSync(fd);
   }
 }
 

@@ -3,42 +3,9 @@ import fc from "fast-check";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { Faults } from "../../src/policy/faults.js";
-import { anyTree, plainTree, type Tree } from "../../src/policy/policy-tree.js";
-import { policyText } from "../../src/policy/policy-text.js";
+import { plainTree } from "../../src/policy/policy-tree.js";
 import { FRAGMENTS, WHOLE } from "./malformed-policies.js";
-
-async function byLibrary(text: string): Promise<{ readonly tree: Tree | undefined; readonly isSound: boolean }> {
-  const faults = new Faults("policy.yaml");
-  const tree = await anyTree(text, faults);
-  return { tree, isSound: faults.count === 0 };
-}
-
-/** @returns whether it was plain */
-async function alike(text: string): Promise<boolean> {
-  const plain = plainTree(text);
-  if (plain === undefined) return false;
-  const { tree, isSound } = await byLibrary(text);
-  expect(isSound, text).toBe(true);
-  expect(plain, text).toEqual(tree);
-  return true;
-}
-
-const CHOSEN = policyText({ readable: ["/srv/a"], writable: [], search: true, hosts: [], ask: true });
-const SERVERS = `version: "1.0"
-tools: { allowed: ["*"], rate_limits: { default: 1000000 } }
-# all of them
-servers:
-  up0: { url: "http://127.0.0.1:1/mcp" }   # the first
-  up1:
-    command: [npx, -y, 'a thing', ~/notes]
-    env: {}
-    may_ask: []
-    idle: 15
-  up2:
-    url: http://127.0.0.1:80/mcp
-    enabled: false
-`.replace("-y, ", "");
+import { alike, CHOSEN, SERVERS } from "./read-alike.js";
 
 it("reads the policies that people begin with", async () => {
   for (const text of [CHOSEN, SERVERS, SERVERS.trimEnd()]) expect(await alike(text), text).toBe(true);
