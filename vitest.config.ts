@@ -18,8 +18,6 @@ const ALONE = [
   // Counts all timers that there are, and all handles.
   "packages/mcp/test/client/around.test.ts",
   "packages/secure-local/test/files/handles.test.ts",
-  // Reads the whole heap.
-  "packages/mcp/test/http/kept-headers.test.ts",
 ];
 
 const ALL = [

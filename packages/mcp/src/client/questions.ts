@@ -108,63 +108,39 @@ interface QuestionsEnd {
 
 /** The questions that a call waits for. Whoever is asked may never answer: the call ends when it is over all the same. */
 export class OpenQuestions {
-  #stop: Stop | undefined;
-  readonly #call: QuestionsEnd["call"];
-  readonly #closing: AbortSignal;
-  readonly #withinMs: number;
-  #resolve!: (given: never) => void;
-  #reject!: (error: unknown) => void;
-  #error: LocalError | undefined;
-  #late: Late | undefined;
+  /** Called for when the call they belong to ends, or the client closes. */
+  readonly stop: Stop = new Stop();
+  readonly #ends: QuestionsEnd;
+  #reject!: (error: LocalError) => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor({ call, closing, withinMs }: QuestionsEnd) {
-    this.#call = call;
-    this.#closing = closing;
-    this.#withinMs = withinMs;
-  }
-
-  /** Called for when the call they belong to ends, or the client closes. Made for who asks for it, which few do. */
-  get stop(): Stop {
-    if (this.#stop === undefined) {
-      this.#stop = new Stop();
-      if (this.#error !== undefined) this.#stop.stop(this.#error);
-    }
-    return this.#stop;
+  constructor(ends: QuestionsEnd) {
+    this.#ends = ends;
   }
 
   /** What the answers resolve with. Rejects with CANCELLED, TIMEOUT or CLOSED as soon as the call is over. */
   until<T>(answers: Promise<T>): Promise<T> {
+    const { call, closing, withinMs } = this.#ends;
+    const { signal, stop } = call;
     return new Promise<T>((resolve, reject) => {
-      this.#resolve = resolve;
       this.#reject = reject;
-      this.#wait(answers);
+      answers.then(
+        (given) => {
+          this.#settled();
+          resolve(given);
+        },
+        (error) => {
+          this.#settled();
+          reject(error);
+        },
+      );
+      if (stop?.isStopped === true) return this.stopped(stop.reason);
+      if (signal?.aborted === true || closing.aborted) return this.handleEvent();
+      if (withinMs <= LONGEST_TIMER_MS) this.#timer = setTimeout(expired, withinMs, this);
+      stop?.listen(this);
+      if (signal) onAbort(signal, this);
+      onAbort(closing, this);
     });
-  }
-
-  // In a function of its own: what the two hold is kept for as long as a person thinks.
-  #wait(answers: Promise<unknown>): void {
-    answers.then(
-      (given) => {
-        this.#settled();
-        this.#resolve(given as never);
-      },
-      (error) => {
-        this.#settled();
-        this.#reject(error);
-      },
-    );
-    this.#begin();
-  }
-
-  #begin(): void {
-    const [closing, withinMs] = [this.#closing, this.#withinMs];
-    const { signal, stop } = this.#call;
-    if (stop?.isStopped === true) return this.stopped(stop.reason);
-    if (signal?.aborted === true || closing.aborted) return this.handleEvent();
-    if (withinMs <= LONGEST_TIMER_MS) this.#late = Late.after(withinMs, this);
-    stop?.listen(this);
-    if (signal) onAbort(signal, this);
-    onAbort(closing, this);
   }
 
   /** The call was cancelled. */
@@ -174,88 +150,33 @@ export class OpenQuestions {
 
   /** One of the signals was aborted. */
   handleEvent(): void {
-    const { signal } = this.#call;
+    const { signal } = this.#ends.call;
     if (signal?.aborted === true) this.stopped(signal.reason);
     else this.#end(new LocalError("CLOSED", "The client was closed"));
   }
 
   expired(): void {
-    const late = `The call was given up after ${this.#withinMs} ms, while a question of the server was open`;
+    const late = `The call was given up after ${this.#ends.withinMs} ms, while a question of the server was open`;
     this.#end(new LocalError("TIMEOUT", `${late}. Raise maxTimeoutMs.`));
   }
 
   #end(error: LocalError): void {
-    this.#error = error;
     this.#settled();
     this.#reject(error);
-    this.#stop?.stop(error);
+    this.stop.stop(error);
   }
 
   #settled(): void {
-    const { signal, stop } = this.#call;
-    this.#late?.forget(this);
-    stop?.forget(this);
-    if (signal) offAbort(signal, this);
-    offAbort(this.#closing, this);
-  }
-}
-
-/** Questions that may wait equally long, as nearly all may: those that were asked first end first, so that one timer is enough. */
-class Late {
-  static readonly #all = new Map<number, Late>();
-  readonly #withinMs: number;
-  /** When each has waited for long enough. */
-  readonly #due = new Map<OpenQuestions, number>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  private constructor(withinMs: number) {
-    this.#withinMs = withinMs;
-  }
-
-  /** Ends the questions after that time, unless they are forgotten before. */
-  static after(withinMs: number, open: OpenQuestions): Late {
-    const late = this.#all.get(withinMs) ?? new Late(withinMs);
-    this.#all.set(withinMs, late);
-    // In whole milliseconds: a fraction would be kept as an object.
-    late.#due.set(open, Math.ceil(performance.now() + withinMs));
-    late.#wait();
-    return late;
-  }
-
-  forget(open: OpenQuestions): void {
-    if (!this.#due.delete(open) || this.#due.size > 0) return;
+    const { call, closing } = this.#ends;
     clearTimeout(this.#timer);
-    Late.#all.delete(this.#withinMs);
-  }
-
-  look(): void {
-    this.#timer = undefined;
-    const now = performance.now();
-    try {
-      for (const [open, due] of this.#due) {
-        // Timers fire up to a millisecond before the clock says so.
-        if (due - now > 1) return;
-        open.expired();
-      }
-    } finally {
-      // Whoever is told of the end of one may throw: the others end all the same.
-      this.#wait();
-    }
-  }
-
-  /** Looks again when the first of them is due. */
-  #wait(): void {
-    if (this.#timer !== undefined) return;
-    for (const due of this.#due.values()) {
-      // Not longer than was asked for: by a fraction more the longest of timers would fire at once.
-      this.#timer = setTimeout(look, Math.min(Math.max(0, due - performance.now()), this.#withinMs), this);
-      return;
-    }
+    call.stop?.forget(this);
+    if (call.signal) offAbort(call.signal, this);
+    offAbort(closing, this);
   }
 }
 
-function look(late: Late): void {
-  late.look();
+function expired(open: OpenQuestions): void {
+  open.expired();
 }
 
 const CANCELLED = "The call was cancelled while a question of the server was open";
@@ -265,15 +186,15 @@ const LONGEST_TIMER_MS = 2_147_483_647;
 /** What is told of a question in an answer. Its signal is made for who looks at it: it weighs more than all else that is kept. */
 export class QuestionOf implements QuestionContext {
   readonly server: Implementation;
-  readonly #open: OpenQuestions;
+  readonly #stop: Stop;
 
-  constructor(server: Implementation, open: OpenQuestions) {
+  constructor(server: Implementation, stop: Stop) {
     this.server = server;
-    this.#open = open;
+    this.#stop = stop;
   }
 
   get signal(): AbortSignal {
-    return this.#open.stop.signal;
+    return this.#stop.signal;
   }
 }
 

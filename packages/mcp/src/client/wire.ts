@@ -407,31 +407,19 @@ export class Requests {
     // A session asks by requests of its own; of methods nobody knows this member may mean anything.
     const asks = this.#wire.established.revision.era === "stateless" && result["resultType"] === "input_required";
     if (!asks || options.round !== undefined) return result;
+    const { maxTimeoutMs: withinMs = this.#settings.maxTimeoutMs } = options;
     for (let round = 0; round < MOST_ROUNDS; round++) {
-      const inputResponses = await this.#answersOf(result, options);
-      result = await this.#sentAgain({ method, params, options }, result, inputResponses);
+      const { inputRequests, requestState } = result;
+      const inputResponses = await this.answers(inputRequests, options, withinMs);
+      if (inputRequests === undefined) await pause(ROUND_PAUSE_MS, signalOf(options));
+      const replies = inputRequests === undefined ? {} : { inputResponses };
+      const state = requestState === undefined ? {} : { requestState };
+      result = await this.#send(method, { ...params, ...replies, ...state }, options);
       if (result["resultType"] === "input_required") continue;
       this.#afterQuestions.add(result);
       return result;
     }
     throw unanswered("LIMIT", `it asked back ${MOST_ROUNDS} times`);
-  }
-
-  // In functions of their own: what they take is not kept while a person thinks.
-
-  #answersOf({ inputRequests }: JsonObject, options: SendOptions): Promise<JsonObject> {
-    return this.answers(inputRequests, options, options.maxTimeoutMs ?? this.#settings.maxTimeoutMs);
-  }
-
-  async #sentAgain(
-    { method, params, options }: { method: string; params: JsonObject | undefined; options: SendOptions },
-    { inputRequests, requestState }: JsonObject,
-    inputResponses: JsonObject,
-  ): Promise<JsonObject> {
-    if (inputRequests === undefined) await pause(ROUND_PAUSE_MS, signalOf(options));
-    const replies = inputRequests === undefined ? {} : { inputResponses };
-    const state = requestState === undefined ? {} : { requestState };
-    return this.#send(method, { ...params, ...replies, ...state }, options);
   }
 
   /** Whether a result may be kept for others: it may not when questions led to it. */
@@ -442,7 +430,7 @@ export class Requests {
   /** Answers each question of a round, one after the other: a person can only look at one. `withinMs`: no longer than that. */
   answers(inputRequests: unknown, options: SendOptions = NO_OPTIONS, withinMs: number = Infinity): Promise<JsonObject> {
     const open = new OpenQuestions({ call: options, closing: this.#wire.closing, withinMs });
-    const about = new QuestionOf(this.#wire.established.server, open);
+    const about = new QuestionOf(this.#wire.established.server, open.stop);
     return open.until(this.#answers(inputRequests, about, options.answers));
   }
 
@@ -455,13 +443,13 @@ export class Requests {
     }
     const [only] = entries;
     // Most ask one thing: it alone is kept while it waits.
-    if (only !== undefined && length === 1) return this.#answer(only, { about, from }, answersOfOne);
+    if (only !== undefined && length === 1) return this.#answer(only, about, from).then(answersOfOne);
     return this.#several(entries, about, from);
   }
 
   async #several(entries: [string, unknown][], about: QuestionOf, from: Answers | undefined): Promise<JsonObject> {
     const answers: Answered[] = [];
-    const one = (entry: [string, unknown]): Promise<Answered> => this.#answer(entry, { about, from }, itself);
+    const one = (entry: [string, unknown]): Promise<Answered> => this.#answer(entry, about, from);
     // Whoever answers for this one call may pass them all on at once; a person here is asked one thing after the other.
     if (from !== undefined) answers.push(...(await Promise.all(entries.map(one))));
     else for (const entry of entries) answers.push(await one(entry));
@@ -533,12 +521,7 @@ export class Requests {
     return answers === undefined ? this.#questions : new Questions(answers);
   }
 
-  /** `read`: what is made of the answer, in the same step. */
-  #answer<T>(
-    [key, question]: [string, unknown],
-    { about, from }: { readonly about: QuestionOf; readonly from: Answers | undefined },
-    read: (answered: Answered) => T,
-  ): Promise<T> {
+  #answer([key, question]: [string, unknown], about: QuestionOf, from: Answers | undefined): Promise<Answered> {
     const { method, params } = isJsonObject(question) ? question : {};
     if (typeof method !== "string")
       return Promise.reject(unanswered("INVALID_RESPONSE", "its question names no method"));
@@ -546,7 +529,7 @@ export class Requests {
     return this.#asked(from)
       .answer(method, isJsonObject(params) ? params : {}, about, codec.capabilities)
       .then(
-        (answer) => read([key, codec.answer(method, answer)]),
+        (answer) => [key, codec.answer(method, answer)],
         (error) => {
           if (!(error instanceof RpcError)) throw error;
           // There is no way to tell the server: the call simply ends here.
@@ -558,10 +541,6 @@ export class Requests {
 
 /** An answer under the key of its question. */
 type Answered = readonly [string, object];
-
-function itself(answer: Answered): Answered {
-  return answer;
-}
 
 function answersOfOne(answer: Answered): JsonObject {
   return Object.fromEntries([answer]);

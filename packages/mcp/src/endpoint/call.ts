@@ -16,7 +16,6 @@ import {
   successPieces,
   successText,
 } from "../jsonrpc/message.js";
-import { type OnAbort, tellOf } from "../jsonrpc/outgoing.js";
 import type { Connection } from "../jsonrpc/connection.js";
 import type { InputResponseRequestParams } from "../protocol/features/elicitation.js";
 import type { MethodRecord } from "../protocol/method.js";
@@ -93,7 +92,7 @@ export class Call implements InService {
   #controller: AbortController | undefined;
   #questionMeta: JsonObject | undefined;
   #cleaner: ((params: object) => object) | undefined;
-  #cancelListeners: readonly OnAbort[] | undefined;
+  #cancelListeners: (() => void)[] | undefined;
 
   constructor(
     message: { readonly id: RequestId; readonly method: string; readonly params?: JsonObject },
@@ -170,8 +169,8 @@ export class Call implements InService {
   }
 
   /** Calls the listener once when the request is cancelled, in the order of asking: cheaper than a signal. */
-  whenCancelled(listener: OnAbort): void {
-    if (this.cancellation !== undefined) tellOf(listener);
+  whenCancelled(listener: () => void): void {
+    if (this.cancellation !== undefined) listener();
     else if (this.#cancelListeners === undefined) this.#cancelListeners = [listener];
     // An array that is added to keeps room for many more.
     else this.#cancelListeners = this.#cancelListeners.concat(listener);
@@ -180,7 +179,7 @@ export class Call implements InService {
   cancel(cancellation: Cancellation): void {
     if (this.cancellation !== undefined || this.ended) return;
     this.cancellation = cancellation;
-    for (const listener of this.#cancelListeners ?? []) tellOf(listener);
+    for (const listener of this.#cancelListeners ?? []) listener();
     this.#controller?.abort(new DOMException(cancellation.reason, "AbortError"));
   }
 

@@ -129,26 +129,33 @@ export class Relay {
   }
 
   /** `asTask`: the upstream takes the call as a task, and decides itself whether it makes one. */
-  callTool({ tool, context, ...call }: ToolCall, asTask: boolean): Promise<Answered | ToolResult> {
-    const item: RelayedItem = { kind: "tool", name: call.name, shown: tool.name };
-    return this.#run(context, item, new ToolAsking(call, context, asTask));
+  callTool(call: ToolCall, asTask: boolean): Promise<Answered | ToolResult> {
+    const { tool, name, context, mirrored } = call;
+    const args = exactly(call.arguments);
+    const how = { once: true, ...(mirrored === undefined ? {} : { mirrored }) };
+    const ask: Asking["ask"] = (client, options, came) => {
+      const called = asTask
+        ? runTask(client, { ...call, arguments: args }, { ...options, came })
+        : client.call(name, args, options);
+      return checkedBy(client, call.promise, called as Promise<JsonObject>);
+    };
+    return this.#run(context, { kind: "tool", name, shown: tool.name }, ask, how).catch(toldInResult);
   }
 
-  // What fails ends in a sentence for calls of tools alone.
   read(context: Context, { shown, own }: Names): Promise<Answered> {
     return this.#run(
       context,
       { kind: "resource", name: own, shown },
-      { ask: async (client, options) => (await client.read(own, undefined, options)) as unknown as JsonObject },
-    ) as Promise<Answered>;
+      async (client, options) => (await client.read(own, undefined, options)) as unknown as JsonObject,
+    );
   }
 
   prompt(args: Readonly<Record<string, string>>, context: Context, { shown, own }: Names): Promise<Answered> {
     return this.#run(
       context,
       { kind: "prompt", name: own, shown },
-      { ask: async (client, options) => (await client.prompt(own, args, options)) as unknown as JsonObject },
-    ) as Promise<Answered>;
+      async (client, options) => (await client.prompt(own, args, options)) as unknown as JsonObject,
+    );
   }
 
   async complete(
@@ -157,17 +164,17 @@ export class Relay {
     request: { readonly arguments: Readonly<Record<string, string>>; readonly context: Context },
   ): Promise<CompletionReturn> {
     const { arguments: chosen, context } = request;
-    const ask: Asks["ask"] = async (client, options) => ({
+    const answered = await this.#run(context, item, async (client, options) => ({
       ...(await client.complete(ref, argument, { ...options, context: chosen })),
-    });
-    const answered = await this.#run(context, item, { ask });
+    }));
     return (answered as Relayed).answer as unknown as CompletionReturn;
   }
 
   // One async function from the caller to the client: each is kept, with all it has, while a person thinks.
-  async #run(context: Context, item: RelayedItem, asks: Asks): Promise<Answered | ToolResult> {
+  async #run(context: Context, item: RelayedItem, ask: Asking["ask"], how?: RelayedOptions): Promise<Answered> {
+    const { name, words = {} } = this.#options;
     const call = Context.callOf(context);
-    const answers = this.#questioner(context);
+    const answers = new Questioner(name, context, words);
     const came: Sent = { sent: false, begun: false };
     for (let again = false; ; again = true) {
       let lease: Lease | undefined;
@@ -176,7 +183,7 @@ export class Relay {
         this.#admit(item, call);
         lease = await this.#leased(item, call, answers);
         this.#admit(item, call);
-        const result = await this.#asked(lease, { context, answers, came, asks });
+        const result = await this.#asked(lease, { context, answers, came, ask, how });
         lease.release();
         const fault = faultOf(item.kind, result, lease.client);
         if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault, { brief: fault });
@@ -186,31 +193,15 @@ export class Relay {
         return await this.#answered(result, item);
       } catch (error) {
         lease?.release(error);
-        if (again || !isUnsent(error)) return this.#failed(error, item, { call, answers, came });
+        if (again || !isUnsent(error)) {
+          if (answers.any) came.begun = true;
+          const told = { name, call, isCall: item.kind === "tool", came, asked: answers.elicited, words };
+          throw await toldOf(told, error, answers.stop);
+        }
         // What was not sent is sent over another connection: that one is opened, and looked at, as every other.
         came.sent = false;
       }
     }
-  }
-
-  #questioner(context: Context): Questioner {
-    const { name, words = {} } = this.#options;
-    return new Questioner(name, context, words);
-  }
-
-  // What it takes is not kept by the calls that wait.
-  async #failed(
-    error: unknown,
-    item: RelayedItem,
-    { call, answers, came }: { readonly call: Call; readonly answers: Questioner; readonly came: Sent },
-  ): Promise<ToolResult> {
-    const { name, words = {} } = this.#options;
-    const isCall = item.kind === "tool";
-    if (answers.any) came.begun = true;
-    const told = await toldOf({ name, call, isCall, came, asked: answers.elicited, words }, error, answers.stop);
-    // The model can act on a sentence in a result, and on an error of the protocol it cannot.
-    if (isCall && told instanceof UpstreamError) return failure(told.message);
-    throw told;
   }
 
   async #answered(result: JsonObject, item: RelayedItem): Promise<Answered> {
@@ -219,22 +210,25 @@ export class Relay {
     return new Relayed(await spoken(words, cleaned(expose(exactly(result))), item));
   }
 
-  #asked(lease: Lease, { context, answers, came, asks }: Asking): Promise<JsonObject> {
+  #asked(lease: Lease, { context, answers, came, ask, how }: Asking): Promise<JsonObject> {
     const { timeoutMs, rounds, words = {} } = this.#options;
     const { client } = lease;
     const noted = this.#noted(client, context);
+    const onRequest = (id: RequestId): void => {
+      came.sent = true;
+      noted?.onRequest(id);
+    };
     const options: Writable<SentOptions> = {
       timeoutMs,
       maxTimeoutMs: Math.max(timeoutMs, LONGEST_CALL_MS),
       answers,
       stop: answers.stop,
-      onRequest: sentBy(came, noted),
-      once: asks.once,
-      mirrored: asks.mirrored,
+      onRequest,
     };
     addHearing(options, lease, context, words);
+    if (how !== undefined) Object.assign(options, how);
     if (rounds) Object.assign(options, roundOf(client, context));
-    const asking = asks.ask(client, options, came);
+    const asking = ask(client, options, came);
     return noted === undefined ? asking : asking.finally(noted.over);
   }
 
@@ -292,48 +286,8 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** What a call of a tool adds to it. */
 interface RelayedOptions {
-  readonly once?: boolean | undefined;
+  readonly once?: boolean;
   readonly mirrored?: ToolCall["mirrored"];
-}
-
-/** How a request is made once there is a connection for it. */
-interface Asks extends RelayedOptions {
-  ask(client: Client, options: SentOptions, came: Sent): Promise<JsonObject>;
-}
-
-/** A call of a tool on its way: it is kept for as long as the call takes. */
-class ToolAsking implements Asks {
-  readonly once = true;
-  readonly mirrored: ToolCall["mirrored"];
-  readonly #name: string;
-  readonly #arguments: JsonObject;
-  readonly #promise: KnownTool | undefined;
-  /** Whose task it is, where it is made as one. */
-  readonly #task: Context | undefined;
-
-  constructor(call: Omit<ToolCall, "tool" | "context">, context: Context, asTask: boolean) {
-    this.mirrored = call.mirrored;
-    this.#name = call.name;
-    this.#arguments = exactly(call.arguments);
-    this.#promise = call.promise;
-    this.#task = asTask ? context : undefined;
-  }
-
-  ask(client: Client, options: SentOptions, came: Sent): Promise<JsonObject> {
-    const [name, args, context] = [this.#name, this.#arguments, this.#task];
-    const called =
-      context === undefined
-        ? client.call(name, args, options)
-        : runTask(client, { name, arguments: args, context }, { ...options, came });
-    return checkedBy(client, this.#promise, called as Promise<JsonObject>);
-  }
-}
-
-function sentBy(came: Sent, noted: { onRequest(id: RequestId): void } | undefined): (id: RequestId) => void {
-  return (id) => {
-    came.sent = true;
-    noted?.onRequest(id);
-  };
 }
 
 /** A request on its way to a connection. */
@@ -341,7 +295,8 @@ interface Asking {
   readonly context: Context;
   readonly answers: Questioner;
   readonly came: Sent;
-  readonly asks: Asks;
+  readonly how: RelayedOptions | undefined;
+  ask(client: Client, options: SentOptions, came: Sent): Promise<JsonObject>;
 }
 
 /** What became of a call: an answer, or questions that its own client is to answer. */
@@ -414,6 +369,12 @@ function cleaned(answer: JsonObject): JsonObject {
   return passed === undefined ? rest : { ...rest, _meta: passed };
 }
 
+/** The model can act on a sentence in a result, and on an error of the protocol it cannot. */
+function toldInResult(error: unknown): ToolResult {
+  if (error instanceof UpstreamError) return failure(error.message);
+  throw error;
+}
+
 function checkedBy(client: Client, known: KnownTool | undefined, called: Promise<JsonObject>): Promise<JsonObject> {
   if (known === undefined) return called;
   return called.then((result) => keepsPromise(client, known, result).then(() => result));
@@ -435,7 +396,7 @@ async function keepsPromise(client: Client, known: KnownTool, result: JsonObject
 /** Runs a call as a task of the upstream to its end; cancelled with the call. */
 async function runTask(
   client: Client,
-  call: Pick<ToolCall, "name" | "arguments" | "context">,
+  call: ToolCall,
   { came, ...options }: SentOptions & { readonly came: Sent },
 ): Promise<object> {
   const task = Context.callOf(call.context);
@@ -472,10 +433,7 @@ type Asked = Partial<Record<RelayedQuestion["method"], number>>;
 /** Answers what the upstream asks within one call by asking its caller. */
 class Questioner implements CallAnswers {
   /** That no other call is under way says nothing: a question may be for one that is over. */
-  get named(): true {
-    return true;
-  }
-
+  readonly named = true;
   /** Ends the upstream's call: when its caller cancels, or does not come back with an answer. */
   readonly stop: Stop = new Stop();
   readonly #name: string;
@@ -514,12 +472,9 @@ class Questioner implements CallAnswers {
     const call = Context.callOf(this.#context);
     if (this.#followed === call) return;
     this.#followed = call;
-    call.whenCancelled(this);
-  }
-
-  /** The call was cancelled. */
-  handleEvent(): void {
-    this.stop.stop("cancelled by the caller");
+    const cancel = (): void => this.stop.stop("cancelled by the caller");
+    if (call.cancellation !== undefined) cancel();
+    else call.whenCancelled(cancel);
   }
 
   // Made when something is asked: most calls ask nothing.
@@ -550,7 +505,8 @@ class Questioner implements CallAnswers {
 
   /** What `read` makes of the answer, of undefined where none came in time. Rejects with the refusal of the client, in its own number. */
   #ask<T>(method: RelayedQuestion["method"], params: object, read: (answer: JsonObject | undefined) => T): Promise<T> {
-    const pass = (given: JsonObject): Promise<JsonObject> => Context.ask(this.#context, method, given);
+    const pass = (given: JsonObject): Promise<JsonObject> =>
+      Context.ask(this.#context, method, given).then(exactly<JsonObject>);
     const failed = (error: unknown): T => {
       try {
         this.#refused(error);
@@ -561,7 +517,7 @@ class Questioner implements CallAnswers {
     };
     return this.#questioned(method, exactly(params) as JsonObject, pass).then((answer) => {
       this.#follow();
-      return read(answer && exactly(answer));
+      return read(answer);
     }, failed);
   }
 
@@ -576,10 +532,9 @@ class Questioner implements CallAnswers {
     const number = (asked[method] ?? 0) + 1;
     asked[method] = number;
     if (question === undefined) return pass(params);
-    const exact = (given: JsonObject): Promise<JsonObject | undefined> => pass(given).then(exactly);
     // What it throws at once refuses as well.
     return new Promise((resolve) =>
-      resolve(question({ call, among: this.#among ?? [call], method, number, params }, exact)),
+      resolve(question({ call, among: this.#among ?? [call], method, number, params }, pass)),
     );
   }
 

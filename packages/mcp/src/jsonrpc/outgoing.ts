@@ -35,9 +35,8 @@ export class Stop {
   /** Set once it was called for. */
   isStopped = false;
   reason: unknown;
-  /** Most have one, which alone is kept without a list. */
-  #listener: Stoppable | undefined;
-  #others: Set<Stoppable> | undefined;
+  /** Most have one. */
+  #listeners: Stoppable[] | undefined;
   #controller: AbortController | undefined;
 
   /** The same as a signal; made at first use. */
@@ -53,27 +52,26 @@ export class Stop {
     if (this.isStopped) return;
     this.isStopped = true;
     this.reason = reason;
-    const [first, others] = [this.#listener, this.#others];
-    this.#listener = undefined;
-    this.#others = undefined;
-    first?.stopped(reason);
-    for (const listener of others ?? []) listener.stopped(reason);
+    for (const listener of this.#listeners?.splice(0) ?? []) listener.stopped(reason);
     this.#controller?.abort(reason);
   }
 
   listen(listener: Stoppable): void {
-    if (this.#listener === undefined) this.#listener = listener;
-    else if (this.#listener !== listener) (this.#others ??= new Set()).add(listener);
+    if (this.#listeners === undefined) this.#listeners = [listener];
+    else this.#listeners.push(listener);
   }
 
   forget(listener: Stoppable): void {
-    if (this.#listener === listener) this.#listener = undefined;
-    else this.#others?.delete(listener);
+    const at = this.#listeners?.indexOf(listener) ?? -1;
+    if (at < 0) return;
+    // An array keeps the places it had.
+    if (this.#listeners?.length === 1) this.#listeners = undefined;
+    else this.#listeners?.splice(at, 1);
   }
 }
 
 /** As listeners of the platform are: a function, or an object, which costs no function of its own. */
-export type OnAbort = (() => void) | { handleEvent(): void };
+type OnAbort = (() => void) | { handleEvent(): void };
 
 /** Who is told of each signal that somebody waits for, and the one listener that tells them. */
 const toldOfAbort = new WeakMap<AbortSignal, { readonly all: Set<OnAbort>; readonly tell: () => void }>();
@@ -89,16 +87,13 @@ export function onAbort(signal: AbortSignal, run: OnAbort): void {
   // An event of a signal that depends on others may not say whose it is.
   const tell = (): void => {
     toldOfAbort.delete(signal);
-    for (const each of all) tellOf(each);
+    for (const each of all) {
+      if (typeof each === "function") each();
+      else each.handleEvent();
+    }
   };
   toldOfAbort.set(signal, { all, tell });
   signal.addEventListener("abort", tell, { once: true });
-}
-
-/** Tells one of them. */
-export function tellOf(listener: OnAbort): void {
-  if (typeof listener === "function") listener();
-  else listener.handleEvent();
 }
 
 export function offAbort(signal: AbortSignal, run: OnAbort): void {

@@ -63,16 +63,10 @@ function reportOf({ progress, total, message }: Told): Told {
   return { progress, ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) };
 }
 
-/** Told how a question ends that got no answer: an object, which weighs less than functions do while somebody thinks. */
-export interface AskedQuestion {
-  /** The handler ended before it was answered: what is asked then is asked in vain. */
-  unheard(): void;
-  failed(): void;
-}
-
 /** The one way handlers ask, whatever the era. */
 export interface Asker {
-  ask(method: string, params: object, options?: AskOptions, asked?: AskedQuestion): Promise<JsonObject>;
+  /** `unheard` is told when the handler ends before it is answered: what is asked then is asked in vain. */
+  ask(method: string, params: object, options?: AskOptions, unheard?: () => void): Promise<JsonObject>;
 }
 
 /** On whose behalf a question is asked, and where. */
@@ -126,62 +120,36 @@ interface Within {
   readonly late: boolean;
 }
 
-/** A question within a call. */
-class QuestionWithin implements AskedQuestion {
-  readonly #call: Call;
-  readonly #method: string;
-  readonly #report: Reporter;
-
-  constructor({ call, services }: Within, method: string) {
-    this.#call = call;
-    this.#method = method;
-    this.#report = services.report;
-  }
-
-  failed(): void {
-    failedIn.add(this.#call);
-  }
-
-  unheard(): void {
-    const call = this.#call;
-    if (failedIn.has(call)) return;
-    const { name = "" } = call.params as { readonly name?: unknown };
-    const what = `${call.method} ${JSON.stringify(name)} ended before its client had answered ${this.#method}`;
-    this.#report("warning", `${what}: write await before ctx.${WORDS_OF[this.#method] ?? "elicit"}(...)`);
-  }
-}
-
 /** Asks within a call. Rejects with CANNOT_ASK where its revision has no way to. */
 export function askWithin(from: Within, method: string, params: object, options?: AskOptions): Promise<JsonObject> {
-  const question = new QuestionWithin(from, method);
-  const { call, interaction } = from;
-  try {
-    requireCapability(call, method, params);
-  } catch (error) {
-    question.failed();
-    return Promise.reject(error);
-  }
-  if (interaction !== undefined) return interaction.ask(method, params, options, question);
-  return onWire(from, question, () =>
-    new WireAsker(call, from.services.limits.askTimeoutMs).ask(method, params, options),
-  ).catch((error: unknown) => {
-    question.failed();
+  return asked(from, method, params, options).catch((error: unknown) => {
+    failedIn.add(from.call);
     throw error;
   });
 }
 
-function onWire(
-  { call, services, late }: Within,
-  question: AskedQuestion,
-  send: () => Promise<JsonObject>,
-): Promise<JsonObject> {
-  if (call.caller.codec.revision.era === "stateless") {
-    const what = `${call.method} cannot ask the client in this era: only tools, prompts and resources can`;
-    return Promise.reject(new LocalError("CANNOT_ASK", what));
+function asked(from: Within, method: string, params: object, options?: AskOptions): Promise<JsonObject> {
+  const { call, interaction, services, late } = from;
+  const { name = "" } = call.params as { readonly name?: unknown };
+  const unheard = (): void => {
+    if (failedIn.has(call)) return;
+    const what = `${call.method} ${JSON.stringify(name)} ended before its client had answered ${method}`;
+    services.report("warning", `${what}: write await before ctx.${WORDS_OF[method] ?? "elicit"}(...)`);
+  };
+  const timeoutMs = services.limits.askTimeoutMs;
+  try {
+    requireCapability(call, method, params);
+  } catch (error) {
+    return Promise.reject(error);
   }
-  const heard = (): void => void (call.ended && call.cancellation === undefined && question.unheard());
-  const ask = (): Promise<JsonObject> => send().finally(heard);
-  return !late && call.carrier.closed ? givenUp(call, services.limits.askTimeoutMs).then(ask) : ask();
+  if (interaction !== undefined) return interaction.ask(method, params, options, unheard);
+  if (call.caller.codec.revision.era !== "stateless") {
+    const heard = (): void => void (call.ended && call.cancellation === undefined && unheard());
+    const ask = (): Promise<JsonObject> => new WireAsker(call, timeoutMs).ask(method, params, options).finally(heard);
+    return !late && call.carrier.closed ? givenUp(call, timeoutMs).then(ask) : ask();
+  }
+  const what = `${call.method} cannot ask the client in this era: only tools, prompts and resources can`;
+  return Promise.reject(new LocalError("CANNOT_ASK", what));
 }
 
 /** The client left while this code was loaded: its question waits for the end of the call, as one that was on its way already. */

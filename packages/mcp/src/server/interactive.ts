@@ -1,7 +1,6 @@
 // Runs handlers that may ask their client, by `ctx.elicit` and its like or by hand: one way for every era.
 import { type Answer, type Call, type InteractiveCall, Later, type MaybePromise } from "../endpoint/call.js";
 import { brand } from "../jsonrpc/errors.js";
-import { isThenable } from "../jsonrpc/message.js";
 import type { InputRequests } from "../protocol/features/elicitation.js";
 import type { Asker } from "./ask.js";
 import { type AskServices, type ByHand, Context, type HandRound } from "./context.js";
@@ -48,19 +47,8 @@ export interface Interactive {
   /** Whether it may be run again from its start when its parked run is gone. */
   readonly replaySafe: boolean;
   run(context: Context): MaybePromise<Answer | InputRequired>;
-  /**
-   * The same in steps: what is begun, and what is made of how it ended or of what it threw. Whoever keeps a run while somebody thinks
-   * has one promise less to keep.
-   */
-  readonly steps?: RunSteps | undefined;
   /** Makes an answer of a question by hand that failed on the wire, or throws what the client is to be told. */
   refused?(error: unknown): Answer;
-}
-
-export interface RunSteps {
-  begin(context: Context): unknown;
-  ended(context: Context, given: unknown): MaybePromise<Answer | InputRequired>;
-  threw(context: Context, error: unknown): Answer;
 }
 
 /** One run of a handler, for as many rounds as it asks by hand. */
@@ -114,48 +102,31 @@ function begin(rounds: Rounds, hand?: HandRound): MaybePromise<Answer> {
 }
 
 class ParkableRun implements Run {
-  readonly #services: AskServices;
-  readonly #handler: Interactive;
+  readonly #rounds: Rounds;
   readonly #hand: HandRound | undefined;
   #context: Context | undefined;
-  #served: InteractiveCall;
+  #served: Call;
 
-  constructor({ services, handler, call }: Rounds, hand?: HandRound) {
-    this.#services = services;
-    this.#handler = handler;
+  constructor(rounds: Rounds, hand?: HandRound) {
+    this.#rounds = rounds;
     this.#hand = hand;
-    this.#served = call;
+    this.#served = rounds.call;
   }
 
   get replaySafe(): boolean {
-    return this.#handler.replaySafe;
+    return this.#rounds.handler.replaySafe;
   }
 
-  turn(next: InteractiveCall): void {
-    // What is asked by hand is asked of the call that began.
-    if (this.#context === undefined) this.#served = next;
-    else Context.turn(this.#context, next);
+  turn(next: Call): void {
+    this.#served = next;
+    if (this.#context !== undefined) Context.turn(this.#context, next);
   }
 
-  start(interaction: Asker): unknown {
-    this.#context = new Context(this.#served, this.#services, interaction, this.#hand);
-    const { steps } = this.#handler;
-    return steps === undefined ? this.#handler.run(this.#context) : steps.begin(this.#context);
-  }
-
-  conclude(given: unknown, interaction: Asker): MaybePromise<Answer> {
-    const [services, handler, call] = [this.#services, this.#handler, this.#served];
-    const rounds = { services, call, handler, interaction };
-    const round = this.#hand?.round ?? 0;
-    const made = handler.steps?.ended(this.#context as Context, given) ?? (given as Answer | InputRequired);
-    if (!isThenable(made)) return concluded(rounds, made, round);
-    return Promise.resolve(made).then((answer) => concluded(rounds, answer, round));
-  }
-
-  threw(error: unknown): Answer {
-    const { steps } = this.#handler;
-    if (steps === undefined || this.#context === undefined) throw error;
-    return steps.threw(this.#context, error);
+  start(interaction: Asker): MaybePromise<Answer> {
+    const { services, handler } = this.#rounds;
+    const call = this.#served;
+    this.#context = new Context(call, services, interaction, this.#hand);
+    return play({ services, call, handler, interaction }, this.#context, this.#hand?.round ?? 0);
   }
 }
 

@@ -3,9 +3,9 @@ import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/ca
 import type { InputRequest, InputRequests, InputResponse, InputResponses } from "../protocol/features/elicitation.js";
 import type { ServerLimits } from "./limits.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { shownValue } from "../schema/schema.js";
-import { type AskedQuestion, type Asker, type AskOptions, requireCapability, WireAsker } from "./ask.js";
+import { type Asker, type AskOptions, requireCapability, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
 import {
   badState,
@@ -26,11 +26,7 @@ export interface Run {
   readonly replaySafe: boolean;
   /** Told whenever another request serves the handler. */
   turn(call: Call): void;
-  start(interaction: Interaction): unknown;
-  /** What becomes of what the handler gave. */
-  conclude(given: unknown, interaction: Interaction): MaybePromise<Answer>;
-  /** What becomes of what it threw. */
-  threw(error: unknown): Answer;
+  start(interaction: Interaction): MaybePromise<Answer>;
 }
 
 /** A call that may run as a task, as far as its questions go. */
@@ -133,10 +129,7 @@ export class Parking {
   /** Parks a handler that asks, and gives its sealed state. */
   async park(interaction: Interaction, call: Call, state: RequestState): Promise<string> {
     const sealed = await sealState(this.#seal, call, state, this.#limits.parkedMs);
-    if (!this.replays) {
-      this.#keep(interaction);
-      call.carrier.kept?.();
-    }
+    if (!this.replays) this.#keep(interaction);
     return sealed;
   }
 
@@ -247,8 +240,7 @@ export class Parking {
     const { characters = 0 } = this.#places.get(interaction.id) ?? {};
     this.#places.delete(interaction.id);
     while (this.#places.size >= this.#limits.parked) this.#giveUp(this.#leastNeeded());
-    // In whole milliseconds: a fraction would be kept as an object.
-    const due = Math.ceil(performance.now() + this.#limits.parkedMs);
+    const due = performance.now() + this.#limits.parkedMs;
     this.#places.set(interaction.id, { interaction, due, characters });
     if (this.#timer === undefined) this.#wait(this.#limits.parkedMs);
   }
@@ -265,7 +257,7 @@ export class Parking {
     this.#timer = undefined;
     for (const [id, { due }] of this.#places) {
       // Timers fire up to a millisecond before the clock says so.
-      if (due - now > 1) return this.#wait(due - now);
+      if (due - now >= 1) return this.#wait(due - now);
       this.#giveUp(id);
     }
   }
@@ -287,7 +279,7 @@ export class Parking {
     this.#places.delete(id);
     if (this.#places.size === 0) this.#rest();
     this.#characters -= place.characters;
-    place.interaction.handleEvent();
+    place.interaction.expire();
   }
 }
 
@@ -308,11 +300,8 @@ interface Question {
   readonly request: InputRequest;
   readonly resolve: (answer: JsonObject) => void;
   readonly reject: (error: unknown) => void;
-  readonly asked: AskedQuestion | undefined;
+  readonly unheard: (() => void) | undefined;
 }
-
-/** Of a handler that is run for the first time. */
-const NONE_GIVEN: readonly GivenAnswer[] = [];
 
 interface Round {
   readonly call: Call;
@@ -327,7 +316,7 @@ class Interaction implements Asker {
   principal: string | undefined;
   readonly #parking: Parking;
   readonly #run: Run;
-  #given: readonly GivenAnswer[];
+  readonly #given: GivenAnswer[];
   #used: Map<number, { readonly digest: string; readonly outcome: Promise<Answer> }> | undefined;
   #asked = 0;
   #round: number;
@@ -344,7 +333,7 @@ class Interaction implements Asker {
     this.#round = round;
     this.#parking = parking;
     this.#run = run;
-    this.#given = given.length === 0 ? NONE_GIVEN : given;
+    this.#given = [...given];
   }
 
   /** Whether the handler has ended. */
@@ -361,45 +350,17 @@ class Interaction implements Asker {
   }
 
   #start(): void {
+    const succeeded = (answer: Answer): void => {
+      for (const { unheard } of this.#questions) unheard?.();
+      this.#settle((round) => round.resolve(answer));
+      if (this.#round > 0) this.#parking.weigh(this, lengthOf(answer));
+    };
+    const failed = (error: unknown): void => this.#settle((round) => round.reject(error));
     try {
-      Promise.resolve(this.#run.start(this)).then(
-        (given) => this.#conclude(given),
-        (error: unknown) => this.#threw(error),
-      );
+      Promise.resolve(this.#run.start(this)).then(succeeded, failed);
     } catch (error) {
-      this.#threw(error);
+      failed(error);
     }
-  }
-
-  #threw(error: unknown): void {
-    try {
-      this.#succeeded(this.#run.threw(error));
-    } catch (failure) {
-      this.#failed(failure);
-    }
-  }
-
-  #conclude(given: unknown): void {
-    try {
-      const answer = this.#run.conclude(given, this);
-      if (!isThenable(answer)) return this.#succeeded(answer);
-      Promise.resolve(answer).then(
-        (made) => this.#succeeded(made),
-        (error: unknown) => this.#failed(error),
-      );
-    } catch (error) {
-      this.#failed(error);
-    }
-  }
-
-  #succeeded(answer: Answer): void {
-    for (const { asked } of this.#questions) asked?.unheard();
-    this.#settle((round) => round.resolve(answer));
-    if (this.#round > 0) this.#parking.weigh(this, lengthOf(answer));
-  }
-
-  #failed(error: unknown): void {
-    this.#settle((round) => round.reject(error));
   }
 
   /** Serves a retry: wakes the handler with the answers, or gives a repeated retry what the first one got. */
@@ -417,43 +378,32 @@ class Interaction implements Asker {
     return outcome;
   }
 
-  ask(method: string, params: object, _options?: AskOptions, asked?: AskedQuestion): Promise<JsonObject> {
+  ask(method: string, params: object, _options?: AskOptions, unheard?: () => void): Promise<JsonObject> {
+    // What is thrown in here rejects.
     return new Promise((resolve, reject) => {
-      try {
-        this.#ask({ method, params } as InputRequest, { resolve, reject, asked });
-      } catch (error) {
-        asked?.failed();
-        reject(error);
+      if (this.#outcome !== undefined) {
+        unheard?.();
+        throw new AskError("EXPIRED", `${method}: ${TOO_LATE}`);
       }
+      if (this.#isOver) throw new AskError("EXPIRED", NOT_ANSWERED);
+      const key = `ask-${++this.#asked}`;
+      const request = { method, params } as InputRequest;
+      const question = fingerprint(JSON.stringify(request));
+      const given = this.#given.find((answer) => answer.key === key);
+      if (given?.question === question) return resolve(given.answer as unknown as JsonObject);
+      if (given !== undefined) throw new LocalError("REPLAY", ASKED_OTHERWISE);
+      if (this.#parking.replays && !this.#run.replaySafe) throw new LocalError("REPLAY", NOT_REPLAYABLE);
+      const asked = { key, question, request, resolve, reject, unheard };
+      this.#questions = this.#questions.length === 0 ? [asked] : [...this.#questions, asked];
+      this.#collect();
     });
   }
 
-  #ask(request: InputRequest, told: Pick<Question, "resolve" | "reject" | "asked">): void {
-    const { asked, resolve, reject } = told;
-    if (this.#outcome !== undefined) {
-      asked?.unheard();
-      throw new AskError("EXPIRED", `${request.method}: ${TOO_LATE}`);
-    }
-    if (this.#isOver) throw new AskError("EXPIRED", NOT_ANSWERED);
-    const key = `ask-${++this.#asked}`;
-    const question = fingerprint(JSON.stringify(request));
-    const given = this.#given.find((answer) => answer.key === key);
-    if (given?.question === question) return resolve(given.answer as unknown as JsonObject);
-    if (given !== undefined) throw new LocalError("REPLAY", ASKED_OTHERWISE);
-    if (this.#parking.replays && !this.#run.replaySafe) throw new LocalError("REPLAY", NOT_REPLAYABLE);
-    const open = { key, question, request, resolve, reject, asked };
-    this.#questions = this.#questions.length === 0 ? [open] : [...this.#questions, open];
-    this.#collect();
-  }
-
-  /** Gives the handler up, as a call does that was cancelled: whoever waits for an answer gets an error. */
-  handleEvent(): void {
+  /** Gives the handler up: whoever waits for an answer gets an error. */
+  expire(): void {
     this.#isOver = true;
     const error = new AskError("EXPIRED", NOT_ANSWERED);
-    for (const { asked, reject } of this.#questions) {
-      asked?.failed();
-      reject(error);
-    }
+    for (const question of this.#questions) question.reject(error);
     this.#questions = [];
   }
 
@@ -462,7 +412,7 @@ class Interaction implements Asker {
       const round: Round = { call, resolve, reject };
       this.#run.turn(call);
       this.#open = round;
-      call.whenCancelled(this);
+      call.whenCancelled(() => this.expire());
       if (this.#outcome === undefined) start();
       else this.#outcome.settle(round);
     });
@@ -486,8 +436,7 @@ class Interaction implements Asker {
         continue;
       }
       // Without a replay nobody needs them: neither this memory nor the state that travels with every retry.
-      if (this.#run.replaySafe)
-        this.#given = [...this.#given, { key: question.key, question: question.question, answer }];
+      if (this.#run.replaySafe) this.#given.push({ key: question.key, question: question.question, answer });
       question.resolve(answer as unknown as JsonObject);
     }
     this.#questions = missing;
@@ -521,7 +470,7 @@ class Interaction implements Asker {
       round.resolve({ resultType: "input_required", inputRequests, requestState });
     } catch (error) {
       round.reject(error);
-      this.handleEvent();
+      this.expire();
     }
   }
 }

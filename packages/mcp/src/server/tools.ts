@@ -24,7 +24,7 @@ import type { Fault, FromJsonSchema, JsonSchema, MembersOf, Outcome, Schema } fr
 import { AskError } from "./content.js";
 import { type AskServices, Context } from "./context.js";
 import { HandleError, type Registry, type Restricted } from "./registry.js";
-import { InputRequired, type Interactive, returnedValues, runInteractive, type RunSteps } from "./interactive.js";
+import { InputRequired, type Interactive, returnedValues, runInteractive } from "./interactive.js";
 import {
   Block,
   dataResult,
@@ -126,24 +126,23 @@ export class ToolCaller {
   invoke(call: Call, { entry, args }: ChosenTool, context: Context): MaybePromise<Answer | InputRequired> {
     try {
       const returned = entry.run(args, context);
-      if (!isThenable(returned)) return this.conclude(call, entry, returned, context);
+      if (!isThenable(returned)) return this.#conclude(call, entry, returned, context);
       return Promise.resolve(returned).then(
-        (value: unknown) => this.conclude(call, entry, value, context),
-        (error: unknown) => this.threw(call, context, error),
+        (value: unknown) => this.#conclude(call, entry, value, context),
+        (error: unknown) => this.#threw(call, context, error),
       );
     } catch (error) {
-      return this.threw(call, context, error);
+      return this.#threw(call, context, error);
     }
   }
 
   /** A handler that stops because its signal told it to has not failed: the log hears of the cancellation alone. */
-  threw(call: Call, context: Context, error: unknown): Answer {
+  #threw(call: Call, context: Context, error: unknown): Answer {
     if (isAbort(error) && context.signal.aborted) return asAnswer(failure("The call was cancelled").value);
     return this.failed(call, error);
   }
 
-  /** What is made of what a tool returned. */
-  conclude(call: Call, entry: ToolEntry, value: unknown, context: Context): MaybePromise<Answer | InputRequired> {
+  #conclude(call: Call, entry: ToolEntry, value: unknown, context: Context): MaybePromise<Answer | InputRequired> {
     if (value instanceof InputRequired) return value;
     if (value instanceof Relayed) return value.answer;
     if (Context.failed(context) && !(value instanceof ToolResult)) this.#warn(entry.tool.name, UNRETURNED);
@@ -152,7 +151,7 @@ export class ToolCaller {
       if (!isThenable(made)) return this.#checked(call, entry, made);
       return Promise.resolve(made).then(
         (result) => this.#checked(call, entry, result),
-        (error: unknown) => this.threw(call, context, error),
+        (error: unknown) => this.#threw(call, context, error),
       );
     } catch (error) {
       return this.failed(call, error);
@@ -210,41 +209,23 @@ interface ChosenTool {
 }
 
 /** One call of a tool, ready to run. */
-class ToolRun implements Interactive, RunSteps {
+class ToolRun implements Interactive {
   readonly #caller: ToolCaller;
   readonly #call: Call;
-  readonly #entry: ToolEntry;
-  readonly #args: ChosenTool["args"];
+  readonly #chosen: ChosenTool;
 
-  constructor(caller: ToolCaller, call: Call, { entry, args }: ChosenTool) {
+  constructor(caller: ToolCaller, call: Call, chosen: ChosenTool) {
     this.#caller = caller;
     this.#call = call;
-    this.#entry = entry;
-    this.#args = args;
+    this.#chosen = chosen;
   }
 
   get replaySafe(): boolean {
-    return this.#entry.replaySafe;
-  }
-
-  get steps(): RunSteps {
-    return this;
+    return this.#chosen.entry.replaySafe;
   }
 
   run(context: Context): MaybePromise<Answer | InputRequired> {
-    return this.#caller.invoke(this.#call, { entry: this.#entry, args: this.#args }, context);
-  }
-
-  begin(context: Context): unknown {
-    return this.#entry.run(this.#args, context);
-  }
-
-  ended(context: Context, given: unknown): MaybePromise<Answer | InputRequired> {
-    return this.#caller.conclude(this.#call, this.#entry, given, context);
-  }
-
-  threw(context: Context, error: unknown): Answer {
-    return this.#caller.threw(this.#call, context, error);
+    return this.#caller.invoke(this.#call, this.#chosen, context);
   }
 
   refused(error: unknown): Answer {

@@ -249,10 +249,6 @@ export class Reply implements IdentifiedCarrier, GoneListener {
     else if (this.#alwaysStreams) this.#opened();
   }
 
-  kept(): void {
-    this.exchange.kept?.();
-  }
-
   /** For the exchange: nobody waits for the answer any more. */
   gone(): void {
     this.answered = true;
