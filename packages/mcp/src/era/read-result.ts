@@ -3,7 +3,7 @@
 import { invalidResponse, LocalError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
-import { type ContentBlock, filledIn } from "../protocol/content.js";
+import { type ContentBlock, FILLED_IN } from "../protocol/content.js";
 import type { ListRootsResult } from "../protocol/features/elicitation.js";
 import type { PromptMessage } from "../protocol/features/prompts.js";
 import { type CreateMessageResult, normalStopReason } from "../protocol/features/sampling.js";
@@ -52,7 +52,8 @@ export function announcesTask(method: string, { task, content, structuredContent
 export function readCall(method: string, result: JsonObject): JsonObject {
   const given = result["content"];
   if (given === undefined || given === null) {
-    const content = filledIn();
+    const content: unknown[] = [];
+    FILLED_IN.add(content);
     return { ...result, content };
   }
   const content = readContent(method, given);

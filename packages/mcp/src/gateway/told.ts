@@ -2,7 +2,7 @@
 import { restartDelay } from "../jsonrpc/outgoing.js";
 import type { Stop } from "../jsonrpc/outgoing.js";
 import type { Call } from "../endpoint/call.js";
-import { isFilledIn } from "../protocol/content.js";
+import { FILLED_IN } from "../protocol/content.js";
 import { ErrorCode, LocalError, RpcError, statusOf } from "../jsonrpc/errors.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
@@ -337,7 +337,8 @@ export function faultOf(
     return (messages ?? []).every(isMessage) ? undefined : "it has a message of no role, or of an unknown kind";
   }
   if (isJsonObject(result["task"])) return "it made a task of the call, and nobody asked for one";
-  const isSaid = Array.isArray(content) && (!isFilledIn(content) || isStructured(result, revision) || isOldest(result));
+  const isSaid =
+    Array.isArray(content) && (!FILLED_IN.has(content) || isStructured(result, revision) || isOldest(result));
   if (!isSaid) return "the result of the call has no content";
   const { isError } = result;
   if (isError !== undefined && typeof isError !== "boolean") return "isError is neither true nor false";

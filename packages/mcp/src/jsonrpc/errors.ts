@@ -133,6 +133,5 @@ const PASSING: ReadonlySet<string> = new Set(["UNREACHABLE", "OUTCOME_UNKNOWN"])
 /** Of an answer that is valid JSON-RPC and still no answer to what was asked. `what` completes the sentence: `its content is no array`. */
 export function invalidResponse(method: string, what: string): LocalError {
   const fault = `answer to ${method} cannot be used: ${what}`;
-  const text = `The server's ${fault}. Report it there.`;
-  return new LocalError("INVALID_RESPONSE", text, { brief: `the ${fault}` });
+  return new LocalError("INVALID_RESPONSE", `The server's ${fault}. Report it there.`, { brief: `the ${fault}` });
 }

@@ -80,17 +80,5 @@ export function blocksOf(
   return Array.isArray(content) ? content : [content];
 }
 
-/** Content that no server sent. */
-const FILLED_IN = new WeakSet<object>();
-
-/** What stands for content that a server left out. */
-export function filledIn(): readonly ContentBlock[] {
-  const content: readonly ContentBlock[] = [];
-  FILLED_IN.add(content);
-  return content;
-}
-
-/** Whether the content of a call was filled in here: no revision lets a server leave it out. */
-export function isFilledIn(content: unknown): boolean {
-  return typeof content === "object" && content !== null && FILLED_IN.has(content);
-}
+/** Content that no server sent, but that was filled in here: no revision lets a server leave that of a call out. */
+export const FILLED_IN: WeakSet<object> = new WeakSet();

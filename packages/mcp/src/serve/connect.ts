@@ -121,10 +121,7 @@ export async function connectTo(target: ConnectTarget, options: ConnectOptions, 
     return Client.connect({ link: () => linked(target, memoryTransports(known)) }, options, check);
   }
   if (identity !== undefined) {
-    throw new LocalError(
-      "BAD_OPTIONS",
-      "`identity` is for a server in this program: others find out who is asking by themselves",
-    );
+    throw new LocalError("BAD_OPTIONS", "`identity` is for a server in this program");
   }
   return Client.connect(dialerOf(target, options.http ?? {}), options, check);
 }
@@ -141,8 +138,7 @@ function dialerOf(target: Exclude<ConnectTarget, LeanServer>, http: HttpConnectO
   if (typeof (target as Partial<Dialer> | undefined)?.link === "function") return target;
   const { url } = (target ?? {}) as { readonly url?: unknown };
   if (url !== undefined) {
-    const text =
-      "connect takes the URL itself, and headers beside it: write connect(url, { http: { headers: { ... } } })";
+    const text = "connect takes the URL itself: write connect(url, { http: { headers } })";
     throw new LocalError("INVALID_TARGET", text);
   }
   const text = `connect takes a URL, a Server, or a function that makes a link, and with \`connect\` of /client/node { command, args }: it was given ${given(target)}`;

@@ -177,14 +177,21 @@ it("gives one pass for all requests of somebody, until it is taken back", () => 
   expect([passes.give("ada").revoked, passes.give("ben")]).toEqual([false, his]);
 });
 
-it("gives those nobody asked who they are one pass as well, and another when it is taken back", () => {
-  const passes = new Passes();
-  const [first, again] = [passes.giveUnknown(), passes.giveUnknown()];
-  expect(again).toBe(first);
-  passes.revoke((principal) => principal === "ada");
-  expect(passes.giveUnknown()).toBe(first);
-  passes.revoke(() => true);
-  expect([first.revoked, passes.giveUnknown().revoked]).toEqual([true, false]);
+it("keeps one pass for those nobody asked who they are, until it is taken back", async () => {
+  const server = new Server({ name: "s", version: "1", report: false });
+  let ran = 0;
+  server.tool("act", { run: () => String((ran += 1)) });
+  const serving = await start(server);
+  const { headers, body } = REQUESTS["a call"];
+  const begun = begin(serving.url, headers, body.length);
+  begun.request.write(body.slice(0, 10));
+  await served(serving);
+  await serving.endSessions(() => true);
+  begun.request.end(body.slice(10));
+  expect(await begun.reply).toMatchObject({ status: 401 });
+  expect(ran).toBe(0);
+  await post(serving.url, body, headers);
+  expect(ran).toBe(1);
 });
 
 it("keeps no task of somebody who was sent away while it was being kept", async () => {

@@ -152,7 +152,7 @@ function target(request: HttpRequest, reply: HttpReply, more: boolean): string {
   if (to.origin !== new URL(request.url).origin || to.origin === "null") {
     throw new LocalError(
       "REDIRECTED",
-      `${status} to another origin, ${shown}, which is not followed: connect to that URL if you trust it.`,
+      `${status} to another origin, ${shown}, not followed: connect to that URL if you trust it.`,
     );
   }
   const keepsMethod = reply.status === 307 || reply.status === 308;
@@ -361,15 +361,13 @@ const OF_ITS_PLACE = /\b(?:host|origin)\b/i;
 
 function advice(status: number, said: string): string {
   if (status === 401) return "It wants authorization: give a token in `headers`, or an authorizer.";
-  if (status === 403 && OF_ITS_PLACE.test(said))
-    return "That is about the name it was asked by, not about what authorizes this client.";
-  if (status === 403)
-    return "What authorizes this client does not allow it: check its scopes, or the server's allowed origins.";
-  if (status === 404 || status === 405) return "Is it the URL of the MCP endpoint? Its path is often /mcp or /sse.";
-  if (status === 407) return "The proxy wants authorization: put user and password into the proxy's URL.";
+  if (status === 403 && OF_ITS_PLACE.test(said)) return "That is about the name it was asked by.";
+  if (status === 403) return "Check its scopes, or the server's allowed origins.";
+  if (status === 404 || status === 405) return "Is it the MCP endpoint? Its path is often /mcp or /sse.";
+  if (status === 407) return "The proxy wants authorization: put user and password into its URL.";
   if (status === 413)
-    return "What stands before the server takes no request this long: raise its limit (in nginx client_max_body_size).";
-  if (status === 429) return "It takes no more for now: try again later.";
+    return "What stands before the server takes none so long: raise its limit (nginx: client_max_body_size).";
+  if (status === 429) return "Try again later.";
   if (status === 503)
     return "It cannot serve this now, as when it is busy, ends or has just begun: try again in a moment.";
   if (status >= 500) return "The fault is the server's: look into its log.";

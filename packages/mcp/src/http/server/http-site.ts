@@ -155,7 +155,7 @@ export class HttpSite {
   #letIn(exchange: HttpExchange): void {
     const route = this.routeOf(exchange);
     if (route === undefined) return;
-    if (route.open !== true) exchange.pass = this.passes.giveUnknown();
+    if (route.open !== true) exchange.pass = this.passes.unknown ??= this.passes.give(undefined);
     if (!turnedAway(exchange)) route.serve(exchange);
   }
 }
@@ -181,7 +181,7 @@ export function serveLater<Part>(part: Later<Part>, exchange: HttpExchange, serv
     // It may have been loaded for a while.
     if (!turnedAway(exchange)) serve(made);
   });
-  loading?.catch(() => refuse(exchange, 500, "What serves this request could not be loaded"));
+  loading?.catch(() => refuse(exchange, 500, "What serves this did not load"));
 }
 
 /** Says whether a parsed body may be served, where there is anything to say. */
@@ -239,10 +239,10 @@ interface Refusal {
   readonly text: string;
 }
 
-const NOT_ORIGIN_FORM: Refusal = { status: 400, text: "The request target must be a path" };
-const ONE_HOST: Refusal = { status: 400, text: "Send exactly one Host header" };
+const NOT_ORIGIN_FORM: Refusal = { status: 400, text: "The target must be a path" };
+const ONE_HOST: Refusal = { status: 400, text: "Send one Host header" };
 const NOT_JSON: Refusal = { status: 415, text: "Send Content-Type: application/json" };
-const PACKED: Refusal = { status: 415, text: "Send the body without Content-Encoding" };
+const PACKED: Refusal = { status: 415, text: "Send it without Content-Encoding" };
 const TOO_LONG: Refusal = { status: 413, text: "The body is too long" };
 
 /** Lists are exact: no patterns, no ports left out, no suffixes. */
@@ -379,8 +379,8 @@ export class Passes {
   /** Held by what came in by them, so that one nobody holds any more is nobody's to take back. */
   readonly #current = new Map<string | undefined, WeakRef<Pass>>();
   readonly #entering = new Set<Entering>();
-  /** Of all who are not known, where nobody is asked: kept, since to look whether it is still held costs each request more than the rest. */
-  #unknown: Pass | undefined;
+  /** The pass of all who are not known, where nobody is asked: kept, since to look whether it is still held costs each request more than the rest. */
+  unknown: Pass | undefined;
   #sweepAt = MOST_REMEMBERED;
 
   /** Why nothing new is served, while the endpoint is going down. Whether a message is new shows once it is read. */
@@ -395,11 +395,6 @@ export class Passes {
     const entering: Entering = { gone: [] };
     this.#entering.add(entering);
     return entering;
-  }
-
-  /** Gives out the pass of those who came in without being asked who they are. */
-  giveUnknown(): Pass {
-    return (this.#unknown ??= this.give(undefined));
   }
 
   /** Gives out the pass of a principal. One who was sent away while it was found out who it is gets one that is worth nothing. */
@@ -428,7 +423,7 @@ export class Passes {
     for (const { gone } of this.#entering) gone.push(whose);
     for (const [principal, held] of this.#current) {
       if (!whose(principal)) continue;
-      if (principal === undefined) this.#unknown = undefined;
+      if (principal === undefined) this.unknown = undefined;
       const pass = held.deref();
       if (pass !== undefined) pass.revoked = true;
       this.#current.delete(principal);
