@@ -432,6 +432,8 @@ export interface RestartPace {
 const FIRST_MS = 500;
 // A crash loop costs one start a minute.
 const MOST_MS = 60_000;
+// Beyond this the doubling has long met any limit; without it nought times infinity would be no number.
+const MOST_DOUBLINGS = 30;
 
 /**
  * Milliseconds to wait after `failures` failures in a row (1 or more; 0 gives 0): doubling from `firstMs` up to
@@ -441,6 +443,6 @@ export function restartDelay(
   failures: number,
   { firstMs = FIRST_MS, mostMs = MOST_MS, random = Math.random }: RestartPace = {},
 ): number {
-  const full = failures > 0 ? Math.min(mostMs, firstMs * 2 ** (failures - 1)) : 0;
+  const full = failures > 0 ? Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, MOST_DOUBLINGS)) : 0;
   return Math.round((full / 2) * (1 + random()));
 }

@@ -92,6 +92,7 @@ describe("a restart", () => {
     expect(least).toEqual([0, 250, 500, 1_000, 30_000, 30_000, 30_000]);
     expect(most).toEqual([0, 500, 1_000, 2_000, 60_000, 60_000, 60_000]);
     expect(restartDelay(3, { firstMs: 10, mostMs: 30, random: () => 1 })).toBe(30);
+    expect(restartDelay(2_000, { firstMs: 0 })).toBe(0);
   });
 });
 

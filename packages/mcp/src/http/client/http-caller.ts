@@ -361,12 +361,11 @@ const OF_ITS_PLACE = /\b(?:host|origin)\b/i;
 
 function advice(status: number, said: string): string {
   if (status === 401) return "It wants authorization: give a token in `headers`, or an authorizer.";
-  if (status === 403 && OF_ITS_PLACE.test(said)) return "That is about the name it was asked by.";
-  if (status === 403) return "Check its scopes, or the server's allowed origins.";
+  if (status === 403 && OF_ITS_PLACE.test(said)) return "It refuses this host or origin.";
+  if (status === 403) return "Check the client's scopes, or the server's allowed origins.";
   if (status === 404 || status === 405) return "Is it the MCP endpoint? Its path is often /mcp or /sse.";
   if (status === 407) return "The proxy wants authorization: put user and password into its URL.";
-  if (status === 413)
-    return "What stands before the server takes none so long: raise its limit (nginx: client_max_body_size).";
+  if (status === 413) return "A proxy before it takes no body so long: raise its limit (nginx: client_max_body_size).";
   if (status === 429) return "Try again later.";
   if (status === 503)
     return "It cannot serve this now, as when it is busy, ends or has just begun: try again in a moment.";
