@@ -32,15 +32,26 @@ export function useRecordKey(file: string): void {
 }
 
 function readKey(file: string): Buffer {
+  const text = readShortFile(file, KEY_BYTES * 4, ({ mode }) => {
+    if (process.platform !== "win32" && (mode & 0o077) !== 0)
+      throw new Error("others may read it; take their rights away and think of it as known");
+  });
+  const written = text === undefined ? undefined : WRITTEN.exec(text)?.[1];
+  if (written === undefined) throw new Error("it is no key of this program");
+  return Buffer.from(written, "hex");
+}
+
+/**
+ * The text of a file of the program's own; undefined for what is no file, which a pipe would keep us waiting for, and for one that is
+ * longer. `judge` is given what the open file is like. Throws the system's errors, and what `judge` throws.
+ */
+export function readShortFile(file: string, mostBytes: number, judge?: (status: fs.Stats) => void): string | undefined {
   const fd = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
   try {
     const status = fs.fstatSync(fd);
-    if (!status.isFile() || status.size > KEY_BYTES * 4) throw new Error("it is no key of this program");
-    if (process.platform !== "win32" && (status.mode & 0o077) !== 0)
-      throw new Error("others may read it; take their rights away and think of it as known");
-    const written = WRITTEN.exec(fs.readFileSync(fd, "utf8"))?.[1];
-    if (written === undefined) throw new Error("it is no key of this program");
-    return Buffer.from(written, "hex");
+    if (!status.isFile() || status.size > mostBytes) return undefined;
+    judge?.(status);
+    return fs.readFileSync(fd, "utf8");
   } finally {
     fs.closeSync(fd);
   }

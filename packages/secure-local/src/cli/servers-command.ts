@@ -174,7 +174,7 @@ async function reviewed(line: CommandLine, given?: Review): Promise<number> {
   if (looked.length > 1) for (const each of overviewLines(looked)) print(each);
   const asks = process.stdin.isTTY && line.digest === undefined && !line.full;
   if (!asks || changed.length === 0) for (const each of looked) showLooked(each);
-  if (changed.length === 0) return failed ? ExitCode.Failed : ExitCode.Ok;
+  if (changed.length === 0) return failed || staysWithheld(review) ? ExitCode.Failed : ExitCode.Ok;
   if (asks) {
     const agreed = await askInTerminal((ask) => askEach(looked, { ask, show: print, about: showFindings }));
     if (agreed.size === 0) return ExitCode.Failed;
@@ -188,17 +188,27 @@ async function reviewed(line: CommandLine, given?: Review): Promise<number> {
 }
 
 function finished(review: Review, failed: boolean): number {
-  const { looked, file } = review;
   writeApproved(review);
-  print(`${serverLockFile(file)} is written: a running server takes it in a moment.`);
+  print(`${serverLockFile(review.file)} is written: a running server takes it in a moment.`);
+  return staysWithheld(review) || failed ? ExitCode.Failed : ExitCode.Ok;
+}
+
+/** Whether anything of what was looked at stays withheld though it was approved; says what, and what a person can do. */
+function staysWithheld(review: Review): boolean {
+  const hard = hardItems(review);
+  if (hard.length > 0)
+    complain(
+      `Withheld all the same, for the hard findings above: ${cleanLine(hard.join(", "))}. If you know better, name the finding under accept in the server's entry.`,
+    );
+  return hard.length > 0;
+}
+
+/** What no approval opens. */
+function hardItems({ looked }: Pick<Review, "looked">): readonly string[] {
   const hard = looked.flatMap(({ name, findings }) =>
     findings.filter(isHardFinding).map(({ item }) => `${name} ${item}`),
   );
-  if (hard.length > 0)
-    complain(
-      `Withheld all the same, for the hard findings above: ${cleanLine([...new Set(hard)].join(", "))}. If you know better, name the finding under accept in the server's entry.`,
-    );
-  return failed || hard.length > 0 ? ExitCode.Failed : ExitCode.Ok;
+  return [...new Set(hard)];
 }
 
 /** Nothing is approved by it but what a digest names. */
@@ -208,7 +218,8 @@ function reviewAsJson({ yes, digest }: CommandLine, review: Review): number {
   const { only, failed } = review;
   const looked = written ? review.looked.map((each) => asApproved(each, only)) : review.looked;
   printJson(withoutSecrets(looked.map(offeredOf)));
-  return failed || looked.some(({ changes }) => changes.length > 0) ? ExitCode.Failed : ExitCode.Ok;
+  const waits = looked.some(({ changes }) => changes.length > 0);
+  return failed || waits || hardItems(review).length > 0 ? ExitCode.Failed : ExitCode.Ok;
 }
 
 function offeredOf(looked: Looked): OfferedDefinitions {

@@ -2,6 +2,7 @@
 import { hash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { canonicalJson, type Change, driftOf, type Items } from "@secure-local/inspection/drift";
+import { readShortFile } from "../audit/owned-files.js";
 
 /** What is locked of one plugin. */
 export interface LockedPlugin {
@@ -42,9 +43,9 @@ export function readLock(file: string): PluginLock | undefined {
 /** What stands in the file; undefined where there is none. @throws LockError */
 export function lockText(file: string): string | undefined {
   try {
-    if (fs.statSync(file).size > MAX_BYTES)
-      throw new LockError(`${file} is longer than ${MAX_BYTES} bytes; write it anew: ${lockCommandFor(file)}.`);
-    return fs.readFileSync(file, "utf8");
+    const text = readShortFile(file, MAX_BYTES);
+    if (text !== undefined) return text;
+    throw new LockError(`${file} is no regular file, or longer than ${MAX_BYTES} bytes; look at it, or ${anew(file)}.`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error instanceof LockError
@@ -64,6 +65,17 @@ export function lockCommandFor(lockFile: string): string {
   return lockCommand(lockFile.slice(0, -lockFileOf("").length));
 }
 
+/** The end of the name of what was approved of servers. */
+const OF_SERVERS = lockFileOf(".servers");
+
+/** What a person does about a lock that cannot be used. That of servers is only written where it can be read. */
+function anew(lockFile: string): string {
+  if (!lockFile.endsWith(OF_SERVERS)) return `write it anew: ${lockCommandFor(lockFile)}`;
+  const policyFile = lockFile.slice(0, -OF_SERVERS.length);
+  const review = lockCommand(policyFile).replace("plugins lock", "servers review");
+  return `move it away and approve the servers anew: ${review}`;
+}
+
 /** @throws LockError naming `file` */
 export function parseLock(file: string, text: string): PluginLock {
   try {
@@ -71,7 +83,7 @@ export function parseLock(file: string, text: string): PluginLock {
     const { version } = read;
     if (typeof version === "number" && version >= 1 && version < VERSION)
       throw new LockError(
-        `${file} was written by an earlier version, whose hashes did not cover all of a plugin; read what there is, and approve it anew: ${lockCommandFor(file)}.`,
+        `${file} was written by an earlier version, whose hashes did not cover all of a plugin; look at it, or ${anew(file)}.`,
       );
     if (version !== VERSION) throw new TypeError("it has another version");
     const plugins = Object.entries(mapping(read["plugins"]));
@@ -79,7 +91,7 @@ export function parseLock(file: string, text: string): PluginLock {
   } catch (error) {
     if (error instanceof LockError) throw error;
     const reason = (error as Error).message;
-    throw new LockError(`${file} is damaged (${reason}); look at it, or write it anew: ${lockCommandFor(file)}.`);
+    throw new LockError(`${file} is damaged (${reason}); look at it, or ${anew(file)}.`);
   }
 }
 

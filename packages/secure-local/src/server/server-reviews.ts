@@ -8,7 +8,7 @@ import type { Client } from "@secure-local/mcp/client";
 import { itemFault, type Offer, readOffer } from "@secure-local/mcp/gateway";
 import { ExactNumber, LocalError } from "@secure-local/mcp/jsonrpc";
 import type { Work } from "../audit/encoded-secrets.js";
-import { makeFolder } from "../audit/owned-files.js";
+import { makeFolder, readShortFile } from "../audit/owned-files.js";
 import { holdsKnownDigits } from "../audit/number-secrets.js";
 import {
   atOnce,
@@ -397,7 +397,7 @@ export class KeptFindings {
 
   #read(file: string, servers: ReadonlyMap<string, Inspectable>): FindingsOf | undefined {
     try {
-      const kept = new Map(Object.entries(JSON.parse(unsealed(file, readShort(file))) as object));
+      const kept = new Map(Object.entries(JSON.parse(unsealed(file, readShortFile(file, MOST_BYTES) ?? "")) as object));
       for (const name of servers.keys()) if (!Array.isArray(kept.get(name))) return undefined;
       return kept as FindingsOf;
     } catch {
@@ -442,18 +442,6 @@ function unsealed(file: string, whole: string): string {
   const text = whole.slice(whole.indexOf("\n") + 1);
   if (sealed(file, text) !== whole) throw new Error("it is not as it was written");
   return text;
-}
-
-/** @throws where it is nothing that is written here: a pipe would hold up the start, and a long file fill the memory. */
-function readShort(file: string): string {
-  const fd = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
-  try {
-    const status = fs.fstatSync(fd);
-    if (!status.isFile() || status.size > MOST_BYTES) throw new Error("it is none");
-    return fs.readFileSync(fd, "utf8");
-  } finally {
-    fs.closeSync(fd);
-  }
 }
 
 async function inspected(servers: ReadonlyMap<string, Inspectable>): Promise<FindingsOf> {

@@ -3,13 +3,14 @@ import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { pipeAt } from "../audit/rescued-pipe.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { PluginLockStore } from "../../src/server/plugin-reviews.js";
 import { itemsOf } from "../../src/server/plugin-names.js";
-import { lockFileOf, type PluginLock, relocked, writeLock } from "../../src/server/plugin-lock.js";
+import { lockFileOf, type PluginLock, readLock, relocked, writeLock } from "../../src/server/plugin-lock.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 
 const EMPTY: PluginLock = new Map();
@@ -25,6 +26,26 @@ plugins: { folder: ${folder}, load: [{ name: weather }] }
 `;
   return await parsePolicy(text, { file: join(folder, "policy.yaml"), environment: {} });
 }
+
+describe("a lock that cannot be used", () => {
+  const names = {
+    "policy.yaml.lock": "plugins lock",
+    "policy.yaml.servers.lock": "move it away and .* servers review",
+  };
+
+  it.each(Object.entries(names))("is refused with the command that mends it: %s", (name, command) => {
+    const file = join(temporaryFolder(), name);
+    const mended = new RegExp(`${command} --policy \\S*/policy\\.yaml\\.$`);
+    writeFileSync(file, '{"version":');
+    expect(() => readLock(file)).toThrow(/is damaged/);
+    expect(() => readLock(file)).toThrow(mended);
+    rmSync(file);
+    // It would be waited for without end.
+    pipeAt(file);
+    expect(() => readLock(file)).toThrow(/is no regular file/);
+    expect(() => readLock(file)).toThrow(mended);
+  });
+});
 
 describe("a lock in force", () => {
   async function kept(): Promise<{ readonly file: string; readonly policy: Policy; readonly lock: PluginLockStore }> {

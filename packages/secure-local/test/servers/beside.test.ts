@@ -38,6 +38,11 @@ it("a tool that speaks of another server's tool is withheld, and said so where i
   expect(reviewed.stdout).toContain("Sorts lines of a text.");
   expect(reviewed.stderr).toMatch(/Withheld all the same.*helper prepare/);
   expect(reviewed.code).toBe(1);
+  // Approved it stays withheld: each later look says so, by its exit code as well.
+  const again = await house.run(["servers", "review"]);
+  expect(again.stderr).toMatch(/Withheld all the same.*helper prepare/);
+  expect(again.code).toBe(1);
+  expect((await house.run(["servers", "review", "--json"])).code).toBe(1);
   const client = await house.client();
   expect((await toolNames(client)).filter((name) => /^(notes|helper)__/.test(name))).toEqual([
     "helper__tidy",
