@@ -45,7 +45,9 @@ export function lockText(file: string): string | undefined {
   try {
     const text = readShortFile(file, MAX_BYTES);
     if (text !== undefined) return text;
-    throw new LockError(`${file} is no regular file, or longer than ${MAX_BYTES} bytes; look at it, or ${anew(file)}.`);
+    throw new LockError(
+      `${file} is no regular file, or longer than ${MAX_BYTES} bytes; look at it, or ${lockAdvice(file)}.`,
+    );
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error instanceof LockError
@@ -69,7 +71,7 @@ export function lockCommandFor(lockFile: string): string {
 const OF_SERVERS = lockFileOf(".servers");
 
 /** What a person does about a lock that cannot be used. That of servers is only written where it can be read. */
-function anew(lockFile: string): string {
+function lockAdvice(lockFile: string): string {
   if (!lockFile.endsWith(OF_SERVERS)) return `write it anew: ${lockCommandFor(lockFile)}`;
   const policyFile = lockFile.slice(0, -OF_SERVERS.length);
   const review = lockCommand(policyFile).replace("plugins lock", "servers review");
@@ -83,7 +85,7 @@ export function parseLock(file: string, text: string): PluginLock {
     const { version } = read;
     if (typeof version === "number" && version >= 1 && version < VERSION)
       throw new LockError(
-        `${file} was written by an earlier version, whose hashes did not cover all of a plugin; look at it, or ${anew(file)}.`,
+        `${file} was written by an earlier version, whose hashes did not cover all of a plugin; look at it, or ${lockAdvice(file)}.`,
       );
     if (version !== VERSION) throw new TypeError("it has another version");
     const plugins = Object.entries(mapping(read["plugins"]));
@@ -91,7 +93,7 @@ export function parseLock(file: string, text: string): PluginLock {
   } catch (error) {
     if (error instanceof LockError) throw error;
     const reason = (error as Error).message;
-    throw new LockError(`${file} is damaged (${reason}); look at it, or ${anew(file)}.`);
+    throw new LockError(`${file} is damaged (${reason}); look at it, or ${lockAdvice(file)}.`);
   }
 }
 
