@@ -36,6 +36,11 @@ export interface HttpReply {
    */
   text(maxBytes: number): Promise<string>;
   /**
+   * The whole body as `text` has it, given to `take` at once and kept by nobody: a promise that has waited for a long text would hold it
+   * until V8's next full collection. Rejects as `text` does, and with what `take` threw. Where it is absent `text` is called.
+   */
+  textTo?(maxBytes: number, take: (text: string) => void | Promise<void>): Promise<void>;
+  /**
    * Gives each chunk as it comes; after a promise the next one is read when that has resolved. Resolves at the end.
    * Rejects with OUTCOME_UNKNOWN when the body was cut, with CANCELLED, or with what `take` threw.
    */
@@ -98,7 +103,7 @@ export class HttpCaller {
         const what = `${shownUrl(current.url)} sent its answer encoded (${quote(reply.encoding)}) although it was asked not to`;
         throw new LocalError(
           "INVALID_RESPONSE",
-          `${what}: turn compression off for this path, at the server or the proxy before it.`,
+          `${what}: turn compression off, at the server or the proxy before it.`,
         );
       }
       if (reply.status < 300 || reply.status > 399 || reply.status === 304) return reply;
