@@ -1,7 +1,7 @@
 // `mcp-secure-local audit verify | query | tail | report | archive | restored`: checks the audit log, looks into it, follows it, writes it out as a page, moves its full files away, and accepts that a copy was put back.
 import { once } from "node:events";
 import { createReadStream, existsSync, statSync } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { type FileHandle, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { type ArchivedFile, archivedElsewhere, isArchiveOf } from "../audit/archive.js";
@@ -10,6 +10,7 @@ import { recordOf } from "../audit/call-records.js";
 import { checkpointKey, publicKeyPath } from "../audit/checkpoint.js";
 import { archivedPath, archivesOf, readBeside } from "../audit/log-file.js";
 import { existingLogs, rememberedLogs } from "../audit/log-writer.js";
+import { handleAtOnce, openAtOnce } from "../audit/owned-files.js";
 import type { Restored } from "../audit/restored.js";
 import type { CheckedChain } from "../audit/verify-chains.js";
 import { checkpointedLogs, recordsWith, verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
@@ -547,11 +548,10 @@ class Follower {
     const keep = (come: readonly Come[]): void => void (found = [...found, ...come].slice(-most));
     for (const { file, start } of parts) {
       const cutter = new LineCutter();
-      for await (const chunk of createReadStream(file, { start }) as AsyncIterable<Buffer>)
+      for await (const chunk of createReadStream(file, { start, fd: openAtOnce(file) }) as AsyncIterable<Buffer>)
         keep(this.#shown(cutter.take(chunk)));
     }
-    this.#position = Math.max(0, size - bytes);
-    this.#cutter = new LineCutter();
+    [this.#position, this.#cutter] = [Math.max(0, size - bytes), new LineCutter()];
     await this.#rest(keep);
     return { found, whole: left >= 0 };
   }
@@ -562,7 +562,7 @@ class Follower {
     this.#handle = undefined;
     for (;;) {
       const before = archivesOf(this.#file);
-      this.#handle = await open(this.#file, "r").catch((error: NodeJS.ErrnoException) => this.#betweenNames(error));
+      this.#handle = await handleAtOnce(this.#file).catch((error: NodeJS.ErrnoException) => this.#betweenNames(error));
       if (this.#handle !== undefined && archivesOf(this.#file).length === before.length) return before;
       await this.#handle?.close();
       await pause();

@@ -414,7 +414,8 @@ export class KeptFindings {
       makeFolder(dirname(file));
       this.#sweep(dirname(file));
       const draft = `${file}.${process.pid}`;
-      fs.writeFileSync(draft, text, { mode: 0o600 });
+      fs.rmSync(draft, { force: true });
+      fs.writeFileSync(draft, text, { mode: 0o600, flag: "wx" });
       fs.renameSync(draft, file);
     } catch {
       // A full disk, or a folder that cannot be made.
