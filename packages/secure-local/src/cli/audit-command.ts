@@ -74,12 +74,12 @@ async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[])
     if (named !== undefined)
       throw new UsageError(`--redis checks a folder of logs, not ${named} alone; name its folder, or none`);
     const folder = dirname(await usualFile(line));
-    return existsSync(folder) ? verifyFolder(line, folder) : noLog(line);
+    return existsSync(folder) ? verifyFolder(line, folder) : noLog(line, ExitCode.Usage);
   }
   // Servers that run at the same time write logs of their own beside the first one.
   const options = { ...(await verifyOptions(line)), named: named !== undefined };
   const files = named === undefined ? await knownLogs(await usualFile(line), options) : [named];
-  if (files.length === 0) return noLog(line);
+  if (files.length === 0) return noLog(line, ExitCode.Usage);
   const logs = await verifiedLogs(files, options);
   const ok = logs.every((log) => log.ok);
   if (line.json) printJson({ ok, logs });
@@ -89,7 +89,9 @@ async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[])
       else complain(`${log.at ?? log.file}: ${log.said}`);
     }
   }
-  return ok ? ExitCode.Ok : ExitCode.Failed;
+  // Of one that could not be read no records were counted: nothing was found to be changed.
+  const unread = logs.every((log) => log.ok || log.records === undefined);
+  return ok ? ExitCode.Ok : unread ? ExitCode.Usage : ExitCode.Failed;
 }
 
 /** The logs of all processes of a server, and what they say of each other. What Redis has is read before the logs are. */
@@ -109,8 +111,7 @@ async function verifyFolder(line: CommandLine, folder: string): Promise<number> 
   else if (chains.length === 0) complain(`mcp-secure-local: there is no audit log in ${folder}`);
   else for (const chain of chains) tellChain(chain);
   if (notChecked !== undefined && !line.json) complain(`mcp-secure-local: ${notChecked}`);
-  if (ok) return ExitCode.Ok;
-  return fine ? ExitCode.Usage : ExitCode.Failed;
+  return ok ? ExitCode.Ok : fine || chains.length === 0 ? ExitCode.Usage : ExitCode.Failed;
 }
 
 /** Why nothing in a folder could be compared with Redis: there is nothing there, or only of processes whose logs are not in it. */
@@ -151,9 +152,9 @@ async function verifiedLogs(files: readonly string[], options: VerifyOptions): P
   return Promise.all(files.map((file) => verify(file, options)));
 }
 
-async function noLog(line: CommandLine): Promise<number> {
+async function noLog(line: CommandLine, code: number = ExitCode.Failed): Promise<number> {
   complain(`mcp-secure-local: there is no audit log at ${await usualFile(line)} yet`);
-  return ExitCode.Failed;
+  return code;
 }
 
 /** A broken policy must not keep a log from being checked; without it nobody knows of checkpoints, which is said. */
@@ -239,11 +240,8 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
     return { file, ok, records, said: `${records} records${notes.join("")}`, ...before };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    return {
-      file,
-      ok: false,
-      said: code === "ENOENT" ? "there is no file of that name" : `it cannot be read: ${message}`,
-    };
+    const said = code === "ENOENT" ? "there is no file of that name" : `it cannot be read: ${message}`;
+    return { file, ok: false, said };
   }
 }
 
