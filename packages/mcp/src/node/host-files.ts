@@ -54,9 +54,9 @@ async function approvalsIn(path: string): Promise<Map<string, string>> {
   }
 }
 
-// What others can write approves whatever they like.
+// What others can write approves whatever they like; a pipe would be waited for.
 async function readOwn(path: string): Promise<string> {
-  const file = await open(path);
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const { mode, uid } = await file.stat();
     if (process.getuid !== undefined && uid !== process.getuid()) throw new Error("it belongs to somebody else");

@@ -1,6 +1,6 @@
 // Keeps tasks in a folder, one JSON file a task, so that a restart loses none that has ended.
 import { checkOptions } from "../protocol/capabilities.js";
-import { open, readdir, readFile, realpath, rename, unlink } from "node:fs/promises";
+import { open, readdir, readFile, realpath, rename, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ErrorCode, LocalError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
@@ -8,7 +8,7 @@ import { isFinal } from "../protocol/extensions/tasks.js";
 import { DEFAULT_SERVER_LIMITS } from "../server/limits.js";
 import { entryOf, type TaskEntry, TaskIndex, type TaskStoreLimits } from "../server/tasks/task-manager.js";
 import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
-import { type FileLock, lockFile } from "./token-file.js";
+import { AT_ONCE, type FileLock, lockFile } from "./token-file.js";
 import { makeFolder } from "./host-files.js";
 
 /** Only ids of our own making become file names. */
@@ -90,7 +90,7 @@ class TaskFileStore implements TaskStore {
 
   /** Takes in a file of an earlier run. */
   async load(file: string): Promise<void> {
-    const record = exactValue(await readFile(file, "utf8")) as TaskRecord;
+    const record = exactValue(await readFile(file, { encoding: "utf8", flag: AT_ONCE })) as TaskRecord;
     if (this.#file(record.task.taskId) !== file) throw new LocalError("BAD_FILE", "The file belongs to another task");
     const entry = entryOf(record, 0);
     if (entry.expiresAt <= Date.now()) await unlink(file);
@@ -126,7 +126,7 @@ class TaskFileStore implements TaskStore {
   async #read(taskId: string): Promise<TaskRecord | undefined> {
     await this.#writing.get(taskId);
     try {
-      return exactValue(await readFile(this.#file(taskId), "utf8")) as TaskRecord;
+      return exactValue(await readFile(this.#file(taskId), { encoding: "utf8", flag: AT_ONCE })) as TaskRecord;
     } catch (error) {
       if ((error as { code?: unknown }).code !== "ENOENT") throw error;
       this.#index.delete(taskId);
@@ -165,7 +165,8 @@ class TaskFileStore implements TaskStore {
 /** Written beside its place and moved there once it is on the disk, so that no crash leaves half a file. */
 async function writeDurably(file: string, text: string, folder: string): Promise<void> {
   const unfinished = file + UNFINISHED;
-  const handle = await open(unfinished, "w", 0o600);
+  await rm(unfinished, { force: true });
+  const handle = await open(unfinished, "wx", 0o600);
   try {
     await handle.writeFile(text);
     await handle.sync();

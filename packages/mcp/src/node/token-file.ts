@@ -18,6 +18,8 @@ const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
 /** Files of Windows have no such modes; there the user's profile folder keeps others out. */
 const HAS_MODES = process.platform !== "win32";
+/** To read: a pipe would be waited for. Windows has no such flag. */
+export const AT_ONCE: number = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 type Table = Record<string, unknown>;
 
@@ -85,14 +87,16 @@ async function load(path: string): Promise<Table> {
 async function readOwn(path: string): Promise<string | undefined> {
   let handle;
   try {
-    handle = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+    handle = await open(path, AT_ONCE | (constants.O_NOFOLLOW ?? 0));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
     throw broken(path, code === "ELOOP" ? "is a link; name the file itself" : `could not be opened: ${message}`, error);
   }
   try {
-    const { mode, uid, size } = await handle.stat();
+    const status = await handle.stat();
+    const { mode, uid, size } = status;
+    if (!status.isFile()) throw broken(path, "is no file; move it away to sign in again");
     if (HAS_MODES && (mode & OTHERS) !== 0) throw broken(path, "can be read by others; run chmod 600 on it");
     if (HAS_MODES && uid !== process.geteuid?.()) throw broken(path, "belongs to another user");
     if (size > MAX_BYTES) throw broken(path, `has more than ${MAX_BYTES} bytes`);
@@ -278,7 +282,7 @@ function isRunning(pid: number, start: string | undefined): boolean {
 
 async function textOf(file: string): Promise<string | undefined> {
   try {
-    return await readFile(file, "utf8");
+    return await readFile(file, { encoding: "utf8", flag: AT_ONCE });
   } catch {
     return undefined;
   }

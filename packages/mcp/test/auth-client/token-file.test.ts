@@ -1,7 +1,8 @@
 // The token file keeps others out, survives crashes of its users, and is never half written.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { closeSync, constants, openSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -39,6 +40,26 @@ const write = (path = file, key = KEY): Promise<void> =>
 const mode = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
 describe("a token file", () => {
+  it.skipIf(process.platform === "win32")("is not waited for when it is a pipe, nor is its lock", async () => {
+    await mkdir(join(folder, "deep"));
+    const lock = `${file}.lock`;
+    for (const path of [file, lock]) execFileSync("mkfifo", ["-m", "600", path]);
+    // Whoever waits is let go.
+    const letGo = (path: string): void => closeSync(openSync(path, constants.O_RDWR | constants.O_NONBLOCK));
+    let waited = false;
+    const late = setInterval(() => {
+      waited = true;
+      for (const path of [file, lock]) letGo(path);
+    }, 3_000);
+    try {
+      await expect(tokenFile(file).read(KEY)).rejects.toThrow("is no file; move it away");
+      await expect(lockFile(file, { waitMs: 1 })).rejects.toThrow("lock");
+      expect(waited).toBe(false);
+    } finally {
+      clearInterval(late);
+    }
+  });
+
   it("gives back what was written, to its owner only", async () => {
     await write();
     expect(await tokenFile(file).read(KEY)).toEqual(CREDENTIALS);

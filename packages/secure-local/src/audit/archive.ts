@@ -196,7 +196,8 @@ async function digestOf(path: string, copy?: FileHandle): Promise<string> {
 /** Writes a file so that it is there as a whole, before or after. */
 export function replaceWhole(path: string, text: string): void {
   const draft = `${path}.new`;
-  fs.writeFileSync(draft, text, { mode: 0o600, flush: true });
+  fs.rmSync(draft, { force: true });
+  fs.writeFileSync(draft, text, { mode: 0o600, flag: "wx", flush: true });
   fs.renameSync(draft, path);
   syncFolder(dirname(path));
 }

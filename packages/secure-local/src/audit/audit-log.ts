@@ -14,7 +14,6 @@ import {
   type LogFile,
   newestRound,
   openLogFile,
-  openPresent,
   readHead,
   readJournal,
   removeUnbegun,
@@ -30,7 +29,7 @@ import {
   RecordBatch,
   repaired,
 } from "./log-writer.js";
-import { makeFolder } from "./owned-files.js";
+import { makeFolder, openAtOnce } from "./owned-files.js";
 
 const NOT_KEPT = { what: "a record could not be kept", advice: "Free space or repair the disk." };
 /**
@@ -359,7 +358,7 @@ function lastArchived(path: string): RecordLink {
 
 /** The last record of a full file, which was whole when it was put away. */
 function lastOf(archive: string): RecordLink {
-  const fd = openPresent(archive);
+  const fd = openAtOnce(archive);
   try {
     const { size } = fs.fstatSync(fd);
     const read = (position: number, length: number): Buffer => {

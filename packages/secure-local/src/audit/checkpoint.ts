@@ -10,7 +10,7 @@ import { archivedFiles } from "./archive.js";
 import { AuditError, type AuditEvent, type AuditSink } from "./audit-event.js";
 import { readLine, type RecordLink } from "./event-text.js";
 import { archivesOf } from "./log-file.js";
-import { makeFolder } from "./owned-files.js";
+import { makeFolder, readAtOnce } from "./owned-files.js";
 
 export interface Checkpoint extends RecordLink {
   /** Name of the log's file: several logs may share one file of checkpoints. */
@@ -61,9 +61,10 @@ function signedText({ log, seq, hash, time }: Checkpoint): string {
 export function checkpointKey(keyFile: string): KeyObject {
   try {
     if (!fs.existsSync(keyFile)) makeKey(keyFile);
+    const pem = readAtOnce(keyFile);
     if (process.platform !== "win32" && (fs.statSync(keyFile).mode & 0o077) !== 0)
       throw new Error("others may read it; take their rights away and think of it as known");
-    const key = createPrivateKey(fs.readFileSync(keyFile));
+    const key = createPrivateKey(pem);
     if (key.asymmetricKeyType !== "ed25519") throw new Error("it is no Ed25519 key");
     keepPublicKey(keyFile, key);
     return key;
@@ -98,7 +99,7 @@ function makeKey(keyFile: string): void {
 function keepPublicKey(keyFile: string, key: KeyObject): void {
   const path = publicKeyPath(keyFile);
   const pem = createPublicKey(key).export({ type: "spki", format: "pem" });
-  if (fs.existsSync(path) && fs.readFileSync(path, "utf8") === pem) return;
+  if (fs.existsSync(path) && readAtOnce(path) === pem) return;
   const temporary = `${path}.${process.pid}`;
   fs.rmSync(temporary, { force: true });
   fs.writeFileSync(temporary, pem, { mode: 0o644, flag: "wx", flush: true });

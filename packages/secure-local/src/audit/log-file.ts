@@ -4,6 +4,7 @@ import * as fs from "node:fs";
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { readLine, type RecordLink } from "./event-text.js";
+import { openAtOnce } from "./owned-files.js";
 
 /** An open log file. Every operation throws (or rejects) with the system's error. */
 export interface LogFile {
@@ -86,11 +87,8 @@ function fileEndsIn(path: string, bytes: Buffer, size: number): boolean {
 }
 
 function openAppending(path: string, flags = 0): number {
-  return fs.openSync(
-    path,
-    fs.constants.O_RDWR | fs.constants.O_APPEND | fs.constants.O_CREAT | NO_FOLLOW | flags,
-    0o600,
-  );
+  const { O_RDWR, O_APPEND, O_CREAT } = fs.constants;
+  return openAtOnce(path, O_RDWR | O_APPEND | O_CREAT | NO_FOLLOW | flags, 0o600);
 }
 
 /**
@@ -124,20 +122,12 @@ function openFolder(path: string): number {
   return fs.openSync(path, fs.constants.O_RDONLY | (fs.constants.O_DIRECTORY ?? 0));
 }
 
-/** A file of the log to be read, at once, whatever was put in its place. @throws Error for what is no file, and the system's */
-export function openPresent(path: string, flags = 0): number {
-  const fd = fs.openSync(path, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0) | flags);
-  if (fs.fstatSync(fd).isFile()) return fd;
-  fs.closeSync(fd);
-  throw new Error(`${path} is no file`);
-}
-
 /** More than any file beside a log has in a century: what is longer was put there by somebody else. */
 const MAX_BESIDE_BYTES = 16 * 1024 * 1024;
 
 /** The text of a small file beside the log, at once. @throws Error for what is no file or too long, and the system's */
 export function readBeside(path: string, most: number = MAX_BESIDE_BYTES): string {
-  const fd = openPresent(path);
+  const fd = openAtOnce(path);
   try {
     if (fs.fstatSync(fd).size > most) throw new Error(`${path} is longer than ${most} bytes`);
     return fs.readFileSync(fd, "utf8");
@@ -217,7 +207,8 @@ export function writeHead(log: string, link: RecordLink): void {
   const path = headPath(log);
   const temporary = `${path}.${process.pid}`;
   try {
-    fs.writeFileSync(temporary, `{"records":${link.seq},"hash":"${link.hash}"}\n`, { mode: 0o600 });
+    fs.rmSync(temporary, { force: true });
+    fs.writeFileSync(temporary, `{"records":${link.seq},"hash":"${link.hash}"}\n`, { mode: 0o600, flag: "wx" });
     fs.renameSync(temporary, path);
   } catch (error) {
     // On a full disk it is made and left empty.
@@ -440,7 +431,7 @@ export function readJournal(log: string): Buffer {
 export function lookAtJournal(log: string): { readonly content: Buffer; readonly fault?: string } {
   const path = journalPath(log);
   try {
-    const fd = openPresent(path, NO_FOLLOW);
+    const fd = openAtOnce(path, NO_FOLLOW);
     try {
       const { size } = fs.fstatSync(fd);
       const whole = Buffer.alloc(JOURNAL_BYTES);

@@ -1,6 +1,8 @@
-// What the log needs in its owner's folders: the folders, and the key by which records tell apart what they cannot hold.
+// Files and folders of the program's own: opened at once whatever lies under their names, and made; and the key by which records tell
+// apart what they cannot hold.
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { AuditError } from "./audit-event.js";
 
@@ -41,12 +43,74 @@ function readKey(file: string): Buffer {
   return Buffer.from(written, "hex");
 }
 
+/** Something else lies under a name of ours, for example a pipe in place of a file: the message says what, where, and what to do. */
+export class WrongKindError extends Error {
+  /** As the system would say it, where a folder was wanted. */
+  readonly code: "ENOTDIR" | undefined;
+
+  constructor(path: string, status: fs.Stats, wanted: "file" | "folder" = "file") {
+    super(`${path} is no ${wanted} but ${kindOf(status)}; move it away`);
+    this.name = "WrongKindError";
+    this.code = wanted === "folder" ? "ENOTDIR" : undefined;
+  }
+}
+
+function kindOf(status: fs.Stats): string {
+  if (status.isFIFO()) return "a pipe";
+  if (status.isSocket()) return "a socket";
+  if (status.isDirectory()) return "a folder";
+  return status.isFile() ? "a file" : "a device";
+}
+
+/** To read what may be no file: of a pipe the system waits for whoever opens its other end, which may be nobody. Windows has no such flag. */
+export const READ_AT_ONCE: number = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
+
+/** Opens a file, by default to read it, at once. Throws the system's errors, and a WrongKindError for what is no file. */
+export function openAtOnce(file: string, flags: number = fs.constants.O_RDONLY, mode?: number): number {
+  const fd = opened(file, flags | (fs.constants.O_NONBLOCK ?? 0), mode);
+  const status = fs.fstatSync(fd);
+  if (status.isFile()) return fd;
+  fs.closeSync(fd);
+  throw new WrongKindError(file, status);
+}
+
+/** The same to read it, for whoever waits for the system in turns. */
+export async function handleAtOnce(file: string): Promise<FileHandle> {
+  const handle = await open(file, READ_AT_ONCE);
+  const status = await handle.stat();
+  if (status.isFile()) return handle;
+  await handle.close();
+  throw new WrongKindError(file, status);
+}
+
+function opened(file: string, flags: number, mode: number | undefined): number {
+  try {
+    return fs.openSync(file, flags, mode);
+  } catch (error) {
+    // So the system says that it is a socket, or a pipe that nobody reads.
+    if ((error as NodeJS.ErrnoException).code === "ENXIO") throw new WrongKindError(file, fs.statSync(file));
+    throw error;
+  }
+}
+
+/** The text of a file, at once, or its bytes. Throws as `openAtOnce` does. */
+export function readAtOnce(file: string): string;
+export function readAtOnce(file: string, encoding: null): Buffer;
+export function readAtOnce(file: string, encoding: "utf8" | null = "utf8"): string | Buffer {
+  const fd = openAtOnce(file);
+  try {
+    return fs.readFileSync(fd, encoding);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
 /**
  * The text of a file of the program's own; undefined for what is no file, which a pipe would keep us waiting for, and for one that is
  * longer. `judge` is given what the open file is like. Throws the system's errors, and what `judge` throws.
  */
 export function readShortFile(file: string, mostBytes: number, judge?: (status: fs.Stats) => void): string | undefined {
-  const fd = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
+  const fd = fs.openSync(file, READ_AT_ONCE);
   try {
     const status = fs.fstatSync(fd);
     if (!status.isFile() || status.size > mostBytes) return undefined;
@@ -76,16 +140,26 @@ function makeKey(file: string): void {
 
 /**
  * Makes the folder for its owner only, those above it too where they are missing. Node's own `recursive` tries for ever below
- * `/proc`, which says of every new name that the folder above is missing. Throws the file system's error.
+ * `/proc`, which says of every new name that the folder above is missing. Throws the file system's error, and a WrongKindError for
+ * what is no folder, in its place or above it.
  */
 export function makeFolder(path: string): void {
   const fault = made(path);
   if (fault === undefined) return;
   const above = dirname(path);
-  if (fault.code !== "ENOENT" || above === path) throw fault;
+  if (fault.code !== "ENOENT" || above === path) throw notFolder(path) ?? fault;
   makeFolder(above);
   const again = made(path);
   if (again !== undefined) throw again;
+}
+
+/** What of a path is there and no folder. */
+function notFolder(path: string): WrongKindError | undefined {
+  for (let at = path; ; at = dirname(at)) {
+    const status = statusAt(at);
+    if (status !== undefined) return status.isDirectory() ? undefined : new WrongKindError(at, status, "folder");
+    if (at === dirname(at)) return undefined;
+  }
 }
 
 /** Undefined when the folder is there now. */
@@ -94,7 +168,15 @@ function made(path: string): NodeJS.ErrnoException | undefined {
     fs.mkdirSync(path, { mode: 0o700 });
     return undefined;
   } catch (error) {
-    const found = fs.statSync(path, { throwIfNoEntry: false });
-    return found?.isDirectory() === true ? undefined : (error as NodeJS.ErrnoException);
+    return statusAt(path)?.isDirectory() === true ? undefined : (error as NodeJS.ErrnoException);
+  }
+}
+
+/** Undefined where nobody can say. */
+function statusAt(path: string): fs.Stats | undefined {
+  try {
+    return fs.statSync(path);
+  } catch {
+    return undefined;
   }
 }

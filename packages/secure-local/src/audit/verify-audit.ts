@@ -6,16 +6,9 @@ import { basename, dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { type ArchivedFile, signedArchives, type VerifiedFile } from "./archive.js";
 import { GENESIS, type RecordLink, MAX_LINE_BYTES, readLine } from "./event-text.js";
-import {
-  archivedPath,
-  archivesOf,
-  openPresent,
-  readHead,
-  journalledAfter,
-  lookAtJournal,
-  newestRound,
-} from "./log-file.js";
+import { archivedPath, archivesOf, readHead, journalledAfter, lookAtJournal, newestRound } from "./log-file.js";
 import { type Checkpoint, publicKeyOf, readCheckpoint } from "./checkpoint.js";
+import { openAtOnce } from "./owned-files.js";
 import { type Restored, signedRestores } from "./restored.js";
 
 /** What a check found. */
@@ -132,7 +125,7 @@ function readArchived(log: string, archives: VerifyOptions["archives"]): readonl
 
 function firstLine(file: string | undefined): RecordLink | undefined {
   if (file === undefined) return undefined;
-  const fd = openPresent(file);
+  const fd = openAtOnce(file);
   try {
     const buffer = Buffer.alloc(MAX_LINE_BYTES);
     const text = buffer.subarray(0, fs.readSync(fd, buffer, 0, buffer.length, 0));
@@ -496,7 +489,7 @@ async function lastLines(file: string): Promise<ReadonlyMap<string, readonly str
   const found = new Map<string, string[]>();
   let fd: number;
   try {
-    fd = openPresent(file);
+    fd = openAtOnce(file);
   } catch {
     return found;
   }
@@ -514,7 +507,7 @@ async function lastLines(file: string): Promise<ReadonlyMap<string, readonly str
 
 /** The end of a file, from the beginning of a line on. */
 function endOf(file: string): string {
-  const fd = openPresent(file);
+  const fd = openAtOnce(file);
   try {
     const { size } = fs.fstatSync(fd);
     const buffer = Buffer.alloc(Math.min(size, MAX_BYTES));

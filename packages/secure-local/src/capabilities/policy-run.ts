@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { realpathSync } from "node:fs";
+import { READ_AT_ONCE } from "../audit/owned-files.js";
 import { type CommandPath, decideCommand } from "../policy/decide-command.js";
 import { commandTerms, grantedPolicy } from "../policy/granted-policy.js";
 import { filesNamed } from "../policy/started-files.js";
@@ -274,7 +275,7 @@ export async function checkedExecutable(command: AllowedCommand): Promise<Execut
 }
 
 async function programAt(path: string): Promise<Known> {
-  const file = await open(path, "r").catch(() => undefined);
+  const file = await open(path, READ_AT_ONCE).catch(() => undefined);
   if (file === undefined) throw missing();
   try {
     const version = await versionOf(file);

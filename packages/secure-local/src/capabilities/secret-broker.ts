@@ -2,6 +2,7 @@
 // hosts have them replaced.
 import { randomBytes } from "node:crypto";
 import { open } from "node:fs/promises";
+import { READ_AT_ONCE } from "../audit/owned-files.js";
 import type { SecretPolicy } from "../policy/policy.js";
 import { type EgressEndpoint, type EgressTarget, parseTarget } from "./egress-target.js";
 import { FilterCache, SecretExchange, type SecretMember } from "./secret-exchange.js";
@@ -153,7 +154,7 @@ async function secretValue(
 }
 
 async function textOf(path: string): Promise<string | undefined> {
-  const file = await open(path, "r").catch(() => undefined);
+  const file = await open(path, READ_AT_ONCE).catch(() => undefined);
   try {
     const stats = await file?.stat();
     return stats?.isFile() && stats.size <= MAX_BYTES ? await file?.readFile("utf8") : undefined;

@@ -1,9 +1,9 @@
 // `storage` in a folder: a file for each key, exchanged as a whole, so that several servers may share it.
 import { createHash, randomBytes } from "node:crypto";
-import { linkSync, readFileSync, realpathSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, realpathSync, unlinkSync, writeFileSync } from "node:fs";
 import { open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { makeFolder } from "../audit/owned-files.js";
+import { makeFolder, READ_AT_ONCE, readAtOnce } from "../audit/owned-files.js";
 import { syncFolder } from "./files/atomic-write.js";
 import { type Storage, StorageError, type StoredValue } from "./refusals.js";
 
@@ -68,7 +68,7 @@ const DIGEST_DIGITS = 32;
 
 function ownerOf(folder: string): string | undefined {
   try {
-    return readFileSync(join(folder, OWNER), "utf8").trim();
+    return readAtOnce(join(folder, OWNER)).trim();
   } catch (error) {
     return ifAbsent(error);
   }
@@ -101,7 +101,7 @@ export class StorageFolder implements Storage {
   }
 
   async get(key: string): Promise<StoredValue | undefined> {
-    const text = await readFile(this.#path(key), "utf8").catch(ifAbsent);
+    const text = await readFile(this.#path(key), { encoding: "utf8", flag: READ_AT_ONCE }).catch(ifAbsent);
     try {
       return text === undefined ? undefined : (JSON.parse(text) as StoredValue);
     } catch {

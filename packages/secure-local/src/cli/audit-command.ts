@@ -1,7 +1,7 @@
 // `mcp-secure-local audit verify | query | tail | report | archive | restored`: checks the audit log, looks into it, follows it, writes it out as a page, moves its full files away, and accepts that a copy was put back.
 import { once } from "node:events";
 import { createReadStream, existsSync, statSync } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { type FileHandle, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import { type ArchivedFile, archivedElsewhere, isArchiveOf } from "../audit/archive.js";
@@ -10,6 +10,7 @@ import { recordOf } from "../audit/call-records.js";
 import { checkpointKey, publicKeyPath } from "../audit/checkpoint.js";
 import { archivedPath, archivesOf, readBeside } from "../audit/log-file.js";
 import { existingLogs, rememberedLogs } from "../audit/log-writer.js";
+import { handleAtOnce, openAtOnce } from "../audit/owned-files.js";
 import type { Restored } from "../audit/restored.js";
 import type { CheckedChain } from "../audit/verify-chains.js";
 import { checkpointedLogs, recordsWith, verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
@@ -73,12 +74,12 @@ async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[])
     if (named !== undefined)
       throw new UsageError(`--redis checks a folder of logs, not ${named} alone; name its folder, or none`);
     const folder = dirname(await usualFile(line));
-    return existsSync(folder) ? verifyFolder(line, folder) : noLog(line);
+    return existsSync(folder) ? verifyFolder(line, folder) : noLog(line, ExitCode.Usage);
   }
   // Servers that run at the same time write logs of their own beside the first one.
   const options = { ...(await verifyOptions(line)), named: named !== undefined };
   const files = named === undefined ? await knownLogs(await usualFile(line), options) : [named];
-  if (files.length === 0) return noLog(line);
+  if (files.length === 0) return noLog(line, ExitCode.Usage);
   const logs = await verifiedLogs(files, options);
   const ok = logs.every((log) => log.ok);
   if (line.json) printJson({ ok, logs });
@@ -88,7 +89,9 @@ async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[])
       else complain(`${log.at ?? log.file}: ${log.said}`);
     }
   }
-  return ok ? ExitCode.Ok : ExitCode.Failed;
+  // Of one that could not be read no records were counted: nothing was found to be changed.
+  const unread = logs.every((log) => log.ok || log.records === undefined);
+  return ok ? ExitCode.Ok : unread ? ExitCode.Usage : ExitCode.Failed;
 }
 
 /** The logs of all processes of a server, and what they say of each other. What Redis has is read before the logs are. */
@@ -108,8 +111,7 @@ async function verifyFolder(line: CommandLine, folder: string): Promise<number> 
   else if (chains.length === 0) complain(`mcp-secure-local: there is no audit log in ${folder}`);
   else for (const chain of chains) tellChain(chain);
   if (notChecked !== undefined && !line.json) complain(`mcp-secure-local: ${notChecked}`);
-  if (ok) return ExitCode.Ok;
-  return fine ? ExitCode.Usage : ExitCode.Failed;
+  return ok ? ExitCode.Ok : fine || chains.length === 0 ? ExitCode.Usage : ExitCode.Failed;
 }
 
 /** Why nothing in a folder could be compared with Redis: there is nothing there, or only of processes whose logs are not in it. */
@@ -150,9 +152,9 @@ async function verifiedLogs(files: readonly string[], options: VerifyOptions): P
   return Promise.all(files.map((file) => verify(file, options)));
 }
 
-async function noLog(line: CommandLine): Promise<number> {
+async function noLog(line: CommandLine, code: number = ExitCode.Failed): Promise<number> {
   complain(`mcp-secure-local: there is no audit log at ${await usualFile(line)} yet`);
-  return ExitCode.Failed;
+  return code;
 }
 
 /** A broken policy must not keep a log from being checked; without it nobody knows of checkpoints, which is said. */
@@ -238,11 +240,8 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
     return { file, ok, records, said: `${records} records${notes.join("")}`, ...before };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    return {
-      file,
-      ok: false,
-      said: code === "ENOENT" ? "there is no file of that name" : `it cannot be read: ${message}`,
-    };
+    const said = code === "ENOENT" ? "there is no file of that name" : `it cannot be read: ${message}`;
+    return { file, ok: false, said };
   }
 }
 
@@ -547,11 +546,10 @@ class Follower {
     const keep = (come: readonly Come[]): void => void (found = [...found, ...come].slice(-most));
     for (const { file, start } of parts) {
       const cutter = new LineCutter();
-      for await (const chunk of createReadStream(file, { start }) as AsyncIterable<Buffer>)
+      for await (const chunk of createReadStream(file, { start, fd: openAtOnce(file) }) as AsyncIterable<Buffer>)
         keep(this.#shown(cutter.take(chunk)));
     }
-    this.#position = Math.max(0, size - bytes);
-    this.#cutter = new LineCutter();
+    [this.#position, this.#cutter] = [Math.max(0, size - bytes), new LineCutter()];
     await this.#rest(keep);
     return { found, whole: left >= 0 };
   }
@@ -562,7 +560,7 @@ class Follower {
     this.#handle = undefined;
     for (;;) {
       const before = archivesOf(this.#file);
-      this.#handle = await open(this.#file, "r").catch((error: NodeJS.ErrnoException) => this.#betweenNames(error));
+      this.#handle = await handleAtOnce(this.#file).catch((error: NodeJS.ErrnoException) => this.#betweenNames(error));
       if (this.#handle !== undefined && archivesOf(this.#file).length === before.length) return before;
       await this.#handle?.close();
       await pause();

@@ -1,5 +1,6 @@
 // Reads a tool's arguments from the command line: one JSON object, or key=value pairs, values of files among them.
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { DEFAULT_LIMITS, ParseFault, parseJson } from "@secure-local/mcp/jsonrpc";
 import { adviceWord, UsageError } from "./command-line.js";
 
 const KEY = /^([A-Za-z_][\w.-]*)=([\s\S]*)$/;
@@ -18,11 +19,15 @@ export function readArguments(words: readonly string[], schema: Schema | undefin
   const properties = (schema?.["properties"] ?? {}) as Readonly<
     Record<string, { readonly type?: unknown } | undefined>
   >;
+  const given = new Set<string>();
   const pairs = words.map((word): [string, unknown] => {
     const [, key, value] = KEY.exec(word) ?? [];
     if (key === undefined || value === undefined) {
       throw new UsageError(adviceFor(word, schema));
     }
+    // Whoever reads the last alone does another thing than was asked for.
+    if (given.has(key)) throw new UsageError(`${key} is given twice; give it once, a list as ${key}='["A", "B"]'`);
+    given.add(key);
     const type = Object.hasOwn(properties, key) ? properties[key]?.type : undefined;
     const text = textOf(value);
     if (type === "boolean" && Object.hasOwn(YES_OR_NO, text)) return [key, YES_OR_NO[text]];
@@ -70,7 +75,11 @@ function textOf(value: string): string {
 
 function readObject(text: string): Record<string, unknown> {
   try {
-    return JSON.parse(text) as Record<string, unknown>;
+    const given = JSON.parse(text) as Record<string, unknown>;
+    const judged = parseJson(text, DEFAULT_LIMITS);
+    if (judged instanceof ParseFault && / duplicate key$/.test(judged.message))
+      throw new Error("a key is given twice in one object");
+    return given;
   } catch (error) {
     throw new UsageError(
       `the arguments are not JSON (${(error as Error).message}); write one object, as in '{"query": "news"}', or key=value`,

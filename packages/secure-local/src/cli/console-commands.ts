@@ -11,6 +11,7 @@ import type {
   Verification,
 } from "@secure-local/console/api";
 import { membersOf, recordOf, textOf } from "../audit/call-records.js";
+import { readAtOnce } from "../audit/owned-files.js";
 import { verifyAudit } from "../audit/verify-audit.js";
 import type { ConsoleCommands, NamedOffer } from "../console/console-api.js";
 import { ConsoleFault } from "../console/console-listener.js";
@@ -94,7 +95,7 @@ async function policyNow(file: string | undefined): ReturnType<ConsoleCommands["
 
 function readText(file: string): string {
   try {
-    return fs.readFileSync(file, "utf8");
+    return readAtOnce(file);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ConsoleFault(
@@ -336,7 +337,8 @@ const LOG_LINES = 100;
 
 function serverLog(policy: string, server: string): string {
   const file = serverLogFile(pluginFolders().logs, policy, server);
-  return fs.existsSync(file) ? fs.readFileSync(file, "utf8").trimEnd().split("\n").slice(-LOG_LINES).join("\n") : "";
+  if (!fs.existsSync(file)) return "";
+  return readText(file).trimEnd().split("\n").slice(-LOG_LINES).join("\n");
 }
 
 /** Milliseconds a person has to log in at a server's own page. */

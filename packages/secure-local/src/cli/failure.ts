@@ -24,6 +24,7 @@ const WORDED: ReadonlyMap<string, string> = new Map([
   ["ServeError", "SERVE"],
   ["WallError", "SANDBOX"],
   ["LockError", "LOCK"],
+  ["WrongKindError", "WRONG_KIND"],
 ]);
 
 /** A failure as `--json` prints it. */

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { redactString } from "../audit/event-text.js";
+import { readAtOnce } from "../audit/owned-files.js";
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import { canonicalJson } from "@secure-local/inspection/drift";
 import { configFolder, stateFolder } from "../policy/own-places.js";
@@ -135,7 +136,7 @@ async function keepUndo(
 ): Promise<string | undefined> {
   const kept = record?.copy === undefined ? undefined : readIfThere(record.copy);
   // Bytes that are no text would not survive being read as one.
-  const content = original === before && original !== undefined ? fs.readFileSync(file) : original;
+  const content = original === before && original !== undefined ? readAtOnce(file, null) : original;
   const copy = content === undefined ? undefined : original === kept ? record?.copy : keepCopy(client, content);
   const left = await entriesOf(client, after);
   const moved = [...(await entriesOf(client, original ?? "")).keys()].filter((name) => !left.has(name));
@@ -206,7 +207,7 @@ export async function uninstallCommand(line: CommandLine): Promise<number> {
   const { text, exact, returned } = await undone(client, now, record);
   if (text === undefined) {
     if (now !== undefined) removeWith(file, record.folder);
-  } else if (exact && record.copy !== undefined) writeInPlace(file, fs.readFileSync(record.copy));
+  } else if (exact && record.copy !== undefined) writeInPlace(file, readAtOnce(record.copy, null));
   else if (text !== now) writeInPlace(file, text);
   // What the file has again is not kept a second time, with all its secrets.
   if (exact && record.copy !== undefined) fs.rmSync(record.copy, { force: true });
@@ -418,7 +419,7 @@ function firstMissing(folder: string): string | undefined {
 
 function readIfThere(file: string): string | undefined {
   try {
-    return fs.readFileSync(file, "utf8");
+    return readAtOnce(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new UsageError(

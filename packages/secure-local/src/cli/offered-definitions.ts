@@ -10,6 +10,7 @@ import type {
 import { canonicalJson, type Change, type Items } from "@secure-local/inspection/drift";
 import type { Finding } from "@secure-local/inspection/finding";
 import { replaceKnown } from "../audit/secret-shapes.js";
+import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { lookAlikes, quoted, shownMember, unquoted } from "../guard/approvals/shown-call.js";
 import { changesOf, type LockedPlugin, relocked } from "../server/plugin-lock.js";
 import { type CommandLine, inUse, UsageError } from "./command-line.js";
@@ -103,6 +104,12 @@ export function checkYes({ yes, digest }: CommandLine, command: ApprovingCommand
   throw new UsageError(
     `${command} --yes approves what a digest names: run it without --yes first, which shows all there is and ends with the digest, as in ${command} notes --yes --digest 1f0c…`,
   );
+}
+
+/** Says what becomes of a digest where nothing waits for an approval: it may be of what somebody else has approved meanwhile. */
+export function tellUnusedDigest({ digest }: Pick<CommandLine, "digest">): void {
+  if (digest !== undefined)
+    complain(`Nothing waits for your approval, so the digest ${cleanLine(digest)} approved nothing now.`);
 }
 
 /** The policy may have been written before: this is about the approval alone. */

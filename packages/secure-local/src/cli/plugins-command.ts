@@ -36,6 +36,7 @@ import {
   type ComparedOffer,
   differenceLines,
   digestOf,
+  tellUnusedDigest,
   offeredDefinitions,
 } from "./offered-definitions.js";
 import { ownPlaces, pluginFolders, policyFile, programVersion } from "./settings.js";
@@ -469,6 +470,7 @@ export async function lockPlugins(line: CommandLine): Promise<number> {
   });
   const current = changed.length === 0 && before !== undefined;
   if (compared.length === 0 || current) {
+    if (current && !line.json) tellUnusedDigest(line);
     tell(line, outcome(false), current ? `${lockFileOf(file)} is up to date.` : "No plugin could be looked at.");
     return current ? ExitCode.Ok : ExitCode.Failed;
   }

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join } from "node:path";
 import { recordOf } from "../audit/call-records.js";
+import { readAtOnce } from "../audit/owned-files.js";
 import { stateFolder } from "../policy/own-places.js";
 
 /** The newest are kept: a definition that was refused a thousand refusals ago is shown as waiting again. */
@@ -38,7 +39,7 @@ export function rememberRefusal(digest: string): void {
 function refusals(): Map<string, string> {
   let text: string;
   try {
-    text = fs.readFileSync(refusalsFile(), "utf8");
+    text = readAtOnce(refusalsFile());
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Map();
     throw error;

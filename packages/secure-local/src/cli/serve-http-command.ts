@@ -1,11 +1,12 @@
 // `mcp-secure-local serve`: serves AI clients over HTTP until it is told to stop.
-import { lstatSync, readFileSync, rmSync } from "node:fs";
+import { lstatSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { type Entrance, type HttpServing, serveHttp, type ServeHttpOptions } from "@secure-local/mcp/http";
 import { LocalError, type Server } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { AuditLog } from "../audit/audit-log.js";
 import { OWNER } from "../audit/call-records.js";
+import { readAtOnce } from "../audit/owned-files.js";
 import { EntryJoiner, PolicyNames, tableRow } from "./audit-lines.js";
 import { Metrics } from "../observe/metrics.js";
 import { telemetry } from "../observe/open-telemetry.js";
@@ -188,7 +189,7 @@ export function commonOf({ hash, file }: Policy): Record<string, readonly string
 
 function lockOf(policyFile: string): string {
   try {
-    return readFileSync(lockFileOf(policyFile), "utf8");
+    return readAtOnce(lockFileOf(policyFile));
   } catch {
     return "";
   }

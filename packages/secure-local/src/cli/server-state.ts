@@ -12,7 +12,13 @@ import { pinnedPackage, wantedPackage } from "../server/pinned-package.js";
 import { secretsOf } from "../policy/read-servers.js";
 import { secretFault } from "../server/open-server.js";
 import { approvedLaunch, isAsApproved, launchDifference, serverLaunch } from "../server/server-launch.js";
-import { approvedServers } from "../server/server-reviews.js";
+import {
+  approvedOffer,
+  approvedServers,
+  besideEachOther,
+  KeptFindings,
+  reviewServer,
+} from "../server/server-reviews.js";
 import { adviceWord } from "./command-line.js";
 
 /** What of a server is known without starting it. */
@@ -26,6 +32,8 @@ export interface ServerState {
   readonly launch: readonly string[] | string;
   /** Why it is not as it was approved, or what keeps it from starting, where that is known without starting it. */
   readonly note?: string;
+  /** What of what was approved is withheld all the same, by kind and name, and why; absent where nothing is. */
+  readonly withheld?: Readonly<Record<string, string>>;
   /** How it is in each of our processes that runs by this policy. */
   readonly running?: readonly {
     readonly pid: number;
@@ -60,6 +68,20 @@ export function serverState(policy: Policy, grant: ServerGrant, approved: Plugin
     return { ...known, state: "approved", ...(unread === undefined ? {} : { note: unread }) };
   const what = `not as it was approved: ${launchDifference(was, now, true)}`;
   return { ...known, state: "launch changed", note: isPackageGone(grant, items) ? PACKAGE_GONE : what };
+}
+
+/** As `serverState` for each server of the policy, with what of it is withheld though it was approved. */
+export async function serverStates(policy: Policy, approved: PluginLock): Promise<readonly ServerState[]> {
+  // Whoever asks how things are writes nothing.
+  const found = await new KeptFindings(undefined, "").of(besideEachOther(policy, approved));
+  return [...policy.servers.values()].map((grant) => {
+    const state = serverState(policy, grant, approved);
+    const [locked, findings] = [approved.get(grant.name), found.get(grant.name)];
+    if (locked === undefined || findings === undefined) return state;
+    const launch = locked.approved.get("launch");
+    const { withheld } = reviewServer(grant, approvedOffer(locked.approved), { locked, launch, found: findings });
+    return withheld.size === 0 ? state : { ...state, withheld: Object.fromEntries(withheld) };
+  });
 }
 
 /** What was approved of servers and plugins, by name; undefined where the policy names neither, or what was approved cannot be read. */

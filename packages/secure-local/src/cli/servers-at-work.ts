@@ -1,7 +1,8 @@
 // The servers of the policy as they run: examined, ended and started again, and their logs; and the server that a command line names.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { routeBy, type Target, type Way, targetText } from "@secure-local/mcp-tools/target";
+import { readAtOnce } from "../audit/owned-files.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { type Upstream, upstreamOf } from "../server/open-server.js";
@@ -157,7 +158,7 @@ export async function showLog(line: CommandLine): Promise<number> {
     tell(line, { file: log, lines: [] }, none);
     return ExitCode.Ok;
   }
-  const lines = readFileSync(log, "utf8").trimEnd().split("\n").slice(-LOG_LINES).map(shownLine);
+  const lines = readAtOnce(log).trimEnd().split("\n").slice(-LOG_LINES).map(shownLine);
   tell(line, { file: log, lines }, lines.join("\n"));
   return ExitCode.Ok;
 }

@@ -19,6 +19,7 @@ import {
   serverPeers,
   withoutSecrets,
 } from "../server/server-reviews.js";
+import { withheldText } from "../server/server-health.js";
 import {
   dataNamed,
   isAsApproved,
@@ -38,8 +39,9 @@ import {
   differenceLines,
   digestOf,
   offeredDefinitions,
+  tellUnusedDigest,
 } from "./offered-definitions.js";
-import { serverState, type ServerState } from "./server-state.js";
+import { type ServerState, serverStates } from "./server-state.js";
 import { namedServer, policyOf, restartOne, showLog, statesOf, stopOne, testServer } from "./servers-at-work.js";
 import { whyNot } from "./why-not.js";
 import { lateAudit } from "./open-audit.js";
@@ -93,11 +95,11 @@ async function listServers(line: CommandLine): Promise<number> {
   const { policy, file } = await policyOf(line);
   const approved = approvedServers(policy);
   const running = await statesOf(file);
-  const listed = [...policy.servers.values()].map((grant) => ({
-    ...serverState(policy, grant, approved),
+  const listed = (await serverStates(policy, approved)).map((server) => ({
+    ...server,
     running: running.flatMap(({ pid, servers }) =>
       servers
-        .filter(({ name }) => name === grant.name)
+        .filter(({ name }) => name === server.name)
         .map(({ state, cause, remedy, note }) => ({
           pid,
           state,
@@ -111,13 +113,18 @@ async function listServers(line: CommandLine): Promise<number> {
   else if (listed.length === 0)
     print(`The policy names no server; add one: mcp-secure-local servers add${inUse(line)} NAME -- COMMAND`);
   else for (const server of listed) printListed(server, line);
-  // One without its secret does not start.
-  return listed.every(({ state, note }) => (state === "approved" && note === undefined) || state === "disabled")
-    ? ExitCode.Ok
-    : ExitCode.Failed;
+  return listed.every(isWell) ? ExitCode.Ok : ExitCode.Failed;
 }
 
-function printListed({ name, state, tools, tokens, launch, note, running = [] }: ServerState, line: CommandLine): void {
+/** One without its secret does not start, and of one with something withheld not all is offered. */
+function isWell({ state, note, withheld }: ServerState): boolean {
+  return (state === "approved" && note === undefined && withheld === undefined) || state === "disabled";
+}
+
+function printListed(
+  { name, state, tools, tokens, launch, note, withheld = {}, running = [] }: ServerState,
+  line: CommandLine,
+): void {
   const color = state === "approved" ? "green" : state === "disabled" ? "dim" : "yellow";
   const counted = state === "approved" ? `  ${tools} ${tools === 1 ? "tool" : "tools"}, about ${tokens} tokens` : "";
   print(`${styled("bold", name)}  ${styled(color, state)}${counted}`);
@@ -129,6 +136,12 @@ function printListed({ name, state, tools, tokens, launch, note, running = [] }:
     const command = each.remedy.startsWith("mcp-secure-local ") ? inUse(line) : "";
     if (each.remedy !== "") print(`    what to do: ${each.remedy}${command}`);
   }
+  // What runs says what it withholds, and what to do.
+  const reasons = running.length === 0 ? Object.values(withheld) : [];
+  if (state === "approved" && reasons.length > 0)
+    print(
+      `  ${cleanLine(withheldText(reasons))}\n    what to do: mcp-secure-local servers review ${name}${inUse(line)}`,
+    );
   if (state === "not approved" || state === "launch changed")
     print(`  look at what it offers, and approve it: mcp-secure-local servers review ${name}${inUse(line)}`);
 }
@@ -141,7 +154,8 @@ async function showServer(line: CommandLine): Promise<number> {
     printJson(withoutSecrets(Object.fromEntries(approved)));
     return ExitCode.Ok;
   }
-  printListed(serverState(policy, grant, approvedServers(policy)), line);
+  for (const each of await serverStates(policy, approvedServers(policy)))
+    if (each.name === grant.name) printListed(each, line);
   for (const each of definitionLines(approved)) print(each);
   return ExitCode.Ok;
 }
@@ -174,6 +188,7 @@ async function reviewed(line: CommandLine, given?: Review): Promise<number> {
   if (looked.length > 1) for (const each of overviewLines(looked)) print(each);
   const asks = process.stdin.isTTY && line.digest === undefined && !line.full;
   if (!asks || changed.length === 0) for (const each of looked) showLooked(each);
+  if (changed.length === 0) tellUnusedDigest(line);
   if (changed.length === 0) return failed || staysWithheld(review) ? ExitCode.Failed : ExitCode.Ok;
   if (asks) {
     const agreed = await askInTerminal((ask) => askEach(looked, { ask, show: print, about: showFindings }));

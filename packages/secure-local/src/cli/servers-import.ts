@@ -1,7 +1,8 @@
 // Brings the servers that clients are told of under the policy: each with what it has to read, and its secrets out of the file.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { redactLaunch } from "../audit/event-text.js";
+import { readAtOnce } from "../audit/owned-files.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { LocalError } from "@secure-local/mcp/client/node";
 import { canonicalJson } from "@secure-local/inspection/drift";
@@ -493,7 +494,7 @@ function secretFile(name: string): string {
 
 function holdsNoOther(file: string, value: string): boolean {
   try {
-    return readFileSync(file, "utf8") === value;
+    return readAtOnce(file) === value;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "ENOENT";
   }

@@ -275,18 +275,34 @@ async function surveyPlugins(policy: Policy | undefined): Promise<SurveyItem[]> 
 /** The servers behind the policy; what is not as it was approved is not offered. */
 async function surveyServers(policy: Policy | undefined): Promise<SurveyItem[]> {
   if (policy?.file === undefined || policy.servers.size === 0) return [];
-  const [{ serverState }, { approvedServers }] = await Promise.all([
+  const [{ serverStates }, { approvedServers }, { withheldText }] = await Promise.all([
     import("./server-state.js"),
     import("../server/server-reviews.js"),
+    import("../server/server-health.js"),
   ]);
-  const approved = approvedServers(policy);
-  const listed = [...policy.servers.values()].map((grant) => serverState(policy, grant, approved));
-  const text = listed.map(({ name, state }) => `${name} ${state}`).join(", ");
-  const waiting = listed.filter(({ state }) => state === "not approved" || state === "launch changed");
+  const running = await withheldNow(policy.file);
+  const listed = (await serverStates(policy, approvedServers(policy))).map(({ name, state, withheld = {} }) => {
+    const held = state === "approved" ? (running.get(name) ?? withheldText(Object.values(withheld))) : "";
+    return { name, state, held };
+  });
+  const text = listed.map(({ name, state, held }) => `${name} ${state}${held === "" ? "" : ` (${held})`}`).join(", ");
+  const waiting = listed.filter(
+    ({ state, held }) => state === "not approved" || state === "launch changed" || held !== "",
+  );
   if (waiting.length === 0) return [{ name: "servers", state: "ok", text }];
   const which = waiting.length === 1 ? ` ${waiting[0]?.name}` : "";
   const mend = `mcp-secure-local servers review${which} --policy ${adviceWord(policy.file)}`;
-  return [{ name: "servers", state: "note", text: `${text}; what is not approved is not offered`, mend }];
+  const what = waiting.some(({ held }) => held === "") ? "not approved" : "withheld";
+  return [{ name: "servers", state: "note", text: `${text}; what is ${what} is not offered`, mend }];
+}
+
+/** By server what a process that runs by this policy found when it started it, which nobody knows before. */
+async function withheldNow(file: string): Promise<ReadonlyMap<string, string>> {
+  const { statesOf } = await import("./servers-at-work.js");
+  const all = (await statesOf(file)).flatMap(({ servers }) => servers);
+  return new Map(
+    all.flatMap(({ name, cause, remedy }) => (remedy.includes(" servers review ") ? [[name, cause] as const] : [])),
+  );
 }
 
 /** Locked plugins that would be offered, and each that would not. */

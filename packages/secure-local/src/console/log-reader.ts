@@ -1,12 +1,13 @@
 // Reads audit logs: from their first record on, on and on over the moments when a full file is put away, or one record
 // again by its line.
 import { createReadStream, existsSync, type FSWatcher, statSync, watch } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { type LogRecord, recordOf, textOf } from "../audit/call-records.js";
 import { MAX_LINE_BYTES } from "../audit/event-text.js";
 import { archivesOf } from "../audit/log-file.js";
+import { handleAtOnce, openAtOnce } from "../audit/owned-files.js";
 import type { RecordPlace } from "./call-index.js";
 
 /** Bytes read at once: a second of a busy server. */
@@ -84,7 +85,7 @@ export class LogReader {
   async textAt({ ino, offset, length }: RecordPlace): Promise<string | undefined> {
     const file = [this.file, ...archivesOf(this.file)].find((name) => inodeOf(name) === ino);
     if (file === undefined) return undefined;
-    const handle = await open(file, "r");
+    const handle = await handleAtOnce(file);
     try {
       const buffer = Buffer.alloc(length);
       const { bytesRead } = await handle.read(buffer, 0, length, offset);
@@ -129,7 +130,7 @@ export class LogReader {
   }
 
   async #open(file: string): Promise<void> {
-    const handle = await open(file, "r");
+    const handle = await handleAtOnce(file);
     await this.#handle?.close();
     this.#handle = handle;
     this.#ino = (await handle.stat()).ino;
@@ -294,7 +295,7 @@ async function* inTime(log: string): AsyncGenerator<Timed, undefined> {
 
 /** The file is closed also where nobody reads to its end. */
 async function* linesOf(file: string, encoding: "latin1" | "utf8"): AsyncIterable<string> {
-  const input = createReadStream(file, { encoding });
+  const input = createReadStream(file, { encoding, fd: openAtOnce(file) });
   try {
     yield* createInterface({ input, crlfDelay: Infinity });
   } finally {

@@ -44,6 +44,7 @@ export async function readTree(text: string, faults: Faults): Promise<Tree | und
 
 /** The same by the library, which reads all that YAML can say. */
 export async function anyTree(text: string, faults: Faults): Promise<Tree | undefined> {
+  if (hasDirective(text, faults)) return undefined;
   const yaml = await import("yaml");
   const lines = new yaml.LineCounter();
   let document: Yaml.Document.Parsed;
@@ -67,12 +68,89 @@ export async function anyTree(text: string, faults: Faults): Promise<Tree | unde
     return undefined;
   }
   const reading: Reading = { yaml, lines, faults };
+  const told = new Set<number>();
   for (const error of document.errors) {
-    const advice =
-      error.code === "MULTIPLE_DOCS" ? "; keep one document and remove the rest" : "; correct the YAML here";
-    faults.add(place(reading, error.pos[0]), `${error.message.replace(/\.$/, "")}${advice}`);
+    const at = place(reading, error.pos[0]);
+    // What else is said of a line follows from the first.
+    if (!told.has(at.line)) faults.add(at, yamlFault(error));
+    told.add(at.line);
   }
   return document.errors.length > 0 || document.contents === null ? undefined : convert(reading, document.contents, 0);
+}
+
+/** Lines before the document that say how to read it: by YAML 1.1 `no` would be another value. */
+function hasDirective(text: string, faults: Faults): boolean {
+  for (const [at, line] of text.split("\n").entries()) {
+    if (/^%YAML[ \t]+1\.2[ \t\r]*(?:#|$)/.test(line) || /^[ \t\r]*(?:#|$)/.test(line)) continue;
+    if (!line.startsWith("%")) return false;
+    const what = inQuotes(line.trim());
+    faults.add({ line: at + 1, column: 1 }, `${what} is not understood: a policy is YAML 1.2; remove this line`);
+    return true;
+  }
+  return false;
+}
+
+const LONGEST_QUOTE = 60;
+
+function inQuotes(text: string): string {
+  return JSON.stringify(text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text);
+}
+
+const QUOTE = (sign: string): string => `a value that begins with ${sign} must stand in quotes`;
+
+/** What is wrong and what to do, by the words of the library, which are for those who know the grammar of YAML. */
+const SENTENCES: readonly (readonly [RegExp, string])[] = [
+  [/^Alias/, `${QUOTE("*")}, as in "*"`],
+  [/^An alias/, `${QUOTE("*")}, as in "**/*.pem"`],
+  [/^(?:Anchor|A node can have at most one anchor)/, QUOTE("&")],
+  [/^(?:A node can have at most one tag|.*\btag\b)/i, QUOTE("!")],
+  [/^Plain value cannot start with .*(@|`|%)$/, "a value that begins with @, ` or % must stand in quotes"],
+  [/^Plain value/, "this sign cannot begin a value; put the value in quotes"],
+  [/^Invalid escape/, "\\ has a meaning of its own in double quotes; use single quotes, or write \\\\ for each \\"],
+  [/^Missing closing (["'])/, "a text in quotes, here or in a line above, has no end; write the missing quote"],
+  [
+    /^Flow sequence .*end with a \]/,
+    "a list that was begun with [, here or in a line above, has no end; write the missing ]",
+  ],
+  [
+    /^Flow map .*end with a }/,
+    "a section that was begun with {, here or in a line above, has no end; write the missing }",
+  ],
+  [/^Missing , /, "two values stand beside each other; write a comma between them"],
+  [/^Unexpected (?:,|empty item)/, "there is no value before this comma; take the comma out"],
+  [/^Unexpected flow-(?:seq|map)-end/, "nothing was begun that this ends; take it out, or put the value in quotes"],
+  [
+    /^Block collections are not allowed/,
+    "a value with a colon and a space, or lines that begin with -, cannot stand in [ ] or { }; use quotes, and commas",
+  ],
+  [
+    /^Nested mappings/,
+    "a second colon with a space in one line; put the value in quotes, or begin a new line for what belongs below",
+  ],
+  [
+    /^(?:All (?:mapping|sequence) items|A block sequence may not)/,
+    "this line is not in the column of those that it belongs to; give each of them the same number of spaces",
+  ],
+  [/^Implicit (?:map )?keys/, "this is no key with a value; write KEY: VALUE, or - VALUE in a list, with the space"],
+  [/^Tabs/, "Tabs cannot stand at the beginning of a line; write spaces"],
+  [/^Unexpected block-seq-ind/, "- begins a list in a line of its own; write it below the key"],
+  [
+    /^Unexpected \S+ at node end/,
+    "more follows behind the end of a value; take it out, or put the whole value in quotes",
+  ],
+  [/^Comments must/, "a comment needs a space before its #"],
+  [
+    /^(?:Source contains multiple|Document contains trailing)/,
+    "a second document begins here; keep one and remove the rest, and each line --- or ...",
+  ],
+  [/1024/, "this key is too long, or a colon is missing; write KEY: VALUE"],
+];
+
+/** A sentence for whoever has written the text. */
+function yamlFault({ message }: Pick<Yaml.YAMLError, "message">): string {
+  const sentence = SENTENCES.find(([words]) => words.test(message))?.[1];
+  const said = sentence ?? `${message.replace(/\.$/, "")}; correct it, or put the value in quotes`;
+  return `this is not valid YAML: ${said}`;
 }
 
 function place(reading: Reading, offset: number | undefined): Place {
@@ -89,11 +167,20 @@ function convert(reading: Reading, node: Yaml.ParsedNode, depth: number): Tree {
     return nothing;
   }
   if (yaml.isAlias(node)) {
-    faults.add(at, `the alias *${node.source} is not understood in a policy; write the value out`);
+    const written = `*${node.source}`;
+    faults.add(at, `${written} begins with *, which YAML takes for an alias; put it in quotes: ${inQuotes(written)}`);
     return nothing;
   }
-  if (node.anchor !== undefined) faults.add(at, `the anchor &${node.anchor} is not understood in a policy; remove it`);
-  if (node.tag !== undefined) faults.add(at, `the tag ${node.tag} is not understood in a policy; remove it`);
+  if (node.anchor !== undefined)
+    faults.add(
+      at,
+      `the anchor &${node.anchor} is not understood in a policy; remove it, or put text that begins with & in quotes`,
+    );
+  if (node.tag !== undefined)
+    faults.add(
+      at,
+      `the tag ${node.tag} is not understood in a policy; remove it, or put text that begins with ! in quotes`,
+    );
   if (yaml.isMap(node)) return convertMap(reading, node, depth);
   if (yaml.isSeq(node)) {
     return { kind: "list", place: at, items: node.items.map((item) => convert(reading, item, depth + 1)) };

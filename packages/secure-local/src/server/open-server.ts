@@ -1,7 +1,6 @@
 // Connects to a server of the policy: a command behind its wall, a URL by a fetch that stays off addresses nobody meant.
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
-import { readFileSync } from "node:fs";
 import { isIP, type LookupFunction } from "node:net";
 import { guardedFetch } from "@secure-local/mcp/auth/client/node";
 import type { ClientOptions, HttpAuthorizer, HttpReply, HttpRequest, HttpRequester } from "@secure-local/mcp/client";
@@ -9,6 +8,7 @@ import { type ChildCommand, type Client, connect, LocalError, nodeRequester } fr
 import type { AuditEvent } from "../audit/audit-event.js";
 import { type DecideEgress, type EgressDecision, parseTarget } from "../capabilities/egress-target.js";
 import { redactLaunch } from "../audit/event-text.js";
+import { readAtOnce, WrongKindError } from "../audit/owned-files.js";
 import { FetchError } from "../capabilities/refusals.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
 import { resolveAllowed, resolveBySystem } from "../capabilities/resolve.js";
@@ -341,8 +341,9 @@ export function secretFault(secret: SecretPolicy | undefined): string | undefine
   }
   const { path } = from;
   try {
-    return readFileSync(path, "utf8").trim() === "" ? `${path} is empty; write the value into it` : undefined;
+    return readAtOnce(path).trim() === "" ? `${path} is empty; write the value into it` : undefined;
   } catch (error) {
+    if (error instanceof WrongKindError) return `${error.message}, and write the value into a file of that name`;
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return `${path} is missing; write the value into it, or take the secret out of the entry`;
     return `${path} cannot be opened (${code ?? "unknown"}); see to its rights`;
@@ -358,7 +359,7 @@ function valueOf(secret: SecretPolicy | undefined): string | undefined {
   if (secret === undefined) return undefined;
   const { name, from } = secret;
   try {
-    const value = from.kind === "env" ? process.env[from.name] : readFileSync(from.path, "utf8").trim();
+    const value = from.kind === "env" ? process.env[from.name] : readAtOnce(from.path).trim();
     if (value !== undefined) learnSecret(name, value);
     return value === "" ? undefined : value;
   } catch {

@@ -5,7 +5,7 @@ import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { makeFolder } from "../audit/owned-files.js";
+import { makeFolder, readAtOnce } from "../audit/owned-files.js";
 import { exactText } from "../sandbox/exact-text.js";
 import { stateFolder } from "../policy/own-places.js";
 
@@ -65,7 +65,7 @@ export function packageFolder({ spec }: WantedPackage): string {
 export function pinnedPackage(wanted: WantedPackage): PinnedPackage | undefined {
   if (!fs.existsSync(join(packageFolder(wanted), "node_modules", wanted.name, "package.json"))) return undefined;
   try {
-    const kept = JSON.parse(fs.readFileSync(`${packageFolder(wanted)}.json`, "utf8")) as Partial<PinnedPackage>;
+    const kept = JSON.parse(readAtOnce(`${packageFolder(wanted)}.json`)) as Partial<PinnedPackage>;
     const { name, version, integrity, sha256 } = kept;
     const texts = [name, version, integrity, sha256].every((text) => typeof text === "string");
     return texts && name === wanted.name ? (kept as PinnedPackage) : undefined;
@@ -101,7 +101,8 @@ export async function pinPackage(wanted: WantedPackage): Promise<PinnedPackage> 
     const pinned = { ...lockedIn(draft, wanted.name), sha256: treeDigest(draft) };
     fs.rmSync(folder, { recursive: true, force: true });
     fs.renameSync(draft, folder);
-    fs.writeFileSync(`${folder}.json`, `${JSON.stringify(pinned)}\n`, { mode: 0o600 });
+    fs.rmSync(`${folder}.json`, { force: true });
+    fs.writeFileSync(`${folder}.json`, `${JSON.stringify(pinned)}\n`, { mode: 0o600, flag: "wx" });
     return pinned;
   } finally {
     process.off("exit", removeDraft);
@@ -140,8 +141,7 @@ export function dataOf(wanted: WantedPackage): readonly string[] {
 
 function versionIn(folder: string): unknown {
   try {
-    return (JSON.parse(fs.readFileSync(join(folder, "package.json"), "utf8")) as { readonly version?: unknown })
-      .version;
+    return (JSON.parse(readAtOnce(join(folder, "package.json"))) as { readonly version?: unknown }).version;
   } catch {
     return undefined;
   }
@@ -158,7 +158,7 @@ function filesBelow(folder: string): string[] {
 /** The file that a package's command starts. @throws Error where it has none, or several and none of its own name */
 export function programOf(wanted: WantedPackage): string {
   const root = join(packageFolder(wanted), "node_modules", wanted.name);
-  const { bin } = JSON.parse(fs.readFileSync(join(root, "package.json"), "utf8")) as {
+  const { bin } = JSON.parse(readAtOnce(join(root, "package.json"))) as {
     readonly bin?: string | Readonly<Record<string, string>>;
   };
   const named = typeof bin === "string" ? [bin] : Object.values(bin ?? {});
@@ -190,7 +190,7 @@ export function treeDigest(folder: string): string {
         continue;
       }
       if (++files > MOST_FILES) throw new Error(`${folder} has more than ${MOST_FILES} files`);
-      const bytes = entry.isSymbolicLink() ? fs.readlinkSync(at, { encoding: "buffer" }) : fs.readFileSync(at);
+      const bytes = entry.isSymbolicLink() ? fs.readlinkSync(at, { encoding: "buffer" }) : readAtOnce(at, null);
       const kind = entry.isSymbolicLink() ? "link" : (fs.statSync(at).mode & 0o111) === 0 ? "file" : "program";
       const sum = createHash("sha256").update(bytes).digest("hex");
       digest.update(`${JSON.stringify([name, kind, sum])}\n`);
@@ -202,7 +202,7 @@ export function treeDigest(folder: string): string {
 
 /** What npm wrote down of the package itself. */
 function lockedIn(folder: string, name: string): Omit<PinnedPackage, "sha256"> {
-  const { packages = {} } = JSON.parse(fs.readFileSync(join(folder, "package-lock.json"), "utf8")) as {
+  const { packages = {} } = JSON.parse(readAtOnce(join(folder, "package-lock.json"))) as {
     readonly packages?: Readonly<Record<string, { readonly version?: string; readonly integrity?: string }>>;
   };
   const { version, integrity } = packages[`node_modules/${name}`] ?? {};

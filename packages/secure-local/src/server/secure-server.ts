@@ -468,7 +468,7 @@ export class SecureServer {
     const { logs } = this.#kept;
     if (logs === undefined || file === undefined) return undefined;
     const { ServerLog, serverLogFile } = await import("./server-log.js");
-    return new ServerLog(logs, serverLogFile(logs, file, name));
+    return new ServerLog(logs, serverLogFile(logs, file, name), (line) => this.#say(cleanLine(line)));
   }
 
   /** The consent of a person, where the policy wants it, as for a tool of our own. */

@@ -27,6 +27,8 @@ export interface ServerHealth {
   readonly hasLogin: boolean;
 }
 
+/** How the reason begins of what is another thing than a person has approved. */
+export const CHANGED = "it is not as it was approved";
 export const STOPPED = "a person stopped its server";
 const LOGIN = "give its entry login: oauth, or a header with a secret that the server takes";
 
@@ -86,10 +88,25 @@ export function mountedHealth(
   ];
   const note = notes.length === 0 ? {} : { note: notes.join("; ") };
   if (count === 0) return { name, state, tools, cause: "", remedy: "", ...note };
-  const words = count === 1 ? "it is not as it was" : "they are not as they were";
-  const changed = `${count} withheld, since ${words} approved`;
+  const away = new Set([...others, ...missing]);
+  const reasons = [...held].flatMap(([item, reason]) => (away.has(item) ? [] : [reason]));
+  const why = launchChanged ? changedText(count) : withheldText(reasons);
   const remedy = `mcp-secure-local servers review ${name}`;
-  return { name, state: tools === 0 ? "withheld" : state, tools, cause: changed, remedy, ...note };
+  return { name, state: tools === 0 ? "withheld" : state, tools, cause: why, remedy, ...note };
+}
+
+/** What of a server is not as it was approved, and what is withheld though it is. */
+export function withheldText(reasons: readonly string[]): string {
+  const changed = reasons.filter((reason) => reason.startsWith(CHANGED));
+  const others = new Map<string, number>();
+  for (const reason of reasons) if (!reason.startsWith(CHANGED)) others.set(reason, (others.get(reason) ?? 0) + 1);
+  const parts = [...others].map(([reason, count]) => `${count} withheld: ${reason}`);
+  return [...(changed.length === 0 ? [] : [changedText(changed.length)]), ...parts].join("; ");
+}
+
+function changedText(count: number): string {
+  const words = count === 1 ? "it is not as it was" : "they are not as they were";
+  return `${count} withheld, since ${words} approved`;
 }
 
 /** A failure for the operator: what the server said stands on lines of its own. */

@@ -1,9 +1,11 @@
 // What a server of the policy says on its standard error, and when it began and ended: a short file for `servers logs`.
 import { createHash } from "node:crypto";
-import { appendFile, rename, stat } from "node:fs/promises";
+import * as fs from "node:fs";
+import { rename, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { promisify } from "node:util";
 import { redactString } from "../audit/event-text.js";
-import { makeFolder } from "../audit/owned-files.js";
+import { makeFolder, openAtOnce } from "../audit/owned-files.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { escapeUnseen, withoutColours } from "@secure-local/inspection/escape-unseen";
 
@@ -43,13 +45,18 @@ export function shownLine(line: string): string {
 export class ServerLog {
   readonly #file: string;
   readonly #folder: string;
+  readonly #say: (line: string) => void;
   readonly #waiting: string[] = [];
   #dropped = 0;
   #writing: Promise<void> | undefined;
+  /** Why nothing could be written, as it was said last. */
+  #fault: string | undefined;
 
-  constructor(folder: string, file: string) {
+  /** `say` is told once why nothing can be written. */
+  constructor(folder: string, file: string, say: (line: string) => void = () => undefined) {
     this.#folder = folder;
     this.#file = file;
+    this.#say = say;
   }
 
   /** Writes a line soon, without secrets and without what acts on a terminal. Never throws: a log that fails stops no server. */
@@ -77,10 +84,26 @@ export class ServerLog {
         const text = this.#waiting.splice(0).join("");
         const { size } = await stat(this.#file).catch(() => ({ size: 0 }));
         if (size > MOST_BYTES) await rename(this.#file, `${this.#file}.1`);
-        await appendFile(this.#file, text, { mode: 0o600 });
+        await this.#append(text);
       }
-    } catch {
+      this.#fault = undefined;
+    } catch (error) {
       this.#waiting.length = 0;
+      const { message } = error as Error;
+      const into = message.includes(this.#folder) ? "" : ` in ${this.#file}`;
+      if (this.#fault !== message) this.#say(`what a server says is not kept${into}: ${message}`);
+      this.#fault = message;
+    }
+  }
+
+  /** What lies under the name is judged when it is open: a pipe would be waited for, and a link would lead elsewhere. */
+  async #append(text: string): Promise<void> {
+    const { O_WRONLY, O_APPEND, O_CREAT } = fs.constants;
+    const fd = openAtOnce(this.#file, O_WRONLY | O_APPEND | O_CREAT | (fs.constants.O_NOFOLLOW ?? 0), 0o600);
+    try {
+      await promisify(fs.writeFile)(fd, text);
+    } finally {
+      fs.closeSync(fd);
     }
   }
 }

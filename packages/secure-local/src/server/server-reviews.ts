@@ -21,6 +21,7 @@ import {
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { changesOf, type LockedPlugin, type PluginLock, readLock } from "./plugin-lock.js";
+import { CHANGED } from "./server-health.js";
 import { serverLaunch } from "./server-launch.js";
 
 // Takes what a mounted server offers apart into the items that are inspected and approved one by one, and puts it together again.
@@ -275,8 +276,7 @@ export function reviewServer(
     const unfit = unfitReason(item, items.get(item));
     if (unfit !== undefined) withheld.set(item, unfit);
     else if (item.includes(" ") && (own === "" || cleanLine(own) !== own)) withheld.set(item, UNCLEAN);
-    else if (change !== undefined)
-      withheld.set(item, `it is not as it was approved (${change.item} was ${change.kind})`);
+    else if (change !== undefined) withheld.set(item, `${CHANGED} (${change.item} was ${change.kind})`);
     else if (found !== undefined) withheld.set(item, `its description looks like an attack on the model (${found.id})`);
   }
   for (const { item, kind } of changes)
@@ -414,7 +414,8 @@ export class KeptFindings {
       makeFolder(dirname(file));
       this.#sweep(dirname(file));
       const draft = `${file}.${process.pid}`;
-      fs.writeFileSync(draft, text, { mode: 0o600 });
+      fs.rmSync(draft, { force: true });
+      fs.writeFileSync(draft, text, { mode: 0o600, flag: "wx" });
       fs.renameSync(draft, file);
     } catch {
       // A full disk, or a folder that cannot be made.

@@ -4,9 +4,12 @@ import * as fs from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
-import { CheckpointWriter } from "../../src/audit/checkpoint.js";
+import { checkpointKey, CheckpointWriter } from "../../src/audit/checkpoint.js";
 import { archivePath, headPath, journalPath, openLogFile, readHead, readJournal } from "../../src/audit/log-file.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
+import { makeFolder, openAtOnce, WrongKindError } from "../../src/audit/owned-files.js";
+import { LogReader } from "../../src/console/log-reader.js";
+import { runQuickly } from "../cli/command-in-thread.js";
 import { pipeAt } from "./rescued-pipe.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
@@ -21,6 +24,55 @@ async function written(file: string): Promise<void> {
 }
 
 describe.skipIf(process.platform === "win32")("a pipe is not waited for", () => {
+  it("in the place of the log, when it is begun, and what is said names it and what to do", async () => {
+    const file = place();
+    fs.mkdirSync(dirname(file), { recursive: true });
+    pipeAt(file);
+    const opened = AuditLog.open(file, { sync: false });
+    await expect(opened).rejects.toThrow(
+      `${file}: the audit log cannot be opened (${file} is no file but a pipe; move it away)`,
+    );
+  });
+
+  it("in the place of the log, when its end is read", async () => {
+    const file = place();
+    await written(file);
+    fs.rmSync(file);
+    pipeAt(file);
+    const { stderr, code } = await runQuickly(["audit", "tail", "--audit", file], { home: dirname(file) });
+    expect([code, stderr]).toEqual([1, `mcp-secure-local: ${file} is no file but a pipe; move it away\n`]);
+    const reader = new LogReader(file, 0, () => undefined);
+    await reader.look();
+    await reader.close();
+  });
+
+  it("in the place of the key of checkpoints and of its public half", async () => {
+    const key = join(temporaryFolder(), "key.pem");
+    for (const path of [key, `${key}.pub`]) {
+      pipeAt(path);
+      expect(() => checkpointKey(key)).toThrow(`(${path} is no file but a pipe; move it away)`);
+      fs.rmSync(path);
+    }
+  });
+
+  it("in the place of a folder, or above it", () => {
+    const folder = join(temporaryFolder(), "run");
+    pipeAt(folder);
+    for (const path of [folder, join(folder, "deeper", "still")])
+      expect(() => makeFolder(path)).toThrow(new WrongKindError(folder, fs.statSync(folder), "folder").message);
+  });
+
+  it.each([
+    ["a pipe that somebody reads", true],
+    ["a pipe that nobody reads", false],
+  ])("%s, in the place of a file that is written to", (_what, read) => {
+    const path = join(temporaryFolder(), "file");
+    pipeAt(path);
+    const reading = read ? fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK) : undefined;
+    expect(() => openAtOnce(path, fs.constants.O_WRONLY)).toThrow("is no file but a pipe");
+    if (reading !== undefined) fs.closeSync(reading);
+  });
+
   it("in the place of the folder, while the journal is made", async () => {
     const file = place();
     fs.mkdirSync(dirname(file), { recursive: true });

@@ -81,6 +81,16 @@ describe("arguments of call", () => {
   it("are text where the schema says so and JSON elsewhere", () => {
     expect(readArguments(["query=3", "max_results=3"], schema)).toEqual({ query: "3", max_results: 3 });
     expect(readArguments(["other=a=b", "list=[1]"], schema)).toEqual({ other: "a=b", list: [1] });
+    // Nobody knows which of two was meant.
+    expect(() => readArguments(["query=3", "n=1", "query=4"], schema)).toThrow(
+      `query is given twice; give it once, a list as query='["A", "B"]'`,
+    );
+    for (const twice of ['{"a":1,"a":2}', '{"a":{"b":1,"\\u0062":2}}'])
+      expect(() => readArguments([twice], schema)).toThrow("a key is given twice in one object");
+    expect(readArguments(['{"a":{"a":1},"b":[{"a":1},{"a":2}]}'], schema)).toEqual({
+      a: { a: 1 },
+      b: [{ a: 1 }, { a: 2 }],
+    });
     expect(readArguments(['{"query":"x"}'], schema)).toEqual({ query: "x" });
     expect(readArguments([], undefined)).toEqual({});
   });

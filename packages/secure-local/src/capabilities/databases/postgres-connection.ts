@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
+import { READ_AT_ONCE } from "../../audit/owned-files.js";
 import { DatabaseError } from "./databases.js";
 import { isAbsolute } from "node:path";
 
@@ -456,7 +457,7 @@ async function encrypted(socket: Socket, url: PostgresUrl): Promise<Encrypted> {
 const CERTIFICATE = /CERT|SIGNATURE|ALTNAME|ISSUER|CHAIN/;
 
 async function readAuthorities(path: string): Promise<string> {
-  return readFile(path, "utf8").catch(() => {
+  return readFile(path, { encoding: "utf8", flag: READ_AT_ONCE }).catch(() => {
     throw new Error("the file of its sslrootcert cannot be read");
   });
 }

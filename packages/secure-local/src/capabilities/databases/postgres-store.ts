@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Buffer } from "node:buffer";
+import { READ_AT_ONCE } from "../../audit/owned-files.js";
 import { deniedAddress } from "../../policy/host-matcher.js";
 import type { DatabasePolicy, Policy, SecretPolicy } from "../../policy/policy.js";
 import { dial, resolveAllowed, resolveBySystem } from "../resolve.js";
@@ -118,7 +119,9 @@ export class PostgresStore {
       throw new DatabaseError("denied", `The secret of the database "${name}" is not in the policy.`);
     const { from } = secret;
     const text =
-      from.kind === "env" ? this.#environment[from.name] : await readFile(from.path, "utf8").catch(() => undefined);
+      from.kind === "env"
+        ? this.#environment[from.name]
+        : await readFile(from.path, { encoding: "utf8", flag: READ_AT_ONCE }).catch(() => undefined);
     if (text === undefined || text.trim() === "")
       throw new DatabaseError(
         "unreachable",
