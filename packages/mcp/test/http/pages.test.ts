@@ -43,6 +43,8 @@ describe("pages", () => {
       [404, false],
       [404, false],
     ]);
+    // Elsewhere the path of the endpoint is named.
+    expect((await send(new URL("/", url).href)).text).toBe("Not found: use /mcp");
   });
 
   it("cannot take the path of the endpoint", async () => {

@@ -123,7 +123,9 @@ export class HttpSite {
     const route = this.#options.routes.get(path);
     if (route !== undefined) return route;
     const slashes = path.endsWith("/") && this.serves(path.slice(0, -1));
-    turnAway(exchange, 404, `Nothing is served at this path${slashes ? ": leave out the slash at its end" : ""}`);
+    // That of the endpoint comes first.
+    const [first] = this.#options.routes.keys();
+    turnAway(exchange, 404, `Not found: ${slashes ? "leave out the slash at its end" : `use ${first}`}`);
     return undefined;
   }
 

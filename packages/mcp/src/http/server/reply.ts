@@ -91,7 +91,7 @@ export function turnAway(exchange: HttpExchange, status: number, text: string, h
 }
 
 const READ_BEFORE =
-  "The body of this request was read before it came to what serves MCP: hand over a clone() that was made before that";
+  "The body of this request was read before it came to what serves MCP: hand over a clone() made before";
 
 /** Refuses a request whose body is none that can be served; `id`: what stands for the id of a message that nobody could read. */
 export function refuseBody(
@@ -101,7 +101,7 @@ export function refuseBody(
 ): void {
   if (fault === "too-long") return turnAway(exchange, 413, "The body is too long");
   if (fault === "no-room") {
-    return turnAway(exchange, 503, "There is no room for so large a request now: try again later", SOON);
+    return turnAway(exchange, 503, "No room for so large a request now: try later", SOON);
   }
   if (fault === "not-utf8") {
     const error = new RpcError(ErrorCode.ParseError, "Parse error: the body is not UTF-8");
