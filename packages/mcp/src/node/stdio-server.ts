@@ -2,6 +2,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { OnReadOpts, SocketConstructorOpts } from "node:net";
 import type { Arrival, Carrier, MessageSink, Outgoing, OutgoingKind, Transport } from "../jsonrpc/transport.js";
+import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import { type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import { LineFraming, UnreadableLine } from "../transport/stdio-framing.js";
 import { OutputQueue, decodeUtf8 } from "./standard-streams.js";
@@ -31,6 +32,9 @@ const LARGEST_GROUP = 16;
 const LINES_A_WRITE = 64;
 // How long answers may hold up what comes after: it may be what they wait for.
 const OVERDUE_MS = 50;
+
+/** Of a client that went away while it wrote, or forgot the end of the line. */
+const CUT = "Parse error: the input ended in the middle of a message";
 
 class StdioTransport implements Transport, Carrier {
   readonly kind = "stdio";
@@ -126,7 +130,7 @@ class StdioTransport implements Transport, Carrier {
   readonly #endOfInput = (): void => {
     if (this.#inputEnded) return;
     this.#inputEnded = true;
-    this.#framing.end();
+    this.#framing.end(new RpcError(ErrorCode.ParseError, CUT));
     this.#schedule();
   };
 

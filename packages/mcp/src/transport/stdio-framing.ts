@@ -138,8 +138,12 @@ export class LineFraming {
     if (end < chunk.length) this.#extend(chunk.subarray(end));
   }
 
-  /** The stream is over: what follows the last newline is a line too. */
-  end(): void {
+  /** The stream is over: what follows the last newline is a line too. `cut`: what is said of one that is no whole message. */
+  end(cut?: RpcError): void {
+    if (cut !== undefined && this.#partial.length > 0 && isCut(this.#partial.bytes)) {
+      this.#add(new UnreadableLine(cut, excerptOf(this.#partial.bytes)));
+      return this.#partial.clear();
+    }
     if (this.#partial.length > 0 || this.#oversized !== undefined) this.#endLine();
   }
 
@@ -240,6 +244,18 @@ export class LineFraming {
     const marked = !this.#opened && typeof piece === "string" && piece.charCodeAt(0) === BYTE_ORDER_MARK;
     this.#opened = true;
     this.#pieces.push(marked ? piece.slice(1) : piece);
+  }
+}
+
+/** Whether a message was begun and not ended. */
+function isCut(line: Uint8Array): boolean {
+  const text = lossyText(line).trimStart();
+  if (!/^[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return false;
+  } catch {
+    return true;
   }
 }
 

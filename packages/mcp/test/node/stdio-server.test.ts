@@ -80,6 +80,18 @@ function setup(limits: StdioOptions["limits"] = {}): Setup {
 const echo = (text: string, carrier: Carrier): void => void carrier.write(`<${text}>`, "response");
 const lines = (count: number): string => Array.from({ length: count }, (_, index) => `${index}\n`).join("");
 
+it.each([
+  ['{"jsonrpc":"2.0","id":1,"meth', [], "Parse error: the input ended in the middle of a message"],
+  ['{"jsonrpc":"2.0","id":1,"method":"ping"}', ['{"jsonrpc":"2.0","id":1,"method":"ping"}'], undefined],
+  ["  \t", [], undefined],
+])("input that ends in %j", async (text, texts, fault) => {
+  const [input, sink] = [new PassThrough(), new Sink()];
+  stdioTransport({ input, output: new PassThrough() }).start(sink);
+  input.end(text);
+  await turns(5);
+  expect([sink.texts, sink.errors[0]?.[0].message, sink.ends]).toEqual([texts, fault, 1]);
+});
+
 describe("stdioTransport", () => {
   it("delivers lines and sends what one turn wrote in one write", async () => {
     const { input, output, sink } = setup();

@@ -179,3 +179,11 @@ it.each([
   if (words === undefined) expect(row).not.toContain("was asked");
   else expect(row).toContain(`; ${words}`);
 });
+
+it("what is no URI is told what one looks like, and where those stand that there are", async () => {
+  const { code, stderr } = await runQuickly(["read", "foo"], { home: temporaryFolder() });
+  expect([code, stderr]).toEqual([
+    2,
+    'mcp-secure-local: "foo" is no URI, which begins with a scheme and a colon, as file:///home/ada/notes.txt does; those there are: mcp-secure-local inspect\n',
+  ]);
+});

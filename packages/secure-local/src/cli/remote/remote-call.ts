@@ -315,8 +315,15 @@ function own(line: CommandLine, usage: typeof READ_USAGE, work: Work): Promise<n
   return isOwn(line, 1) ? withOwnClient(line, () => true, work) : withClient(line, usage, work);
 }
 
+/** A scheme and more (RFC 3986). */
+const ABSOLUTE = /^[a-z][a-z0-9+.-]*:[^]/i;
+
 export function readCommand(line: CommandLine): Promise<number> {
   return own(line, READ_USAGE, async ({ client, words: [uri = ""], signal }) => {
+    if (!ABSOLUTE.test(uri))
+      throw new UsageError(
+        `${JSON.stringify(uri)} is no URI, which begins with a scheme and a colon, as file:///home/ada/notes.txt does; those there are: mcp-secure-local inspect${isOwn(line, 1) ? inUse(line) : " TARGET"}`,
+      );
     const result = await client.read(uri, undefined, { signal });
     if (line.json) printJson(result);
     else print(result.contents.map(contentsText).join("\n"));
