@@ -86,7 +86,7 @@ it.each([
   ["  \t", [], undefined],
 ])("input that ends in %j", async (text, texts, fault) => {
   const [input, sink] = [new PassThrough(), new Sink()];
-  stdioTransport({ input, output: new PassThrough() }).start(sink);
+  void stdioTransport({ input, output: new PassThrough() }).start(sink);
   input.end(text);
   await turns(5);
   expect([sink.texts, sink.errors[0]?.[0].message, sink.ends]).toEqual([texts, fault, 1]);

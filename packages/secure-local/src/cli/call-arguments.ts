@@ -77,7 +77,7 @@ function readObject(text: string): Record<string, unknown> {
   try {
     const given = JSON.parse(text) as Record<string, unknown>;
     const judged = parseJson(text, DEFAULT_LIMITS);
-    if (judged instanceof ParseFault && / duplicate key$/.test(judged.message))
+    if (judged instanceof ParseFault && judged.message.endsWith(" duplicate key"))
       throw new Error("a key is given twice in one object");
     return given;
   } catch (error) {

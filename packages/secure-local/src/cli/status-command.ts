@@ -4,7 +4,7 @@ import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { type CommandLine, inUse, adviceWord, UsageError } from "./command-line.js";
 import { ExitCode, outputWidth, print, printJson, styled, wrapped } from "./terminal.js";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { existingLogs } from "../audit/log-writer.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
@@ -12,6 +12,7 @@ import { reviewPolicy } from "../policy/review-policy.js";
 import { type Listed, everyServer } from "@secure-local/mcp-tools/configured-servers";
 import { hasControlGroups } from "../sandbox/control-group.js";
 import { findWall } from "../sandbox/find-wall.js";
+import type { ServerHealth } from "../server/server-health.js";
 import { lockFileOf, type PluginLock, readLock } from "../server/plugin-lock.js";
 import { localTime } from "./audit-lines.js";
 import { kindOfPath } from "./write-new-file.js";
@@ -298,8 +299,10 @@ async function surveyServers(policy: Policy | undefined): Promise<SurveyItem[]> 
 
 /** By server what a process that runs by this policy found when it started it, which nobody knows before. */
 async function withheldNow(file: string): Promise<ReadonlyMap<string, string>> {
-  const { statesOf } = await import("./servers-at-work.js");
-  const all = (await statesOf(file)).flatMap(({ servers }) => servers);
+  const { runningServers } = await import("../control/control-client.js");
+  const all = (await runningServers(controlFolder())).flatMap(({ policy, servers = [] }) =>
+    policy.file !== undefined && resolve(policy.file) === resolve(file) ? (servers as readonly ServerHealth[]) : [],
+  );
   return new Map(
     all.flatMap(({ name, cause, remedy }) => (remedy.includes(" servers review ") ? [[name, cause] as const] : [])),
   );
