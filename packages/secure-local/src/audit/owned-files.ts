@@ -45,13 +45,13 @@ function readKey(file: string): Buffer {
 
 /** Something else lies under a name of ours, for example a pipe in place of a file: the message says what, where, and what to do. */
 export class WrongKindError extends Error {
-  /** As the system would say it, where a folder was wanted. */
-  readonly code: "ENOTDIR" | undefined;
+  /** As the system would say it, where a folder was wanted, or is there in place of a file. */
+  readonly code: "ENOTDIR" | "EISDIR" | undefined;
 
   constructor(path: string, status: fs.Stats, wanted: "file" | "folder" = "file") {
     super(`${path} is no ${wanted} but ${kindOf(status)}; move it away`);
     this.name = "WrongKindError";
-    this.code = wanted === "folder" ? "ENOTDIR" : undefined;
+    this.code = wanted === "folder" ? "ENOTDIR" : status.isDirectory() ? "EISDIR" : undefined;
   }
 }
 

@@ -343,9 +343,9 @@ export function secretFault(secret: SecretPolicy | undefined): string | undefine
   try {
     return readAtOnce(path).trim() === "" ? `${path} is empty; write the value into it` : undefined;
   } catch (error) {
-    if (error instanceof WrongKindError) return `${error.message}, and write the value into a file of that name`;
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return `${path} is missing; write the value into it, or take the secret out of the entry`;
+    if (error instanceof WrongKindError && code === undefined) return `${error.message}, and write the value there`;
     return `${path} cannot be opened (${code ?? "unknown"}); see to its rights`;
   }
 }

@@ -324,12 +324,12 @@ const RETRY_AFTER: HeaderList = ["retry-after", "5"];
 
 const REVOKED: NoPass = {
   status: 401,
-  text: "The login of this request was taken back or exchanged while it came: log in, and send it again",
+  text: "Its login was taken back or exchanged: log in, and send it again",
   headers: CHALLENGE,
 };
 const CLOSING: NoPass = {
   status: 503,
-  text: "The server is shutting down and has not served this: send it again in a few seconds",
+  text: "The server is shutting down and has not served this: send it again in a moment",
   headers: RETRY_AFTER,
 };
 
