@@ -85,6 +85,22 @@ it("a retry that comes twice gets the same long answer", async () => {
   }
 });
 
+it.each(["2025-11-25", "2026-07-28"])(
+  "a task's long result is whole however often it is fetched, from a server of %s",
+  async (revision) => {
+    const upstream = new Server({ name: "up", version: "1" });
+    upstream.tool("make", { task: "optional", run: () => LONG });
+    const gateway = stage.gateway();
+    await gateway.mount("up", open(await stage.serve(upstream), { revision }), { prefix: "" });
+    const client = await stage.client(await stage.serve(gateway), { revision: "2025-11-25" });
+    const { id: taskId = "" } = await client.callTask("make");
+    for (let times = 0; times < 3; times++) {
+      const result = await client.request("tasks/result", { taskId });
+      expect(result).toMatchObject({ content: [BLOCK] });
+    }
+  },
+);
+
 const MEGABYTE = "x".repeat(1_000_000);
 const ANSWERS = 24;
 

@@ -100,7 +100,7 @@ export class HttpCaller {
       const reply = await this.#authorized(current);
       if (reply.encoding !== undefined) {
         reply.cancel();
-        const what = `${shownUrl(current.url)} sent its answer encoded (${quote(reply.encoding)}) unasked`;
+        const what = `${shownUrl(current.url)} sent its answer encoded (${quote(reply.encoding)}) although asked not to`;
         throw new LocalError(
           "INVALID_RESPONSE",
           `${what}: turn compression off, at the server or the proxy before it.`,
