@@ -4,7 +4,7 @@ import type { Answers, CallOptions } from "../client/options.js";
 import type { KnownTool } from "../client/caches.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { pause, Stop } from "../jsonrpc/outgoing.js";
-import { exactly, writtenOnce } from "../jsonrpc/exact-numbers.js";
+import { exactly } from "../jsonrpc/exact-numbers.js";
 import type { Call } from "../endpoint/call.js";
 import { isJsonObject, type JsonObject, type RequestId } from "../jsonrpc/message.js";
 import type { ElicitResult, InputRequests } from "../protocol/features/elicitation.js";
@@ -35,8 +35,6 @@ export interface RelayOptions {
   readonly admit?: Admit | undefined;
   readonly words?: RelayedWords | undefined;
   readonly relayed?: ((request: RelayedRequest) => void) | undefined;
-  /** Whether an answer is written and seen by nobody else: then its long texts go with the writing. */
-  sole(): boolean;
   warn(text: string): void;
   /** What the URIs of an answer are called outside. */
   expose(answer: JsonObject): JsonObject;
@@ -192,9 +190,6 @@ export class Relay {
         // What comes of it from here on is no fault of the connection.
         lease = undefined;
         again = true;
-        // What may come as a task is kept, and what was asked for a question can be asked for again.
-        if (item.kind === "tool" && !answers.any && !(call instanceof TaskCall) && this.#options.sole())
-          writtenOnce(result);
         return await this.#answered(result, item);
       } catch (error) {
         lease?.release(error);

@@ -40,78 +40,46 @@ export function exactJson(value: unknown): string {
 
 /** The same in pieces, each long text one of its own; one text where there is none. */
 export function exactPieces(value: unknown): string | readonly string[] {
-  const long: LongText[] = [];
+  const long: string[] = [];
   const outer = writing;
   writing = true;
   try {
     const text = JSON.stringify(
       anyLong ? replaced(value, COPIED, (note, member) => leftOut(note, member, long)) : value,
     );
-    if (mark === undefined || (text as string | undefined)?.includes(mark) !== true) return text;
-    const pieces = putIn(text, mark, long);
-    for (const each of long) if (each.writtenOnce) letGo(each);
-    return pieces;
+    return mark !== undefined && (text as string | undefined)?.includes(mark) === true ? putIn(text, mark, long) : text;
   } finally {
     writing = outer;
   }
 }
 
 /** What stands for a long text until its JSON is put in. A text that is another than came is written as every other. */
-function leftOut(note: Note, member: unknown, long: LongText[]): unknown {
+function leftOut(note: Note, member: unknown, long: string[]): unknown {
   if (typeof note === "string" || note.value !== member) return member;
-  return `${theMark()}#${long.push(note)}`;
-}
-
-/**
- * Says that the long texts in a value are written once, and read by nobody after that: then they are taken out of it. What waits
- * for an answer is older than the answer, and V8 counts what old memory names as used until its next full collection.
- */
-export function writtenOnce(value: unknown): void {
-  if (!anyLong || !isContainer(value)) return;
-  const notes = sent.get(value);
-  if (notes === undefined) return;
-  for (const note of notes.values()) if (typeof note !== "string") note.writtenOnce = true;
-  for (const member of Object.values(value)) writtenOnce(member);
-}
-
-function letGo({ holder, key }: LongText): void {
-  (holder as Record<string, unknown>)[key] = "";
-  sent.get(holder)?.delete(key);
+  return `${theMark()}#${long.push(note.json)}`;
 }
 
 /** The digits of a number, or which of the long texts. */
 const PUT_IN = /^(?:[-+.\deE]+|#\d+)(?=")/;
 
-function putIn(text: string, marked: string, long: readonly LongText[]): string | readonly string[] {
+function putIn(text: string, marked: string, long: readonly string[]): string | readonly string[] {
   const [before = "", ...parts] = text.split(`"${marked}`);
   const pieces = [before];
   for (const part of parts) {
     const [told = ""] = PUT_IN.exec(part) ?? [];
     const rest = part.slice(told.length + 1);
-    const json = told.startsWith("#") ? long[Number(told.slice(1)) - 1]?.json : undefined;
+    const json = told.startsWith("#") ? long[Number(told.slice(1)) - 1] : undefined;
     if (json !== undefined) pieces.push(json, rest);
     else pieces[pieces.length - 1] += told === "" || told.startsWith("#") ? `"${marked}${part}` : told + rest;
   }
   return pieces.length === 1 ? (pieces[0] as string) : pieces;
 }
 
-/** A long text, with its JSON, quotes and all. */
-interface LongText {
-  readonly holder: object;
-  readonly key: string;
-  readonly value: string;
-  readonly json: string;
-  /** Whoever writes it takes it out of its holder. */
-  writtenOnce?: boolean;
-}
-
-/** Of a number its digits. */
-type Note = string | LongText;
-
-type Notes = Map<string, Note>;
+/** Of a number its digits; of a long text its JSON, quotes and all. */
+type Note = string | { readonly value: string; readonly json: string };
 
 /** By the object or list they stand in, by key: what was sent. Whatever holds such an object is in it too. */
-const sent = new WeakMap<object, Notes>();
+const sent = new WeakMap<object, Map<string, Note>>();
 let [anySent, anyLong] = [false, false];
 
 /** From now on what would be lost of messages, or costs much to write, is kept: only who passes values on needs that. */
@@ -181,8 +149,7 @@ class Scan {
     else if (place !== undefined && end - start > LONG) {
       const value = (place.holder as Readonly<Record<string, string>>)[keyOf(place)] as string;
       anyLong = true;
-      const json = this.#text.slice(start, end + 1);
-      this.#note(place, { holder: place.holder, key: keyOf(place), value, json });
+      this.#note(place, { value, json: this.#text.slice(start, end + 1) });
     }
     return end;
   }

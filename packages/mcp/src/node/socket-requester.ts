@@ -99,7 +99,6 @@ interface Reader {
   readonly most: number;
   /** Takes each piece; without it all are taken together, as a text. */
   readonly take: ((chunk: Uint8Array) => void | Promise<void>) | undefined;
-  /** Told of the whole text, or at the end of the pieces. */
   readonly resolve: (text: string) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -172,19 +171,6 @@ class Exchange implements HttpReply, ConnectionUser {
   text(maxBytes: number): Promise<string> {
     return new Promise((resolve, reject) => {
       this.#read({ most: maxBytes, take: undefined, resolve, reject });
-    });
-  }
-
-  textTo(maxBytes: number, take: (text: string) => void | Promise<void>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const taken = (text: string): void => {
-        try {
-          resolve(take(text));
-        } catch (error) {
-          reject(error);
-        }
-      };
-      this.#read({ most: maxBytes, take: undefined, resolve: taken, reject });
     });
   }
 
