@@ -2,7 +2,7 @@
 import type { Identity } from "../jsonrpc/transport.js";
 import type { MembersOf } from "../schema/schema.js";
 import { type Authenticator, checkMembers } from "./authenticator.js";
-import { checkServerUrl, ExpiringMap, fetchJson, type FetchOptions, isPlainObject, Refreshed } from "./fetch-json.js";
+import { checkServerUrl, fetchJson, type FetchOptions, isPlainObject, Refreshed } from "./fetch-json.js";
 import {
   type CompactJws,
   DEFAULT_ALGORITHMS,
@@ -506,4 +506,37 @@ function question(token: string, { clientId, clientSecret, clientAuth }: Introsp
 /** Both parts of the header are form-encoded first, which also leaves nothing but ASCII. */
 function formEncoded(text: string): string {
   return new URLSearchParams([["", text]]).toString().slice(1);
+}
+
+// Remembers values for a while and never more than a fixed number of them.
+
+/** Over its bound the entry added first goes. Times are milliseconds of whatever clock the caller uses. */
+export class ExpiringMap<T> {
+  readonly #entries = new Map<string, { readonly value: T; readonly expiresAt: number }>();
+  readonly #bound: number;
+
+  constructor(bound: number) {
+    this.#bound = bound;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string, now: number): T | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    if (entry.expiresAt > now) return entry.value;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  set(key: string, value: T, expiresAt: number): void {
+    this.#entries.delete(key);
+    if (this.#entries.size >= this.#bound) {
+      const first = this.#entries.keys().next();
+      if (first.done !== true) this.#entries.delete(first.value);
+    }
+    this.#entries.set(key, { value, expiresAt });
+  }
 }

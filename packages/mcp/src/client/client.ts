@@ -428,6 +428,9 @@ export class Client {
   }
 }
 
+/** As it was made, whoever has put another function in its place since. */
+export const ownCall: unknown = Client.prototype.call;
+
 /** Whether the tool runs as a task only. */
 function wantsTasks({ code, data }: RpcError): boolean {
   if (code !== McpErrorCode.MissingRequiredClientCapability || !isJsonObject(data)) return false;
@@ -552,6 +555,6 @@ class AskedQuestions {
 function busy(): RpcError {
   return new RpcError(
     ErrorCode.InternalError,
-    `This client answers ${MOST_AT_ONCE} questions at once, not more: ask again later`,
+    `This client answers ${MOST_AT_ONCE} questions at once: ask again later`,
   );
 }

@@ -231,7 +231,7 @@ const FURTHER = {
   tasks: "any",
   stop: "any",
   onSent: "any",
-  outlives: "any",
+  onAnswer: "any",
   once: "any",
 };
 const TYPED_CALL_MEMBERS: KnownMembers = { ...CALL_MEMBERS, ...FURTHER };

@@ -2,7 +2,7 @@
 import { isWebAddress } from "../protocol/method.js";
 import { clientCodec, readError } from "./versions.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject, peerWords, type RequestId } from "../jsonrpc/message.js";
 import { pause, restartDelay, type Stop } from "../jsonrpc/outgoing.js";
 import type { LogRing } from "./server-watch.js";
 import { McpErrorCode } from "../protocol/meta.js";
@@ -354,8 +354,9 @@ export interface SendOptions extends CallOptions {
   readonly tasks?: boolean;
   /** Ends the request in place of `signal`. */
   readonly stop?: Stop;
-  readonly onSent?: Sending["onSent"];
-  readonly outlives?: Sending["outlives"];
+  /** `seen`: whether middleware sees the answer; absent where nobody asks. */
+  readonly onSent?: ((id: RequestId, answered: Promise<JsonObject>, seen?: boolean) => void) | undefined;
+  readonly onAnswer?: Sending["onAnswer"];
   /** Sent once, whatever the server says became of it. */
   readonly once?: boolean;
 }
@@ -489,15 +490,13 @@ export class Requests {
 
   #send(method: string, params: JsonObject | undefined, options: SendOptions): Promise<JsonObject> {
     const { timeoutMs = this.#settings.timeoutMs, maxTimeoutMs = this.#settings.maxTimeoutMs } = options;
-    const { stop, meta, mirrored, tasks, logLevel = this.logLevel } = options;
-    const { signal } = options;
+    const { stop, meta, mirrored, tasks, logLevel = this.logLevel, signal, onAnswer, once } = options;
     const onProgress = options.onProgress === undefined ? undefined : guarded(options.onProgress, this.#warn);
     const brought = options.round === undefined ? params : { ...params, ...options.round };
     const sent = meta === undefined ? brought : { ...brought, _meta: meta };
     const extras = logLevel === undefined && tasks === undefined ? undefined : { logLevel, tasks };
-    const { outlives, once } = options;
     const onSent = this.#noting(options);
-    const how = { timeoutMs, maxTimeoutMs, signal, stop, onProgress, extras, mirrored, onSent, outlives, once };
+    const how = { timeoutMs, maxTimeoutMs, signal, stop, onProgress, extras, mirrored, onSent, onAnswer, once };
     const answer = this.#wire.send({ method, params: sent, ...how });
     return options.logLevel === undefined ? answer : answer.finally(this.#logs.also(options.logLevel));
   }
@@ -509,11 +508,11 @@ export class Requests {
     if (!hears && onRequest === undefined) return onSent;
     return (id, answered) => {
       onRequest?.(id);
-      if (!hears) return onSent?.(id, answered);
+      onSent?.(id, answered, this.#settings.middleware.length > 0);
+      if (!hears) return;
       this.openCalls.add(id, options);
       const over = (): void => this.openCalls.delete(id);
       answered.then(over, over);
-      onSent?.(id, answered);
     };
   }
 

@@ -214,27 +214,27 @@ const ENCODER = new TextEncoder();
 
 /** A result that knows its own JSON text, so that lists are serialised once and not once a request. */
 export class ReadyResult {
-  readonly #text: (codec: Codec) => string;
+  readonly #text: (codec: Codec) => string | readonly string[];
   readonly #bytes = new Map<Codec, Uint8Array>();
 
   static {
     brand(this, "ReadyResult");
   }
 
-  /** `text` gives the same text whenever it is asked for the same codec. */
-  constructor(text: (codec: Codec) => string) {
+  /** `text` gives the same text whenever it is asked for the same codec; in pieces where it is too long to be put together. */
+  constructor(text: (codec: Codec) => string | readonly string[]) {
     this.#text = text;
   }
 
-  textFor(codec: Codec): string {
+  textFor(codec: Codec): string | readonly string[] {
     return this.#text(codec);
   }
 
-  /** The text as UTF-8, encoded once. */
+  /** A text that is no pieces as UTF-8, encoded once. */
   bytesFor(codec: Codec): Uint8Array {
     let bytes = this.#bytes.get(codec);
     if (bytes === undefined) {
-      bytes = ENCODER.encode(this.#text(codec));
+      bytes = ENCODER.encode(this.#text(codec) as string);
       this.#bytes.set(codec, bytes);
     }
     return bytes;

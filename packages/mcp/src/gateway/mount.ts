@@ -115,6 +115,8 @@ export class Mount {
       // Whoever runs this is told what no caller is.
       words: { failed: (failure) => this.#warnOf(failure), ...parts.words },
       relayed: parts.relayed,
+      identity: parts.core.identity,
+      unseen: () => parts.core.middleware.length === 0 && parts.words?.answer === undefined,
       warn: parts.warn,
       expose: (answer) => parts.uris.exposeAll(this, answer),
     });

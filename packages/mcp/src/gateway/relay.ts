@@ -2,11 +2,13 @@
 import type { Client } from "../client/client.js";
 import type { Answers, CallOptions } from "../client/options.js";
 import type { KnownTool } from "../client/caches.js";
+import type { SendOptions } from "../client/wire.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { pause, Stop } from "../jsonrpc/outgoing.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
 import type { Call } from "../endpoint/call.js";
 import { isJsonObject, type JsonObject, type RequestId } from "../jsonrpc/message.js";
+import type { Implementation } from "../protocol/capabilities.js";
 import type { ElicitResult, InputRequests } from "../protocol/features/elicitation.js";
 import type { CompletionReference } from "../protocol/features/prompts.js";
 import { LOGGING_LEVELS } from "../protocol/features/lifecycle.js";
@@ -22,7 +24,19 @@ import { type InputRequired, inputRequired } from "../server/interactive.js";
 import { failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";
 import type { CallAnswers, Connections, Lease } from "./connections.js";
-import { faultOf, isUnsent, saidNo, type RelayFailure, type Sent, toldOf, UpstreamError, violated } from "./told.js";
+import {
+  faultOf,
+  isOwnCall,
+  isUnsent,
+  LongAnswer,
+  type RelayFailure,
+  saidNo,
+  type Sent,
+  toldOf,
+  UpstreamError,
+  violated,
+  writtenOnce,
+} from "./told.js";
 
 /** What relaying needs to know of one mount. */
 export interface RelayOptions {
@@ -35,6 +49,9 @@ export interface RelayOptions {
   readonly admit?: Admit | undefined;
   readonly words?: RelayedWords | undefined;
   readonly relayed?: ((request: RelayedRequest) => void) | undefined;
+  readonly identity: Implementation;
+  /** Whether nobody sees an answer between here and its writing. */
+  unseen(): boolean;
   warn(text: string): void;
   /** What the URIs of an answer are called outside. */
   expose(answer: JsonObject): JsonObject;
@@ -183,14 +200,19 @@ export class Relay {
         this.#admit(item, call);
         lease = await this.#leased(item, call, answers);
         this.#admit(item, call);
-        const result = await this.#asked(lease, { context, answers, came, ask, how });
+        const long = this.#longAnswer(item, call, lease.client);
+        const result = await this.#asked(lease, { context, answers, came, ask, how, long });
         lease.release();
-        const fault = faultOf(item.kind, result, lease.client);
+        const whole = long?.whole(result);
+        const fault = faultOf(item.kind, whole ?? result, lease.client);
         if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault, { brief: fault });
         // What comes of it from here on is no fault of the connection.
         lease = undefined;
         again = true;
-        return await this.#answered(result, item);
+        // Nothing may wait while it has the whole answer. Who was asked may come twice for it.
+        if (whole !== undefined && !answers.any)
+          return new Relayed(writtenOnce(call, this.#plain(whole), this.#options.identity));
+        return await this.#answered(whole ?? result, item);
       } catch (error) {
         lease?.release(error);
         if (again || !isUnsent(error)) {
@@ -206,11 +228,20 @@ export class Relay {
 
   async #answered(result: JsonObject, item: RelayedItem): Promise<Answered> {
     if (result["resultType"] === "input_required") return askedBy(result);
-    const { words = {}, expose } = this.#options;
-    return new Relayed(await spoken(words, cleaned(expose(exactly(result))), item));
+    return new Relayed(await spoken(this.#options.words ?? {}, this.#plain(result), item));
   }
 
-  #asked(lease: Lease, { context, answers, came, ask, how }: Asking): Promise<JsonObject> {
+  #plain(result: JsonObject): JsonObject {
+    return cleaned(this.#options.expose(exactly(result)));
+  }
+
+  /** For an answer that nobody but this relay sees before it is written; undefined for every other. */
+  #longAnswer({ kind }: RelayedItem, call: Call, client: Client): LongAnswer | undefined {
+    if (kind !== "tool" || call instanceof TaskCall || !this.#options.unseen()) return undefined;
+    return isOwnCall(client.call) ? new LongAnswer() : undefined;
+  }
+
+  #asked(lease: Lease, { context, answers, came, ask, how, long }: Asking): Promise<JsonObject> {
     const { timeoutMs, rounds, words = {} } = this.#options;
     const { client } = lease;
     const noted = this.#noted(client, context);
@@ -225,6 +256,10 @@ export class Relay {
       stop: answers.stop,
       onRequest,
     };
+    if (long !== undefined) {
+      options.onSent = (_id, _answered, seen) => (long.alone = seen === false);
+      options.onAnswer = long.onAnswer;
+    }
     addHearing(options, lease, context, words);
     if (how !== undefined) Object.assign(options, how);
     if (rounds) Object.assign(options, roundOf(client, context));
@@ -280,6 +315,8 @@ const MOST_IDS = 16;
 /** What a relayed request is sent with: its end is told without a signal. */
 interface SentOptions extends CallOptions, RelayedOptions {
   readonly stop: Stop;
+  readonly onSent?: SendOptions["onSent"];
+  readonly onAnswer?: SendOptions["onAnswer"];
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -296,6 +333,7 @@ interface Asking {
   readonly answers: Questioner;
   readonly came: Sent;
   readonly how: RelayedOptions | undefined;
+  readonly long: LongAnswer | undefined;
   ask(client: Client, options: SentOptions, came: Sent): Promise<JsonObject>;
 }
 

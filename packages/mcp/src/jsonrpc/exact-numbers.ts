@@ -78,8 +78,22 @@ function putIn(text: string, marked: string, long: readonly string[]): string | 
 /** Of a number its digits; of a long text its JSON, quotes and all. */
 type Note = string | { readonly value: string; readonly json: string };
 
-/** By the object or list they stand in, by key: what was sent. Whatever holds such an object is in it too. */
-const sent = new WeakMap<object, Map<string, Note>>();
+/** By key. */
+type Notes = Map<string, Note>;
+
+// In the object or list itself, where nobody comes by it: what a WeakMap holds V8 keeps until its next full collection.
+const NOTES: unique symbol = Symbol("what was sent");
+
+/** What was sent of the members of an object or list. Whatever holds one that has notes has some too. */
+function notesOf(holder: object): Notes | undefined {
+  return (holder as { readonly [NOTES]?: Notes })[NOTES];
+}
+
+function giveNotes(holder: object, notes: Notes): Notes {
+  Object.defineProperty(holder, NOTES, { value: notes });
+  return notes;
+}
+
 let [anySent, anyLong] = [false, false];
 
 /** From now on what would be lost of messages, or costs much to write, is kept: only who passes values on needs that. */
@@ -147,9 +161,13 @@ class Scan {
     const place = this.#place;
     if (place?.at === "") place.at = this.#text.slice(start, end + 1);
     else if (place !== undefined && end - start > LONG) {
-      const value = (place.holder as Readonly<Record<string, string>>)[keyOf(place)] as string;
       anyLong = true;
-      this.#note(place, { value, json: this.#text.slice(start, end + 1) });
+      const key = keyOf(place);
+      const holder = place.holder as Record<string, string>;
+      const json = this.#text.slice(start, end + 1);
+      // Without an escape it is a part of its JSON: then one copy is kept, not two.
+      if (holder[key]?.length === json.length - 2) holder[key] = json.slice(1, -1);
+      this.#note(place, { value: holder[key] as string, json });
     }
     return end;
   }
@@ -178,8 +196,8 @@ class Scan {
   }
 
   #note(place: Place, note: Note): void {
-    for (const { holder } of this.#around) if (!sent.has(holder)) sent.set(holder, new Map());
-    sent.set(place.holder, (sent.get(place.holder) ?? new Map<string, Note>()).set(keyOf(place), note));
+    for (const { holder } of this.#around) if (notesOf(holder) === undefined) giveNotes(holder, new Map());
+    (notesOf(place.holder) ?? giveNotes(place.holder, new Map())).set(keyOf(place), note);
   }
 }
 
@@ -189,7 +207,7 @@ function keyOf({ at }: Place): string {
 
 /** The digits of a number as it was sent, where they are others than JavaScript writes. */
 export function sentDigits(holder: object, key: string): string | undefined {
-  const note = anySent ? sent.get(holder)?.get(key) : undefined;
+  const note = anySent ? notesOf(holder)?.get(key) : undefined;
   return digitsOf(note, (holder as Readonly<Record<string, unknown>>)[key]);
 }
 
@@ -217,7 +235,7 @@ function exactNumber(note: Note, member: unknown): unknown {
 function replaced(value: unknown, copied: number, by: (note: Note, member: unknown) => unknown): unknown {
   // What says itself how it is written is no copy of what was parsed.
   if (!isContainer(value) || typeof (value as { readonly toJSON?: unknown }).toJSON === "function") return value;
-  const known = sent.get(value);
+  const known = notesOf(value);
   if (known === undefined && copied === 0) return value;
   let changed = false;
   const entries = Object.entries(value).map(([key, member]) => {
@@ -228,7 +246,7 @@ function replaced(value: unknown, copied: number, by: (note: Note, member: unkno
   });
   if (!changed) return value;
   const copy: object = Array.isArray(value) ? entries.map(([, member]) => member) : Object.fromEntries(entries);
-  if (known !== undefined) sent.set(copy, known);
+  if (known !== undefined) giveNotes(copy, known);
   return copy;
 }
 

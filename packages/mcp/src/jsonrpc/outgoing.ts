@@ -103,6 +103,12 @@ export function offAbort(signal: AbortSignal, run: OnAbort): void {
   signal.removeEventListener("abort", known.tell);
 }
 
+/**
+ * Told of an answer that is a result before anybody else is: the request resolves with what it leaves there. True where progress goes on
+ * behind it: then its token is known until `endProgress`.
+ */
+export type OnAnswer = (message: SuccessMessage) => boolean;
+
 /** How one request waits. */
 export interface Waiting {
   readonly method: string;
@@ -116,8 +122,7 @@ export interface Waiting {
   /** The same without a signal. */
   readonly stop?: Stop | undefined;
   readonly progress?: ProgressSink | undefined;
-  /** Whether progress goes on behind this result: then its token is known until `endProgress`. */
-  outlives?: ((result: JsonObject) => boolean) | undefined;
+  readonly onAnswer?: OnAnswer | undefined;
   /** What it was asked over, where that is not the transport. */
   readonly carrier?: Carrier | undefined;
 }
@@ -177,7 +182,7 @@ export class OutgoingTable {
     if (stop?.isStopped === true) return Promise.reject(cancelled(method, stop.reason));
     if (this.#isClosed) return Promise.reject(this.#closedError(method));
     if (this.#waiting.size >= this.#limits.pendingRequests) {
-      const text = `${method} was not sent: ${this.#limits.pendingRequests} requests wait for an answer already. Await some of them first.`;
+      const text = `${method} was not sent: ${this.#limits.pendingRequests} requests wait for an answer already. Await some first.`;
       return Promise.reject(new LocalError("LIMIT", text));
     }
     const request = new WaitingRequest(id, waiting, this);
@@ -190,11 +195,11 @@ export class OutgoingTable {
   succeed(message: SuccessMessage): boolean {
     const request = this.#take(message.id);
     if (request === undefined) return false;
-    const { result } = message;
-    const { progress, outlives } = request.waiting;
-    if (progress !== undefined && outlives?.(result) === true) this.#outlive(request.id, progress);
+    const { progress, onAnswer } = request.waiting;
+    const goesOn = onAnswer?.(message);
+    if (progress !== undefined && goesOn === true) this.#outlive(request.id, progress);
     else progress?.finish();
-    request.resolve(result);
+    request.resolve(message.result);
     return true;
   }
 

@@ -84,9 +84,6 @@ function unsendable({ shown }: HttpTarget, what: string): LocalError {
   return new LocalError("NOT_SUPPORTED", `The request to ${shown} cannot be sent: ${what}`);
 }
 
-/** Bodies from this length on are read into memory of their own at once, instead of in pieces that are joined. */
-const LARGE_BODY = 64 * 1024;
-
 interface Way {
   readonly target: HttpTarget;
   readonly connections: SocketPool;
@@ -99,8 +96,48 @@ interface Reader {
   readonly most: number;
   /** Takes each piece; without it all are taken together, as a text. */
   readonly take: ((chunk: Uint8Array) => void | Promise<void>) | undefined;
+  /** Told of the whole text, or at the end of the pieces. */
   readonly resolve: (text: string) => void;
   readonly reject: (error: unknown) => void;
+}
+
+// Long bodies are gathered, and put together, in rooms that serve one body after the other: rooms of their own would be garbage that
+// V8 keeps until its next full collection.
+
+const ROOM_BYTES = 64 * 1024;
+/** Rooms kept for the next body. */
+const MOST_ROOMS = 64;
+const rooms: Buffer[] = [];
+/** A body up to this long is put together in the one place for that. */
+const LONGEST_JOINED = ROOM_BYTES * MOST_ROOMS;
+let joint = Buffer.alloc(0);
+
+/** What of a body has come. */
+class Gathered {
+  readonly #rooms: Buffer[] = [];
+  #bytes = 0;
+
+  add(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length;) {
+      const used = this.#bytes % ROOM_BYTES;
+      if (used === 0) this.#rooms.push(rooms.pop() ?? Buffer.allocUnsafeSlow(ROOM_BYTES));
+      const taken = bytes.copy(this.#rooms.at(-1) as Buffer, used, at);
+      at += taken;
+      this.#bytes += taken;
+    }
+  }
+
+  /** All of it, until the next body is put together. Nothing is to be added after that. */
+  whole(): Buffer {
+    const length = this.#bytes;
+    if (length <= LONGEST_JOINED && joint.length < length) joint = Buffer.allocUnsafeSlow(length);
+    const whole = length <= LONGEST_JOINED ? joint.subarray(0, length) : Buffer.allocUnsafeSlow(length);
+    for (const [at, room] of this.#rooms.entries()) {
+      room.copy(whole, at * ROOM_BYTES);
+      if (rooms.length < MOST_ROOMS) rooms.push(room);
+    }
+    return whole;
+  }
 }
 
 /** One request and its reply. */
@@ -123,8 +160,8 @@ class Exchange implements HttpReply, ConnectionUser {
   /** What came and was not read yet. */
   #pieces: Buffer[] = [];
   #bytes = 0;
-  /** Where a long body is gathered. */
-  #whole: Buffer | undefined;
+  /** A long body whose reader wants it whole. */
+  #gathered: Gathered | undefined;
   #reader: Reader | undefined;
   /** A piece is being dealt with. */
   #busy = false;
@@ -174,6 +211,19 @@ class Exchange implements HttpReply, ConnectionUser {
     });
   }
 
+  textTo(maxBytes: number, take: (text: string) => void | Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const taken = (text: string): void => {
+        try {
+          resolve(take(text));
+        } catch (error) {
+          reject(error);
+        }
+      };
+      this.#read({ most: maxBytes, take: undefined, resolve: taken, reject });
+    });
+  }
+
   async each(take: (chunk: Uint8Array) => void | Promise<void>): Promise<void> {
     await new Promise((resolve, reject) => {
       this.#read({ most: Number.POSITIVE_INFINITY, take, resolve, reject });
@@ -213,9 +263,15 @@ class Exchange implements HttpReply, ConnectionUser {
     this.#bytes += bytes.length;
     const reader = this.#reader;
     if (reader !== undefined && this.#bytes > reader.most) return this.#tooLong(reader);
-    if (this.#whole === undefined) this.#pieces.push(Buffer.from(bytes));
-    else bytes.copy(this.#whole, this.#bytes - bytes.length);
+    if (reader !== undefined && reader.take === undefined && this.#bytes > ROOM_BYTES) this.#gather(bytes);
+    else this.#pieces.push(Buffer.from(bytes));
     if (reader?.take !== undefined) this.#pump(reader);
+  }
+
+  #gather(bytes: Buffer): void {
+    this.#gathered ??= new Gathered();
+    for (const piece of this.#pieces.splice(0)) this.#gathered.add(piece);
+    this.#gathered.add(bytes);
   }
 
   end(): void {
@@ -273,15 +329,7 @@ class Exchange implements HttpReply, ConnectionUser {
 
   #read(reader: Reader): void {
     this.#reader = reader;
-    const { length } = this.#head ?? {};
-    const { most, take } = reader;
-    if (this.#bytes > most) return this.#tooLong(reader);
-    if (take === undefined && !this.#complete && length !== undefined && length >= LARGE_BODY && length <= most) {
-      const begun = Buffer.concat(this.#pieces);
-      this.#whole = Buffer.allocUnsafeSlow(length);
-      begun.copy(this.#whole);
-      this.#pieces = [];
-    }
+    if (this.#bytes > reader.most) return this.#tooLong(reader);
     this.#goOn(reader);
   }
 
@@ -295,11 +343,12 @@ class Exchange implements HttpReply, ConnectionUser {
 
   #deliver({ resolve, reject }: Reader): void {
     const [only, ...more] = this.#pieces;
-    const whole = this.#whole ?? (more.length === 0 ? only : Buffer.concat(this.#pieces));
+    const joined = only !== undefined && more.length === 0 ? only : Buffer.concat(this.#pieces);
+    const whole = this.#gathered?.whole() ?? joined;
     this.#pieces = [];
-    this.#whole = undefined;
+    this.#gathered = undefined;
     try {
-      resolve(whole === undefined ? "" : decodeUtf8(whole));
+      resolve(decodeUtf8(whole));
     } catch {
       reject(notUtf8(this.#shown));
     }

@@ -5,6 +5,7 @@ import { brand, LocalError } from "../jsonrpc/errors.js";
 import type { Annotations, ResourceContents } from "../protocol/features/resources.js";
 import { nestResource } from "../era/project-result.js";
 import type { ContentBlock, ResourceLink } from "../protocol/content.js";
+import type { Answer } from "../endpoint/call.js";
 import { isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
 import { unknownMember } from "../schema/schema.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
@@ -192,9 +193,9 @@ export class ToolResult {
 
 /** An answer another server gave, passed on as it is: returned by what stands in for its tools, prompts and resources. */
 export class Relayed {
-  readonly answer: JsonObject;
+  readonly answer: Answer;
 
-  constructor(answer: JsonObject) {
+  constructor(answer: Answer) {
     this.answer = answer;
   }
 }

@@ -2,7 +2,8 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { fromBase64url, isCanonicalBase64url, toBase64url } from "../../src/auth/jws.js";
-import { ExpiringMap, parseStrictObject } from "../../src/auth/fetch-json.js";
+import { ExpiringMap } from "../../src/auth/access-tokens.js";
+import { parseStrictObject } from "../../src/auth/fetch-json.js";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 

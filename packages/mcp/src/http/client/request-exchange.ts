@@ -74,7 +74,7 @@ export class RequestExchange {
     if (status < 200 || status > 299) return this.#refused(reply);
     if (this.#message.method === "initialize" && !this.#wire.opened(reply)) {
       reply.cancel();
-      throw this.#invalid("opened a session with an id that no header can hold");
+      throw this.#invalid("opened a session whose id no header can hold");
     }
     const kind = bodyKind(reply.header("content-type"));
     if (kind === "events") return this.#events(reply);
@@ -82,20 +82,23 @@ export class RequestExchange {
       reply.cancel();
       throw this.#invalid(`answered with ${quote(reply.header("content-type") ?? "")}: is it the MCP endpoint?`);
     }
-    const text = await reply.text(this.#wire.limits.messageBytes);
-    if (text.trim() === "") return this.#empty(status);
-    if (kind === "unknown" && !/^\s*[[{]/.test(text)) {
+    const most = this.#wire.limits.messageBytes;
+    const take = (text: string): Promise<void> => this.#whole(text, kind === "unknown");
+    return reply.textTo?.(most, take) ?? take(await reply.text(most));
+  }
+
+  async #whole(text: string, untyped: boolean): Promise<void> {
+    if (text.trim() === "") {
+      // Accepted without an answer: it may still come on the standing stream.
+      if (this.#status === 202 && this.#wire.standing) return;
+      throw this.#invalid(`answered with HTTP ${this.#status} and no body`);
+    }
+    if (untyped && !/^\s*[[{]/.test(text)) {
       const what = looksLikeHtml(text) ? "HTML" : "something that is not JSON";
       throw this.#invalid(`answered with ${what}, without a content type: is it the MCP endpoint?`);
     }
     await this.#deliver(text);
-    if (!this.#answered) throw this.#invalid(`answered with a message that is not the response: ${quote(text)}`);
-  }
-
-  /** Accepted without an answer: it may still come on the standing stream. */
-  #empty(status: number): void {
-    if (status === 202 && this.#wire.standing) return;
-    throw this.#invalid(`answered with HTTP ${status} and no body`);
+    if (!this.#answered) throw this.#invalid(`answered with what is not the response: ${quote(text)}`);
   }
 
   async #refused(reply: HttpReply): Promise<void> {

@@ -199,7 +199,7 @@ class StreamableHttpTransport implements Transport, LinkWire {
     if (this.#requests.size >= requests) {
       return new LocalError(
         "LIMIT",
-        `${requests} requests to ${this.shown} wait for an answer already: wait for some, or raise the limit requests`,
+        `${requests} requests to ${this.shown} wait for an answer already: wait, or raise the limit requests`,
       );
     }
     if (!this.#expired) return undefined;

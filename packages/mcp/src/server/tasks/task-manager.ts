@@ -58,7 +58,9 @@ export function cancelledTask(call: TaskCall): Conclusion {
 }
 
 function plain(call: TaskCall, answer: Answer): JsonObject {
-  return answer instanceof ReadyResult ? (JSON.parse(answer.textFor(call.caller.codec)) as JsonObject) : answer;
+  return answer instanceof ReadyResult
+    ? (JSON.parse([answer.textFor(call.caller.codec)].flat().join("")) as JsonObject)
+    : answer;
 }
 
 function toRpcError(call: TaskCall, error: unknown, report: Parameters<typeof conclude>[2]): RpcError {
