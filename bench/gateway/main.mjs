@@ -79,12 +79,16 @@ async function product(url) {
   return { pid: child.pid, url: found, close };
 }
 
-/** Our gateway in B2's chain: prefixed, one rule of a policy, and a log that is not synced. */
-async function underOneRule(url) {
+/** A folder that is taken away at the end. */
+function folder() {
   const home = mkdtempSync(join(tmpdir(), "bench-gateway-"));
-  const gate = await service("ours", { urls: [url], rule: { allowed: "up__*", log: join(home, "log") } });
   homes.add(home);
-  return gate;
+  return home;
+}
+
+/** Our gateway in B2's chain: prefixed, one rule of a policy, and a log that is not synced. */
+function underOneRule(url) {
+  return service("ours", { urls: [url], rule: { allowed: "up__*", log: join(folder(), "log") } });
 }
 
 const side = (reached, how) => ({ ...reached, ask: asker(reached.url, how) });
@@ -102,8 +106,10 @@ const WORKLOADS = {
     const how = { era: "stateless", name: "up__read" };
     const floor = side(await service("floor-http", { url: up.url, rename: true }), how);
     const gate = side(await underOneRule(up.url), how);
+    const log = join(folder(), "log");
+    const synced = side(await service("floor-http", { url: up.url, rename: true, log }), how);
     const whole = side(await product(up.url), how);
-    const [base, plain, all] = await compare([floor, gate, whole], n);
+    const [base, plain, least, all] = await compare([floor, gate, synced, whole], n);
     return [
       ...rowsOf("the same, prefixed, one policy rule, log not synced", [base, plain], "F3", 1.3),
       {
@@ -114,6 +120,14 @@ const WORKLOADS = {
         measured: all,
         limit: 2,
       },
+      {
+        id: "B10",
+        what: "the same, beside F3 with a log of two lines a call, synced in groups",
+        floor: "F3s",
+        base: least,
+        measured: all,
+      },
+      { id: "B10", what: "what has that log and nothing else: F3s", floor: "B2", base: plain, measured: least },
       // What B2 may be of F3, twice: B2 itself is less than F3.
       {
         id: "B10",

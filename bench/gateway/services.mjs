@@ -1,6 +1,7 @@
 // The processes of the gateway's bench, each started with its role: upstreams, floors and our gateway. Each HTTP one writes its URL.
 import { spawn } from "node:child_process";
-import { openSync, write } from "node:fs";
+import { createHash } from "node:crypto";
+import { fdatasyncSync, openSync, write, writeSync } from "node:fs";
 import { Agent, createServer, request } from "node:http";
 import { connect } from "@secure-local/mcp/client/node";
 import { Gateway } from "@secure-local/mcp/gateway";
@@ -120,10 +121,12 @@ function eachLine(stream, take) {
 
 /**
  * F2: the body is piped, nothing is read. F2p: an answer is read whole and parsed, as who checks it has to, and its own bytes go on with
- * another id. F3: everything is parsed once, its id and the tool's name are changed, and it is written again.
+ * another id. F3: everything is parsed once, its id and the tool's name are changed, and it is written again. F3s: the same, and a call
+ * and its answer each wait until a line about them is on the disk.
  */
-function floorHttp({ url, rename, parse }) {
+function floorHttp({ url, rename, parse, log }) {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+  const noted = log === undefined ? undefined : syncedLog(log);
   let ids = 0;
   listening(
     createServer(async (incoming, response) => {
@@ -146,15 +149,38 @@ function floorHttp({ url, rename, parse }) {
         if (headers["mcp-name"] !== undefined) headers["mcp-name"] = message.params.name;
       }
       const text = JSON.stringify(message);
+      const { name: tool, arguments: args } = message.params ?? {};
+      await noted?.({ at: Date.now(), id, tool, args, outcome: "allowed" });
       const outgoing = send(Buffer.byteLength(text), async (answer) => {
         const body = (await bodyOf(answer)).toString();
         const told = body === "" ? "" : JSON.stringify({ ...JSON.parse(body), id });
+        await noted?.({ at: Date.now(), id, tool, status: answer.statusCode, bytes: told.length });
         const { "transfer-encoding": ___, ...back } = answer.headers;
         response.writeHead(answer.statusCode, { ...back, "content-length": Buffer.byteLength(told) }).end(told);
       });
       outgoing.end(text);
     }),
   );
+}
+
+/** Resolves once a line is on the disk: those of one turn are written and synced together, each with the hash of the one before. */
+function syncedLog(path) {
+  const fd = openSync(path, "a", 0o600);
+  let [lines, before, waiting] = ["", "", []];
+  const flush = () => {
+    writeSync(fd, lines);
+    fdatasyncSync(fd);
+    const written = waiting;
+    [lines, waiting] = ["", []];
+    for (const goOn of written) goOn();
+  };
+  return (record) => {
+    if (waiting.length === 0) setImmediate(flush);
+    const line = JSON.stringify({ ...record, before });
+    before = createHash("sha256").update(line).digest("hex");
+    lines += `${line}\n`;
+    return new Promise((resolve) => waiting.push(resolve));
+  };
 }
 
 const BEFORE_RESULT = ',"result":';
