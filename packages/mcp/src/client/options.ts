@@ -233,6 +233,7 @@ const FURTHER = {
   onSent: "any",
   outlives: "any",
   once: "any",
+  bounded: "any",
 };
 const TYPED_CALL_MEMBERS: KnownMembers = { ...CALL_MEMBERS, ...FURTHER };
 const OFFERED_MEMBERS: KnownMembers = { ...CALL_MEMBERS, output: "any" };

@@ -358,6 +358,8 @@ export interface SendOptions extends CallOptions {
   readonly outlives?: Sending["outlives"];
   /** Sent once, whatever the server says became of it. */
   readonly once?: boolean;
+  /** Whoever answers its questions ends the wait for them in time: no timer is kept for that. */
+  readonly bounded?: boolean;
 }
 
 export class Requests {
@@ -407,12 +409,17 @@ export class Requests {
     // A session asks by requests of its own; of methods nobody knows this member may mean anything.
     const asks = this.#wire.established.revision.era === "stateless" && result["resultType"] === "input_required";
     if (!asks || options.round !== undefined) return result;
-    const { maxTimeoutMs: withinMs = this.#settings.maxTimeoutMs } = options;
+    const { bounded, maxTimeoutMs = this.#settings.maxTimeoutMs } = options;
+    const withinMs = bounded ? undefined : maxTimeoutMs;
     for (let round = 0; round < MOST_ROUNDS; round++) {
-      const { inputRequests, requestState } = result;
-      const inputResponses = await this.answers(inputRequests, options, withinMs);
-      if (inputRequests === undefined) await pause(ROUND_PAUSE_MS, signalOf(options));
-      const replies = inputRequests === undefined ? {} : { inputResponses };
+      const { requestState } = result;
+      const asks = result["inputRequests"] !== undefined;
+      const answers = this.answers(result["inputRequests"], options, withinMs);
+      // Not kept while somebody thinks.
+      result = {};
+      const inputResponses = await answers;
+      if (!asks) await pause(ROUND_PAUSE_MS, signalOf(options));
+      const replies = asks ? { inputResponses } : {};
       const state = requestState === undefined ? {} : { requestState };
       result = await this.#send(method, { ...params, ...replies, ...state }, options);
       if (result["resultType"] === "input_required") continue;
@@ -428,9 +435,9 @@ export class Requests {
   }
 
   /** Answers each question of a round, one after the other: a person can only look at one. `withinMs`: no longer than that. */
-  answers(inputRequests: unknown, options: SendOptions = NO_OPTIONS, withinMs: number = Infinity): Promise<JsonObject> {
-    const open = new OpenQuestions({ call: options, closing: this.#wire.closing, withinMs });
-    const about = new QuestionOf(this.#wire.established.server, open.stop);
+  answers(inputRequests: unknown, options: SendOptions = NO_OPTIONS, withinMs?: number): Promise<JsonObject> {
+    const open = new OpenQuestions(options, this.#wire.closing, withinMs);
+    const about = new QuestionOf(this.#wire.established.server, open);
     return open.until(this.#answers(inputRequests, about, options.answers));
   }
 
@@ -443,17 +450,17 @@ export class Requests {
     }
     const [only] = entries;
     // Most ask one thing: it alone is kept while it waits.
-    if (only !== undefined && length === 1) return this.#answer(only, about, from).then(answersOfOne);
+    if (only !== undefined && length === 1) return this.#answer(only, about, from);
     return this.#several(entries, about, from);
   }
 
   async #several(entries: [string, unknown][], about: QuestionOf, from: Answers | undefined): Promise<JsonObject> {
-    const answers: Answered[] = [];
-    const one = (entry: [string, unknown]): Promise<Answered> => this.#answer(entry, about, from);
+    const answers: JsonObject[] = [];
+    const one = (entry: [string, unknown]): Promise<JsonObject> => this.#answer(entry, about, from);
     // Whoever answers for this one call may pass them all on at once; a person here is asked one thing after the other.
     if (from !== undefined) answers.push(...(await Promise.all(entries.map(one))));
     else for (const entry of entries) answers.push(await one(entry));
-    return Object.fromEntries(answers);
+    return answers.reduce((all, each) => ({ ...all, ...each }), {});
   }
 
   // A page that has to be seen first is shown, and the request sent once more: it surely did not run.
@@ -521,7 +528,8 @@ export class Requests {
     return answers === undefined ? this.#questions : new Questions(answers);
   }
 
-  #answer([key, question]: [string, unknown], about: QuestionOf, from: Answers | undefined): Promise<Answered> {
+  /** The answer under the key of its question. */
+  #answer([key, question]: [string, unknown], about: QuestionOf, from: Answers | undefined): Promise<JsonObject> {
     const { method, params } = isJsonObject(question) ? question : {};
     if (typeof method !== "string")
       return Promise.reject(unanswered("INVALID_RESPONSE", "its question names no method"));
@@ -529,7 +537,7 @@ export class Requests {
     return this.#asked(from)
       .answer(method, isJsonObject(params) ? params : {}, about, codec.capabilities)
       .then(
-        (answer) => [key, codec.answer(method, answer)],
+        (answer) => ({ [key]: codec.answer(method, answer) }) as JsonObject,
         (error) => {
           if (!(error instanceof RpcError)) throw error;
           // There is no way to tell the server: the call simply ends here.
@@ -537,13 +545,6 @@ export class Requests {
         },
       );
   }
-}
-
-/** An answer under the key of its question. */
-type Answered = readonly [string, object];
-
-function answersOfOne(answer: Answered): JsonObject {
-  return Object.fromEntries([answer]);
 }
 
 /** The signal that ends a request; of one that has a `stop` it is made now. */

@@ -130,32 +130,20 @@ export class Relay {
 
   /** `asTask`: the upstream takes the call as a task, and decides itself whether it makes one. */
   callTool(call: ToolCall, asTask: boolean): Promise<Answered | ToolResult> {
-    const { tool, name, context, mirrored } = call;
-    const args = exactly(call.arguments);
-    const how = { once: true, ...(mirrored === undefined ? {} : { mirrored }) };
-    const ask: Asking["ask"] = (client, options, came) => {
-      const called = asTask
-        ? runTask(client, { ...call, arguments: args }, { ...options, came })
-        : client.call(name, args, options);
-      return checkedBy(client, call.promise, called as Promise<JsonObject>);
-    };
-    return this.#run(context, { kind: "tool", name, shown: tool.name }, ask, how).catch(toldInResult);
+    return this.#run(call.context, new ToolAsking(call, asTask));
   }
 
+  // What fails ends in a sentence for calls of tools alone.
   read(context: Context, { shown, own }: Names): Promise<Answered> {
-    return this.#run(
-      context,
-      { kind: "resource", name: own, shown },
-      async (client, options) => (await client.read(own, undefined, options)) as unknown as JsonObject,
-    );
+    const ask: Asks["ask"] = async (client, options) =>
+      (await client.read(own, undefined, options)) as unknown as JsonObject;
+    return this.#run(context, { item: { kind: "resource", name: own, shown }, ask }) as Promise<Answered>;
   }
 
   prompt(args: Readonly<Record<string, string>>, context: Context, { shown, own }: Names): Promise<Answered> {
-    return this.#run(
-      context,
-      { kind: "prompt", name: own, shown },
-      async (client, options) => (await client.prompt(own, args, options)) as unknown as JsonObject,
-    );
+    const ask: Asks["ask"] = async (client, options) =>
+      (await client.prompt(own, args, options)) as unknown as JsonObject;
+    return this.#run(context, { item: { kind: "prompt", name: own, shown }, ask }) as Promise<Answered>;
   }
 
   async complete(
@@ -164,44 +152,55 @@ export class Relay {
     request: { readonly arguments: Readonly<Record<string, string>>; readonly context: Context },
   ): Promise<CompletionReturn> {
     const { arguments: chosen, context } = request;
-    const answered = await this.#run(context, item, async (client, options) => ({
+    const ask: Asks["ask"] = async (client, options) => ({
       ...(await client.complete(ref, argument, { ...options, context: chosen })),
-    }));
+    });
+    const answered = await this.#run(context, { item, ask });
     return (answered as Relayed).answer as unknown as CompletionReturn;
   }
 
   // One async function from the caller to the client: each is kept, with all it has, while a person thinks.
-  async #run(context: Context, item: RelayedItem, ask: Asking["ask"], how?: RelayedOptions): Promise<Answered> {
-    const { name, words = {} } = this.#options;
+  async #run(context: Context, asks: Asks): Promise<Answered | ToolResult> {
     const call = Context.callOf(context);
-    const answers = new Questioner(name, context, words);
+    const answers = new Questioner(this.#options, context);
     const came: Sent = { sent: false, begun: false };
     for (let again = false; ; again = true) {
       let lease: Lease | undefined;
       try {
         // Before a process is started or a byte is sent for it, and once more when what was started could be looked at.
-        this.#admit(item, call);
-        lease = await this.#leased(item, call, answers);
-        this.#admit(item, call);
-        const result = await this.#asked(lease, { context, answers, came, ask, how });
+        this.#admit(asks.item, call);
+        lease = await this.#leased(asks, call, answers);
+        this.#admit(asks.item, call);
+        const result = await this.#asked(lease, { context, answers, came, asks });
         lease.release();
-        const fault = faultOf(item.kind, result, lease.client);
+        const fault = faultOf(asks.item.kind, result, lease.client);
         if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault, { brief: fault });
         // What comes of it from here on is no fault of the connection.
         lease = undefined;
         again = true;
-        return await this.#answered(result, item);
+        return await this.#answered(result, asks.item);
       } catch (error) {
         lease?.release(error);
-        if (again || !isUnsent(error)) {
-          if (answers.any) came.begun = true;
-          const told = { name, call, isCall: item.kind === "tool", came, asked: answers.elicited, words };
-          throw await toldOf(told, error, answers.stop);
-        }
+        if (again || !isUnsent(error)) return this.#failed(error, asks.item, { call, answers, came });
         // What was not sent is sent over another connection: that one is opened, and looked at, as every other.
         came.sent = false;
       }
     }
+  }
+
+  // Apart: what it takes is not kept by the calls that wait.
+  async #failed(
+    error: unknown,
+    item: RelayedItem,
+    { call, answers, came }: { readonly call: Call; readonly answers: Questioner; readonly came: Sent },
+  ): Promise<ToolResult> {
+    const { name, words = {} } = this.#options;
+    const isCall = item.kind === "tool";
+    if (answers.any) came.begun = true;
+    const told = await toldOf({ name, call, isCall, came, asked: answers.elicited, words }, error, answers.stop);
+    // The model can act on a sentence in a result, and on an error of the protocol it cannot.
+    if (isCall && told instanceof UpstreamError) return failure(told.message);
+    throw told;
   }
 
   async #answered(result: JsonObject, item: RelayedItem): Promise<Answered> {
@@ -210,29 +209,28 @@ export class Relay {
     return new Relayed(await spoken(words, cleaned(expose(exactly(result))), item));
   }
 
-  #asked(lease: Lease, { context, answers, came, ask, how }: Asking): Promise<JsonObject> {
+  #asked(lease: Lease, { context, answers, came, asks }: Asking): Promise<JsonObject> {
     const { timeoutMs, rounds, words = {} } = this.#options;
     const { client } = lease;
     const noted = this.#noted(client, context);
-    const onRequest = (id: RequestId): void => {
-      came.sent = true;
-      noted?.onRequest(id);
-    };
     const options: Writable<SentOptions> = {
       timeoutMs,
       maxTimeoutMs: Math.max(timeoutMs, LONGEST_CALL_MS),
       answers,
       stop: answers.stop,
-      onRequest,
+      onRequest: sentBy(came, noted),
+      once: asks.once,
+      // A function that stands between may take care of a question or not: then there is the client's time.
+      bounded: asks.bounded === true && words.question === undefined,
+      mirrored: asks.mirrored,
     };
     addHearing(options, lease, context, words);
-    if (how !== undefined) Object.assign(options, how);
     if (rounds) Object.assign(options, roundOf(client, context));
-    const asking = ask(client, options, came);
+    const asking = asks.ask(client, options, came);
     return noted === undefined ? asking : asking.finally(noted.over);
   }
 
-  async #leased(item: RelayedItem, call: Call, answers: CallAnswers): Promise<Lease> {
+  async #leased({ item }: Asks, call: Call, answers: CallAnswers): Promise<Lease> {
     try {
       return await this.#options.connections.lease(call, answers);
     } catch (error) {
@@ -286,8 +284,56 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** What a call of a tool adds to it. */
 interface RelayedOptions {
-  readonly once?: boolean;
+  readonly once?: boolean | undefined;
+  readonly bounded?: boolean;
   readonly mirrored?: ToolCall["mirrored"];
+}
+
+/** A request, and how it is made once there is a connection for it. */
+interface Asks extends RelayedOptions {
+  readonly item: RelayedItem;
+  ask(client: Client, options: SentOptions, came: Sent): Promise<JsonObject>;
+}
+
+/** A call of a tool on its way: it is kept for as long as the call takes. */
+class ToolAsking implements Asks {
+  readonly once = true;
+  readonly #call: ToolCall;
+  readonly #asTask: boolean;
+
+  constructor(call: ToolCall, asTask: boolean) {
+    this.#call = call;
+    this.#asTask = asTask;
+  }
+
+  get item(): RelayedItem {
+    return { kind: "tool", name: this.#call.name, shown: this.#call.tool.name };
+  }
+
+  get mirrored(): ToolCall["mirrored"] {
+    return this.#call.mirrored;
+  }
+
+  /** What is asked of a person ends by `parkedMs` or `askTimeoutMs` of our server. A task may be kept for longer than its call may take. */
+  get bounded(): boolean {
+    return !this.#asTask;
+  }
+
+  ask(client: Client, options: SentOptions, came: Sent): Promise<JsonObject> {
+    const call = this.#call;
+    const args = exactly(call.arguments);
+    const called = this.#asTask
+      ? runTask(client, { ...call, arguments: args }, { ...options, came })
+      : client.call(call.name, args, options);
+    return checkedBy(client, call.promise, called as Promise<JsonObject>);
+  }
+}
+
+function sentBy(came: Sent, noted: { onRequest(id: RequestId): void } | undefined): (id: RequestId) => void {
+  return (id) => {
+    came.sent = true;
+    noted?.onRequest(id);
+  };
 }
 
 /** A request on its way to a connection. */
@@ -295,8 +341,7 @@ interface Asking {
   readonly context: Context;
   readonly answers: Questioner;
   readonly came: Sent;
-  readonly how: RelayedOptions | undefined;
-  ask(client: Client, options: SentOptions, came: Sent): Promise<JsonObject>;
+  readonly asks: Asks;
 }
 
 /** What became of a call: an answer, or questions that its own client is to answer. */
@@ -369,12 +414,6 @@ function cleaned(answer: JsonObject): JsonObject {
   return passed === undefined ? rest : { ...rest, _meta: passed };
 }
 
-/** The model can act on a sentence in a result, and on an error of the protocol it cannot. */
-function toldInResult(error: unknown): ToolResult {
-  if (error instanceof UpstreamError) return failure(error.message);
-  throw error;
-}
-
 function checkedBy(client: Client, known: KnownTool | undefined, called: Promise<JsonObject>): Promise<JsonObject> {
   if (known === undefined) return called;
   return called.then((result) => keepsPromise(client, known, result).then(() => result));
@@ -436,17 +475,15 @@ class Questioner implements CallAnswers {
   readonly named = true;
   /** Ends the upstream's call: when its caller cancels, or does not come back with an answer. */
   readonly stop: Stop = new Stop();
-  readonly #name: string;
-  readonly #words: RelayedWords;
+  readonly #options: RelayOptions;
   readonly #context: Context;
   readonly #among: readonly Call[] | undefined;
   /** Most calls ask nothing. */
   #asked: Asked | undefined;
   #followed: Call | undefined;
 
-  constructor(name: string, context: Context, words: RelayedWords, within: Within = {}) {
-    this.#words = words;
-    this.#name = name;
+  constructor(options: RelayOptions, context: Context, within: Within = {}) {
+    this.#options = options;
     this.#context = context;
     this.#among = within.among;
     this.#asked = within.asked;
@@ -454,7 +491,7 @@ class Questioner implements CallAnswers {
   }
 
   among(calls: readonly Call[]): Answers {
-    return new Questioner(this.#name, this.#context, this.#words, { among: calls, asked: (this.#asked ??= {}) });
+    return new Questioner(this.#options, this.#context, { among: calls, asked: (this.#asked ??= {}) });
   }
 
   /** Whether anything was asked. */
@@ -472,9 +509,12 @@ class Questioner implements CallAnswers {
     const call = Context.callOf(this.#context);
     if (this.#followed === call) return;
     this.#followed = call;
-    const cancel = (): void => this.stop.stop("cancelled by the caller");
-    if (call.cancellation !== undefined) cancel();
-    else call.whenCancelled(cancel);
+    call.whenCancelled(this);
+  }
+
+  /** The call was cancelled. */
+  handleEvent(): void {
+    this.stop.stop("cancelled by the caller");
   }
 
   // Made when something is asked: most calls ask nothing.
@@ -505,8 +545,7 @@ class Questioner implements CallAnswers {
 
   /** What `read` makes of the answer, of undefined where none came in time. Rejects with the refusal of the client, in its own number. */
   #ask<T>(method: RelayedQuestion["method"], params: object, read: (answer: JsonObject | undefined) => T): Promise<T> {
-    const pass = (given: JsonObject): Promise<JsonObject> =>
-      Context.ask(this.#context, method, given).then(exactly<JsonObject>);
+    const pass = (given: JsonObject): Promise<JsonObject> => Context.ask(this.#context, method, given);
     const failed = (error: unknown): T => {
       try {
         this.#refused(error);
@@ -517,7 +556,7 @@ class Questioner implements CallAnswers {
     };
     return this.#questioned(method, exactly(params) as JsonObject, pass).then((answer) => {
       this.#follow();
-      return read(answer);
+      return read(answer && exactly(answer));
     }, failed);
   }
 
@@ -526,20 +565,21 @@ class Questioner implements CallAnswers {
     params: JsonObject,
     pass: (params: JsonObject) => Promise<JsonObject | undefined>,
   ): Promise<JsonObject | undefined> {
-    const { question } = this.#words;
+    const { question } = this.#options.words ?? {};
     const call = Context.callOf(this.#context);
     const asked = (this.#asked ??= {});
     const number = (asked[method] ?? 0) + 1;
     asked[method] = number;
     if (question === undefined) return pass(params);
+    const exact = (given: JsonObject): Promise<JsonObject | undefined> => pass(given).then(exactly);
     // What it throws at once refuses as well.
     return new Promise((resolve) =>
-      resolve(question({ call, among: this.#among ?? [call], method, number, params }, pass)),
+      resolve(question({ call, among: this.#among ?? [call], method, number, params }, exact)),
     );
   }
 
   #refused(error: unknown): void {
-    if (!(error instanceof AskError)) throw violated(this.#name, error);
+    if (!(error instanceof AskError)) throw violated(this.#options.name, error);
     const { cause, code } = error;
     if (cause instanceof RpcError) throw new RpcError(cause.code, cause.message, cause.data);
     if (code === "EXPIRED") this.stop.stop("the client did not come back with an answer");

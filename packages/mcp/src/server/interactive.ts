@@ -92,7 +92,7 @@ async function retry(parking: Parking, rounds: Rounds, requestState: string): Pr
 
 function first(rounds: Rounds, hand?: HandRound): MaybePromise<Answer> {
   const { services, call } = rounds;
-  const run = new HandlerRun(rounds, hand, hand?.round);
+  const run = new HandlerRun(rounds, hand);
   return canBeAsked(call)
     ? // Given up while the code was loaded: nothing of it begins, and nobody waits for what this says.
       services.parking.use((parking) => (call.cancellation ? {} : parking.begin(call, run)))
@@ -116,14 +116,12 @@ function play(run: HandlerRun): MaybePromise<Answer> {
 /** One run of a handler, in steps: whoever keeps it while somebody thinks has one promise less to keep. */
 class HandlerRun implements Run {
   readonly #rounds: Rounds;
-  readonly #hand: ByHand | undefined;
-  readonly #round: number;
+  readonly #hand: HandRound | undefined;
   #context: Context | undefined;
 
-  constructor(rounds: Rounds, hand?: ByHand, round = 0) {
+  constructor(rounds: Rounds, hand?: HandRound) {
     this.#rounds = rounds;
     this.#hand = hand;
-    this.#round = round;
   }
 
   get replaySafe(): boolean {
@@ -157,10 +155,9 @@ class HandlerRun implements Run {
     if (!(asked instanceof InputRequired)) return asked;
     const rounds = this.#rounds;
     const { services, call } = rounds;
-    const round = this.#round;
-    const again = (hand: ByHand): MaybePromise<Answer> => play(new HandlerRun(rounds, hand, round + 1));
-    const task = isTaskCall(call) ? call : undefined;
-    return services.parking.use((parking) => parking.askedByHand({ call, task, run: this, asked, round, again }));
+    const round = this.#hand?.round ?? 0;
+    const again = (hand: ByHand): MaybePromise<Answer> => play(new HandlerRun(rounds, { ...hand, round: round + 1 }));
+    return services.parking.use((parking) => parking.askedByHand({ call, run: this, asked, round, again }));
   }
 }
 

@@ -42,9 +42,7 @@ interface AskingTask {
 
 /** A run that asks by hand. */
 interface AskedByHand {
-  readonly call: InteractiveCall;
-  /** The call, where it may run as a task. */
-  readonly task: AskingTask | undefined;
+  readonly call: InteractiveCall | (InteractiveCall & AskingTask);
   readonly run: Pick<Run, "threw">;
   readonly asked: { readonly requests: InputRequests; readonly state: unknown };
   readonly round: number;
@@ -128,7 +126,10 @@ export class Parking {
   /** Parks a handler that asks, and gives its sealed state. */
   async park(interaction: Interaction, call: Call, state: RequestState): Promise<string> {
     const sealed = await sealState(this.#seal, call, state, this.#limits.parkedMs);
-    if (!this.replays) this.#keep(interaction);
+    if (!this.replays) {
+      this.#keep(interaction);
+      call.carrier.kept?.();
+    }
     return sealed;
   }
 
@@ -171,9 +172,9 @@ export class Parking {
   }
 
   /** Asks what a handler asks by hand, and runs it again with the answers. */
-  async askedByHand({ call, task, run, asked, round, again }: AskedByHand): Promise<Answer> {
+  async askedByHand({ call, run, asked, round, again }: AskedByHand): Promise<Answer> {
     this.#checkRound(round, asked);
-    const asker = this.#askerOf(call, task);
+    const asker = this.#askerOf(call);
     if (asker === undefined) return this.#byHand(call, asked, round);
     let responses: InputResponses;
     try {
@@ -185,11 +186,12 @@ export class Parking {
   }
 
   /** Who asks by hand for a call while its handler's run is kept; undefined where the client has to come back with the answers. */
-  #askerOf(call: InteractiveCall, task: AskingTask | undefined): Asker | undefined {
-    if (task === undefined) return call.record.interactive ? undefined : new WireAsker(call, this.#limits.askTimeoutMs);
-    if (task.announced) return task.run;
+  #askerOf(call: AskedByHand["call"]): Asker | undefined {
+    if (!("inLine" in call))
+      return call.record.interactive ? undefined : new WireAsker(call, this.#limits.askTimeoutMs);
+    if (call.announced) return call.run;
     // The client was not told of a task yet: its answer is the questions, and there is none.
-    task.inLine = true;
+    call.inLine = true;
     return undefined;
   }
 
