@@ -1,6 +1,6 @@
 // A call whose question nobody answers: it ends when its caller says so, in time, and with the client, in every revision.
 import { afterEach, expect, it } from "vitest";
-import type { Elicit } from "../../src/client/options.js";
+import type { Elicit, QuestionContext } from "../../src/client/options.js";
 import type { Client } from "../../src/client/client.js";
 import { connect } from "../../src/serve/connect.js";
 import { Server } from "../../src/server/server.js";
@@ -103,6 +103,16 @@ it.each(Object.keys(PLACES).flatMap((place) => ["2025-11-25", "2026-07-28"].map(
     expect(warned).toEqual([]);
   },
 );
+
+it("a signal that is read once the call is over is aborted, with what ended it", async () => {
+  let context: QuestionContext | undefined;
+  const elicit: Elicit = (_, given) => new Promise(() => (context = given));
+  const client = await connect(asking(), { revision: "2026-07-28", elicit });
+  closing.push(() => client.close());
+  await expect(client.call("ask", {}, { maxTimeoutMs: 100 })).rejects.toMatchObject({ code: "TIMEOUT" });
+  expect(context?.signal.aborted).toBe(true);
+  expect(context?.signal.reason).toMatchObject({ code: "TIMEOUT" });
+});
 
 it("answers a hundred questions that are open at once", async () => {
   const server = new Server({ name: "asking", version: "1", report: false });

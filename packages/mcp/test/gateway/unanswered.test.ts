@@ -20,6 +20,9 @@ const QUESTION = {
 const ASKS = (): JsonObject => ({ resultType: "input_required", inputRequests: { q: QUESTION }, requestState: "s" });
 const NEVER = (): Promise<never> => new Promise(() => undefined);
 
+/** A function that passes a question on and never says what came of it. */
+const CARELESS: MountOptions = { words: { question: ({ params }, pass) => pass(params).then(NEVER, NEVER) } };
+
 /** A server without sessions that asks whatever it is called for, behind a gateway that waits for the answers itself. */
 async function asking(limits: Partial<ServerLimits> = {}, more: MountOptions = {}) {
   const up = await stage.strange({
@@ -79,10 +82,17 @@ it("ends when its caller cancels, when the server is taken away, and when the pl
   await expect.poll(counted).toEqual({ open: 0, over: 3 });
 });
 
+it("ends when its caller cancels, though a function that stands before does not see to it", async () => {
+  const { gateway, counted } = await asking({}, CARELESS);
+  const stop = new AbortController();
+  const elicit = (): Promise<never> => (stop.abort(), NEVER());
+  const client = await stage.client(gateway, { revision: "2025-11-25", elicit });
+  await expect(client.call("read", {}, { signal: stop.signal })).rejects.toMatchObject({ code: "CANCELLED" });
+  await expect.poll(counted).toEqual({ open: 0, over: 1 });
+});
+
 const CALLS = 40;
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
-/** A function that passes a question on and never says what came of it. */
-const CARELESS: MountOptions = { words: { question: ({ params }, pass) => pass(params).then(NEVER, NEVER) } };
 const CALL = { name: "read", arguments: {} };
 
 // A prompt can be asked where nothing is kept of it, and a function of the gateway's owner need not take care of what it is handed.
