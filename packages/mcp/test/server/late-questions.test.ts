@@ -1,6 +1,6 @@
 // What is asked when nobody can be asked any more is refused at once with a sentence: after the call was answered, or was given up.
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Context, Server, type ServerOptions } from "@secure-local/mcp/server";
+import { type Context, inputRequired, Server, type ServerOptions } from "@secure-local/mcp/server";
 import { RpcError } from "@secure-local/mcp/client";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import { connect } from "../../src/serve/connect.js";
@@ -252,4 +252,29 @@ it("a question whose call is cancelled before its client was asked fails at once
   await using client = await connect(server, CLIENT);
   await expect(client.call("t", {}, { signal: stop.signal })).rejects.toMatchObject({ code: "CANCELLED" });
   await expect.poll(() => failed).toMatchObject({ code: "EXPIRED" });
+});
+
+describe("asked by hand in a session", () => {
+  const form = { type: "object", properties: { sure: { type: "boolean" } } } as const;
+  const sure = { method: "elicitation/create", params: { mode: "form", message: "?", requestedSchema: form } } as const;
+
+  it("a call may ask a bounded number of rounds", async () => {
+    const server = new Server({ name: "s", version: "1", report: false, limits: { rounds: 3 } });
+    let runs = 0;
+    server.tool("t", { run: () => (runs++, inputRequired({ requests: { sure } })) });
+    await using client = await connect(server, { ...CLIENT, revision: "2025-06-18" });
+    await expect(client.call("t")).rejects.toThrow("This call asked more than 3 rounds of questions");
+    expect(runs).toBe(4);
+  });
+
+  it("what its client refuses is told to the model", async () => {
+    const server = new Server({ name: "s", version: "1", report: false });
+    server.tool("t", { run: () => inputRequired({ requests: { sure } }) });
+    const elicit = () => Promise.reject(new RpcError(-1, "no time"));
+    await using client = await connect(server, { revision: "2025-06-18", elicit });
+    expect(await client.call("t")).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("The client refused elicitation/create") as string }],
+    });
+  });
 });

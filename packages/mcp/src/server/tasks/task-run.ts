@@ -4,7 +4,7 @@ import type { JsonObject } from "../../jsonrpc/message.js";
 import type { Task } from "../../protocol/extensions/tasks.js";
 import { checkAnswer } from "../../era/project-question.js";
 import type { InputRequest, InputResponses } from "../../protocol/features/elicitation.js";
-import type { AskedQuestion, Asker, AskOptions } from "../ask.js";
+import type { Asker, AskOptions } from "../ask.js";
 import { AskError } from "../content.js";
 import type { TaskRecord } from "./task-store.js";
 import { Call } from "../../endpoint/call.js";
@@ -68,14 +68,7 @@ export class TaskRun implements Asker {
     return this.principal === undefined ? { task } : { task, principal: this.principal };
   }
 
-  ask(method: string, params: object, options: AskOptions = {}, question?: AskedQuestion): Promise<JsonObject> {
-    return this.#ask(method, params, options).catch((error: unknown) => {
-      question?.failed();
-      throw error;
-    });
-  }
-
-  async #ask(method: string, params: object, options: AskOptions): Promise<JsonObject> {
+  async ask(method: string, params: object, options: AskOptions = {}): Promise<JsonObject> {
     if (this.#over) throw givenUp();
     if (this.questions.size >= OPEN_QUESTIONS) {
       throw new LocalError("LIMIT", `A task may have ${OPEN_QUESTIONS} questions open at once`);
