@@ -537,7 +537,7 @@ export class Requests {
     return this.#asked(from)
       .answer(method, isJsonObject(params) ? params : {}, about, codec.capabilities)
       .then(
-        (answer) => ({ [key]: codec.answer(method, answer) }) as JsonObject,
+        (answer) => ({ [key]: codec.answer(method, answer) }),
         (error) => {
           if (!(error instanceof RpcError)) throw error;
           // There is no way to tell the server: the call simply ends here.
