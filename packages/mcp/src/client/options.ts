@@ -232,7 +232,9 @@ const FURTHER = {
   stop: "any",
   onSent: "any",
   onAnswer: "any",
+  onUnseen: "any",
   once: "any",
+  bounded: "any",
 };
 const TYPED_CALL_MEMBERS: KnownMembers = { ...CALL_MEMBERS, ...FURTHER };
 const OFFERED_MEMBERS: KnownMembers = { ...CALL_MEMBERS, output: "any" };

@@ -1,7 +1,7 @@
 // Answers a server's questions to the person, the model and the folders: only those that were declared.
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject, peerWords, quotedWords, type RequestId } from "../jsonrpc/message.js";
-import { offAbort, onAbort, Stop } from "../jsonrpc/outgoing.js";
+import { offAbort, onAbort, type Stop } from "../jsonrpc/outgoing.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { ElicitResult, RequestedSchema, Root } from "../protocol/features/elicitation.js";
@@ -97,50 +97,66 @@ export class Questions {
   }
 }
 
-/** What ends the time in which a call's questions may be answered. */
-interface QuestionsEnd {
-  /** The caller's. */
-  readonly call: { readonly signal?: AbortSignal | undefined; readonly stop?: Stop | undefined };
-  /** The client's. */
-  readonly closing: AbortSignal;
-  readonly withinMs: number;
-}
-
 /** The questions that a call waits for. Whoever is asked may never answer: the call ends when it is over all the same. */
 export class OpenQuestions {
-  /** Called for when the call they belong to ends, or the client closes. */
-  readonly stop: Stop = new Stop();
-  readonly #ends: QuestionsEnd;
-  #reject!: (error: LocalError) => void;
+  /** The caller's. */
+  readonly #call: { readonly signal?: AbortSignal | undefined; readonly stop?: Stop | undefined };
+  /** The client's. */
+  readonly #closing: AbortSignal;
+  readonly #withinMs: number | undefined;
+  #resolve!: (given: never) => void;
+  #reject!: (error: unknown) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Made for who asks for it, which few do: it weighs more than all else that is kept. */
+  #over: AbortController | undefined;
+  #error: LocalError | undefined;
 
-  constructor(ends: QuestionsEnd) {
-    this.#ends = ends;
+  constructor(
+    call: { readonly signal?: AbortSignal | undefined; readonly stop?: Stop | undefined },
+    closing: AbortSignal,
+    withinMs: number | undefined,
+  ) {
+    this.#call = call;
+    this.#closing = closing;
+    this.#withinMs = withinMs;
+  }
+
+  /** Aborted when the call they belong to ends, or the client closes. */
+  get signal(): AbortSignal {
+    this.#over ??= new AbortController();
+    if (this.#error !== undefined) this.#over.abort(this.#error);
+    return this.#over.signal;
   }
 
   /** What the answers resolve with. Rejects with CANCELLED, TIMEOUT or CLOSED as soon as the call is over. */
   until<T>(answers: Promise<T>): Promise<T> {
-    const { call, closing, withinMs } = this.#ends;
-    const { signal, stop } = call;
-    return new Promise<T>((resolve, reject) => {
+    const given = new Promise<T>((resolve, reject) => {
+      this.#resolve = resolve;
       this.#reject = reject;
-      answers.then(
-        (given) => {
-          this.#settled();
-          resolve(given);
-        },
-        (error) => {
-          this.#settled();
-          reject(error);
-        },
-      );
-      if (stop?.isStopped === true) return this.stopped(stop.reason);
-      if (signal?.aborted === true || closing.aborted) return this.handleEvent();
-      if (withinMs <= LONGEST_TIMER_MS) this.#timer = setTimeout(expired, withinMs, this);
-      stop?.listen(this);
-      if (signal) onAbort(signal, this);
-      onAbort(closing, this);
     });
+    answers.then(
+      (value) => {
+        this.#settled();
+        this.#resolve(value as never);
+      },
+      (error) => {
+        this.#settled();
+        this.#reject(error);
+      },
+    );
+    this.#begin();
+    return given;
+  }
+
+  #begin(): void {
+    const [closing, withinMs] = [this.#closing, this.#withinMs];
+    const { signal, stop } = this.#call;
+    if (stop?.isStopped === true) return this.stopped(stop.reason);
+    if (signal?.aborted === true || closing.aborted) return this.handleEvent();
+    if (withinMs !== undefined && withinMs <= LONGEST_TIMER_MS) this.#timer = setTimeout(expired, withinMs, this);
+    stop?.listen(this);
+    if (signal) onAbort(signal, this);
+    onAbort(closing, this);
   }
 
   /** The call was cancelled. */
@@ -150,28 +166,29 @@ export class OpenQuestions {
 
   /** One of the signals was aborted. */
   handleEvent(): void {
-    const { signal } = this.#ends.call;
+    const { signal } = this.#call;
     if (signal?.aborted === true) this.stopped(signal.reason);
     else this.#end(new LocalError("CLOSED", "The client was closed"));
   }
 
   expired(): void {
-    const late = `The call was given up after ${this.#ends.withinMs} ms, while a question of the server was open`;
+    const late = `The call was given up after ${this.#withinMs} ms, while a question of the server was open`;
     this.#end(new LocalError("TIMEOUT", `${late}. Raise maxTimeoutMs.`));
   }
 
   #end(error: LocalError): void {
+    this.#error = error;
     this.#settled();
     this.#reject(error);
-    this.stop.stop(error);
+    this.#over?.abort(error);
   }
 
   #settled(): void {
-    const { call, closing } = this.#ends;
+    const { signal, stop } = this.#call;
     clearTimeout(this.#timer);
-    call.stop?.forget(this);
-    if (call.signal) offAbort(call.signal, this);
-    offAbort(closing, this);
+    stop?.forget(this);
+    if (signal) offAbort(signal, this);
+    offAbort(this.#closing, this);
   }
 }
 
@@ -183,18 +200,18 @@ const CANCELLED = "The call was cancelled while a question of the server was ope
 /** Timers count no further. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** What is told of a question in an answer. Its signal is made for who looks at it: it weighs more than all else that is kept. */
+/** What is told of a question in an answer. */
 export class QuestionOf implements QuestionContext {
   readonly server: Implementation;
-  readonly #stop: Stop;
+  readonly #open: OpenQuestions;
 
-  constructor(server: Implementation, stop: Stop) {
+  constructor(server: Implementation, open: OpenQuestions) {
     this.server = server;
-    this.#stop = stop;
+    this.#open = open;
   }
 
   get signal(): AbortSignal {
-    return this.#stop.signal;
+    return this.#open.signal;
   }
 }
 

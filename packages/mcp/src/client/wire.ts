@@ -2,7 +2,7 @@
 import { isWebAddress } from "../protocol/method.js";
 import { clientCodec, readError } from "./versions.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, type JsonObject, peerWords, type RequestId } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { pause, restartDelay, type Stop } from "../jsonrpc/outgoing.js";
 import type { LogRing } from "./server-watch.js";
 import { McpErrorCode } from "../protocol/meta.js";
@@ -354,11 +354,14 @@ export interface SendOptions extends CallOptions {
   readonly tasks?: boolean;
   /** Ends the request in place of `signal`. */
   readonly stop?: Stop;
-  /** `seen`: whether middleware sees the answer; absent where nobody asks. */
-  readonly onSent?: ((id: RequestId, answered: Promise<JsonObject>, seen?: boolean) => void) | undefined;
+  readonly onSent?: Sending["onSent"];
   readonly onAnswer?: Sending["onAnswer"];
+  /** The same, of an answer that no middleware sees. */
+  readonly onUnseen?: Sending["onAnswer"];
   /** Sent once, whatever the server says became of it. */
   readonly once?: boolean;
+  /** Whoever answers its questions ends the wait for them in time: no timer is kept for that. */
+  readonly bounded?: boolean;
 }
 
 export class Requests {
@@ -408,12 +411,17 @@ export class Requests {
     // A session asks by requests of its own; of methods nobody knows this member may mean anything.
     const asks = this.#wire.established.revision.era === "stateless" && result["resultType"] === "input_required";
     if (!asks || options.round !== undefined) return result;
-    const { maxTimeoutMs: withinMs = this.#settings.maxTimeoutMs } = options;
+    const { bounded, maxTimeoutMs = this.#settings.maxTimeoutMs } = options;
+    const withinMs = bounded ? undefined : maxTimeoutMs;
     for (let round = 0; round < MOST_ROUNDS; round++) {
-      const { inputRequests, requestState } = result;
-      const inputResponses = await this.answers(inputRequests, options, withinMs);
-      if (inputRequests === undefined) await pause(ROUND_PAUSE_MS, signalOf(options));
-      const replies = inputRequests === undefined ? {} : { inputResponses };
+      const { requestState } = result;
+      const asks = result["inputRequests"] !== undefined;
+      const answers = this.answers(result["inputRequests"], options, withinMs);
+      // Not kept while somebody thinks.
+      result = {};
+      const inputResponses = await answers;
+      if (!asks) await pause(ROUND_PAUSE_MS, signalOf(options));
+      const replies = asks ? { inputResponses } : {};
       const state = requestState === undefined ? {} : { requestState };
       result = await this.#send(method, { ...params, ...replies, ...state }, options);
       if (result["resultType"] === "input_required") continue;
@@ -429,9 +437,9 @@ export class Requests {
   }
 
   /** Answers each question of a round, one after the other: a person can only look at one. `withinMs`: no longer than that. */
-  answers(inputRequests: unknown, options: SendOptions = NO_OPTIONS, withinMs: number = Infinity): Promise<JsonObject> {
-    const open = new OpenQuestions({ call: options, closing: this.#wire.closing, withinMs });
-    const about = new QuestionOf(this.#wire.established.server, open.stop);
+  answers(inputRequests: unknown, options: SendOptions = NO_OPTIONS, withinMs?: number): Promise<JsonObject> {
+    const open = new OpenQuestions(options, this.#wire.closing, withinMs);
+    const about = new QuestionOf(this.#wire.established.server, open);
     return open.until(this.#answers(inputRequests, about, options.answers));
   }
 
@@ -444,17 +452,17 @@ export class Requests {
     }
     const [only] = entries;
     // Most ask one thing: it alone is kept while it waits.
-    if (only !== undefined && length === 1) return this.#answer(only, about, from).then(answersOfOne);
+    if (only !== undefined && length === 1) return this.#answer(only, about, from);
     return this.#several(entries, about, from);
   }
 
   async #several(entries: [string, unknown][], about: QuestionOf, from: Answers | undefined): Promise<JsonObject> {
-    const answers: Answered[] = [];
-    const one = (entry: [string, unknown]): Promise<Answered> => this.#answer(entry, about, from);
+    const answers: JsonObject[] = [];
+    const one = (entry: [string, unknown]): Promise<JsonObject> => this.#answer(entry, about, from);
     // Whoever answers for this one call may pass them all on at once; a person here is asked one thing after the other.
     if (from !== undefined) answers.push(...(await Promise.all(entries.map(one))));
     else for (const entry of entries) answers.push(await one(entry));
-    return Object.fromEntries(answers);
+    return answers.reduce((all, each) => ({ ...all, ...each }), {});
   }
 
   // A page that has to be seen first is shown, and the request sent once more: it surely did not run.
@@ -490,7 +498,8 @@ export class Requests {
 
   #send(method: string, params: JsonObject | undefined, options: SendOptions): Promise<JsonObject> {
     const { timeoutMs = this.#settings.timeoutMs, maxTimeoutMs = this.#settings.maxTimeoutMs } = options;
-    const { stop, meta, mirrored, tasks, logLevel = this.logLevel, signal, onAnswer, once } = options;
+    const { stop, meta, mirrored, tasks, logLevel = this.logLevel, signal, once } = options;
+    const onAnswer = options.onAnswer ?? (this.#settings.middleware.length > 0 ? undefined : options.onUnseen);
     const onProgress = options.onProgress === undefined ? undefined : guarded(options.onProgress, this.#warn);
     const brought = options.round === undefined ? params : { ...params, ...options.round };
     const sent = meta === undefined ? brought : { ...brought, _meta: meta };
@@ -508,7 +517,7 @@ export class Requests {
     if (!hears && onRequest === undefined) return onSent;
     return (id, answered) => {
       onRequest?.(id);
-      onSent?.(id, answered, this.#settings.middleware.length > 0);
+      onSent?.(id, answered);
       if (!hears) return;
       this.openCalls.add(id, options);
       const over = (): void => this.openCalls.delete(id);
@@ -520,7 +529,8 @@ export class Requests {
     return answers === undefined ? this.#questions : new Questions(answers);
   }
 
-  #answer([key, question]: [string, unknown], about: QuestionOf, from: Answers | undefined): Promise<Answered> {
+  /** The answer under the key of its question. */
+  #answer([key, question]: [string, unknown], about: QuestionOf, from: Answers | undefined): Promise<JsonObject> {
     const { method, params } = isJsonObject(question) ? question : {};
     if (typeof method !== "string")
       return Promise.reject(unanswered("INVALID_RESPONSE", "its question names no method"));
@@ -528,7 +538,7 @@ export class Requests {
     return this.#asked(from)
       .answer(method, isJsonObject(params) ? params : {}, about, codec.capabilities)
       .then(
-        (answer) => [key, codec.answer(method, answer)],
+        (answer) => ({ [key]: codec.answer(method, answer) }),
         (error) => {
           if (!(error instanceof RpcError)) throw error;
           // There is no way to tell the server: the call simply ends here.
@@ -536,13 +546,6 @@ export class Requests {
         },
       );
   }
-}
-
-/** An answer under the key of its question. */
-type Answered = readonly [string, object];
-
-function answersOfOne(answer: Answered): JsonObject {
-  return Object.fromEntries([answer]);
 }
 
 /** The signal that ends a request; of one that has a `stop` it is made now. */

@@ -92,7 +92,7 @@ export class Call implements InService {
   #controller: AbortController | undefined;
   #questionMeta: JsonObject | undefined;
   #cleaner: ((params: object) => object) | undefined;
-  #cancelListeners: (() => void)[] | undefined;
+  #cancelListeners: { handleEvent(): void }[] | undefined;
 
   constructor(
     message: { readonly id: RequestId; readonly method: string; readonly params?: JsonObject },
@@ -168,18 +168,18 @@ export class Call implements InService {
     this.#cleaner = before === undefined ? clean : (params) => clean(before(params));
   }
 
-  /** Calls the listener once when the request is cancelled, in the order of asking: cheaper than a signal. */
-  whenCancelled(listener: () => void): void {
-    if (this.cancellation !== undefined) listener();
-    else if (this.#cancelListeners === undefined) this.#cancelListeners = [listener];
+  /** Calls the listener once when the request is cancelled, in the order of asking: cheaper than a signal, an object cheapest. */
+  whenCancelled(listener: (() => void) | { handleEvent(): void }): void {
+    const told = typeof listener === "function" ? { handleEvent: listener } : listener;
+    if (this.cancellation !== undefined) told.handleEvent();
     // An array that is added to keeps room for many more.
-    else this.#cancelListeners = this.#cancelListeners.concat(listener);
+    else this.#cancelListeners = (this.#cancelListeners ?? []).concat(told);
   }
 
   cancel(cancellation: Cancellation): void {
     if (this.cancellation !== undefined || this.ended) return;
     this.cancellation = cancellation;
-    for (const listener of this.#cancelListeners ?? []) listener();
+    for (const listener of this.#cancelListeners ?? []) listener.handleEvent();
     this.#controller?.abort(new DOMException(cancellation.reason, "AbortError"));
   }
 

@@ -114,7 +114,7 @@ export class Connections {
     const written = capabilities === NONE ? "{}" : JSON.stringify(capabilities);
     const whose = this.#whose(call);
     const key = `${this.#sharer(call, whose)}\n${written}`;
-    return this.#lease(this.#apartFromOthers(key, call), capabilities, { call, answers, whose });
+    return this.#lease(this.#apartFromOthers(key, call), capabilities, { call, answers }, whose);
   }
 
   /**
@@ -135,7 +135,7 @@ export class Connections {
     await Promise.all(open.map((connection) => connection.close()));
   }
 
-  #lease(key: string, capabilities: ClientCapabilities, user: User): Promise<Lease> {
+  #lease(key: string, capabilities: ClientCapabilities, user: User, whose?: Whose): Promise<Lease> {
     if (this.#closed) return Promise.reject(new LocalError("CLOSED", `${this.#options.name} is not mounted any more`));
     const known = this.#open.get(key);
     if (known !== undefined) {
@@ -148,10 +148,10 @@ export class Connections {
     }
     const refused = this.#breaker.refusal(this.#options.name);
     if (refused !== undefined) return Promise.reject(refused);
-    return this.#connect(key, capabilities, user).lease(user);
+    return this.#connect(key, capabilities, user.call, whose).lease(user);
   }
 
-  #connect(key: string, capabilities: ClientCapabilities, { call, whose }: User): Connection {
+  #connect(key: string, capabilities: ClientCapabilities, call: Call | undefined, whose: Whose): Connection {
     this.#makeRoom();
     const connection: Connection = new Connection(this.#options, capabilities, {
       ended: () => {
@@ -201,7 +201,7 @@ export class Connections {
   }
 
   /** Whose calls alone a connection is for; undefined: those of a principal, or everybody's. */
-  #whose(call: Call): object | string | undefined {
+  #whose(call: Call): Whose {
     const { sharing, upstream } = this.#options;
     if (typeof upstream !== "function") return undefined;
     if (sharing !== "user") return sharing === "call" ? call : sessionOf(call);
@@ -209,7 +209,7 @@ export class Connections {
     return this.#apart || call.carrier.principal === undefined ? partyOf(call) : undefined;
   }
 
-  #sharer(call: Call, whose: object | string | undefined): string {
+  #sharer(call: Call, whose: Whose): string {
     if (typeof this.#options.upstream !== "function") return "";
     const principal = call.carrier.principal ?? "";
     if (whose === undefined) return principal;
@@ -288,9 +288,10 @@ export interface CallAnswers extends Answers {
 interface User {
   readonly call?: Call;
   readonly answers?: CallAnswers;
-  /** Whose calls alone its connection is for. */
-  readonly whose?: object | string | undefined;
 }
+
+/** Whose calls alone a connection is for. */
+type Whose = object | string | undefined;
 
 /** What a connection tells of itself. */
 interface ConnectionEvents {

@@ -7,16 +7,13 @@ import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { pause, Stop } from "../jsonrpc/outgoing.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
 import type { Call } from "../endpoint/call.js";
-import { isJsonObject, type JsonObject, type RequestId } from "../jsonrpc/message.js";
+import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import type { Implementation } from "../protocol/capabilities.js";
 import type { ElicitResult, InputRequests } from "../protocol/features/elicitation.js";
 import type { CompletionReference } from "../protocol/features/prompts.js";
 import { LOGGING_LEVELS } from "../protocol/features/lifecycle.js";
 import type { CreateMessageResult } from "../protocol/features/sampling.js";
-import { isReservedMetaKey } from "../protocol/meta.js";
 import type { Meta } from "../protocol/meta.js";
-import { revision as revisionOf } from "../protocol/revisions/all.js";
-import { NEWEST } from "../protocol/revisions/newest.js";
 import { AskError } from "../server/content.js";
 import { Context } from "../server/context.js";
 import type { CompletionReturn } from "../server/context.js";
@@ -25,13 +22,15 @@ import { failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";
 import type { CallAnswers, Connections, Lease } from "./connections.js";
 import {
+  checkedBy,
+  cleaned,
   faultOf,
   isOwnCall,
   isUnsent,
-  LongAnswer,
   type RelayFailure,
+  passedOn,
   saidNo,
-  type Sent,
+  Sent,
   toldOf,
   UpstreamError,
   violated,
@@ -132,9 +131,6 @@ export interface ToolCall {
   readonly context: Context;
 }
 
-/** Trace context is for every hop; what else the specification reserves belongs to one. */
-const TRACE: ReadonlySet<string> = new Set(["traceparent", "tracestate", "baggage"]);
-
 /** Between two looks at a task that was told to stop: it is asked once, and then left. */
 const CANCEL_PATIENCE_MS = 5_000;
 
@@ -147,32 +143,20 @@ export class Relay {
 
   /** `asTask`: the upstream takes the call as a task, and decides itself whether it makes one. */
   callTool(call: ToolCall, asTask: boolean): Promise<Answered | ToolResult> {
-    const { tool, name, context, mirrored } = call;
-    const args = exactly(call.arguments);
-    const how = { once: true, ...(mirrored === undefined ? {} : { mirrored }) };
-    const ask: Asking["ask"] = (client, options, came) => {
-      const called = asTask
-        ? runTask(client, { ...call, arguments: args }, { ...options, came })
-        : client.call(name, args, options);
-      return checkedBy(client, call.promise, called as Promise<JsonObject>);
-    };
-    return this.#run(context, { kind: "tool", name, shown: tool.name }, ask, how).catch(toldInResult);
+    return this.#run(call.context, new ToolAsking(call, asTask));
   }
 
+  // What fails ends in a sentence for calls of tools alone.
   read(context: Context, { shown, own }: Names): Promise<Answered> {
-    return this.#run(
-      context,
-      { kind: "resource", name: own, shown },
-      async (client, options) => (await client.read(own, undefined, options)) as unknown as JsonObject,
-    );
+    const ask: Asks["ask"] = async (client, options) =>
+      (await client.read(own, undefined, options)) as unknown as JsonObject;
+    return this.#run(context, { item: { kind: "resource", name: own, shown }, ask }) as Promise<Answered>;
   }
 
   prompt(args: Readonly<Record<string, string>>, context: Context, { shown, own }: Names): Promise<Answered> {
-    return this.#run(
-      context,
-      { kind: "prompt", name: own, shown },
-      async (client, options) => (await client.prompt(own, args, options)) as unknown as JsonObject,
-    );
+    const ask: Asks["ask"] = async (client, options) =>
+      (await client.prompt(own, args, options)) as unknown as JsonObject;
+    return this.#run(context, { item: { kind: "prompt", name: own, shown }, ask }) as Promise<Answered>;
   }
 
   async complete(
@@ -181,49 +165,60 @@ export class Relay {
     request: { readonly arguments: Readonly<Record<string, string>>; readonly context: Context },
   ): Promise<CompletionReturn> {
     const { arguments: chosen, context } = request;
-    const answered = await this.#run(context, item, async (client, options) => ({
+    const ask: Asks["ask"] = async (client, options) => ({
       ...(await client.complete(ref, argument, { ...options, context: chosen })),
-    }));
+    });
+    const answered = await this.#run(context, { item, ask });
     return (answered as Relayed).answer as unknown as CompletionReturn;
   }
 
   // One async function from the caller to the client: each is kept, with all it has, while a person thinks.
-  async #run(context: Context, item: RelayedItem, ask: Asking["ask"], how?: RelayedOptions): Promise<Answered> {
-    const { name, words = {} } = this.#options;
+  async #run(context: Context, asks: Asks): Promise<Answered | ToolResult> {
     const call = Context.callOf(context);
-    const answers = new Questioner(name, context, words);
-    const came: Sent = { sent: false, begun: false };
+    const answers = new Questioner(this.#options, context);
+    const came = new Sent();
     for (let again = false; ; again = true) {
       let lease: Lease | undefined;
       try {
         // Before a process is started or a byte is sent for it, and once more when what was started could be looked at.
-        this.#admit(item, call);
-        lease = await this.#leased(item, call, answers);
-        this.#admit(item, call);
-        const long = this.#longAnswer(item, call, lease.client);
-        const result = await this.#asked(lease, { context, answers, came, ask, how, long });
+        this.#admit(asks.item, call);
+        lease = await this.#leased(asks, call, answers);
+        this.#admit(asks.item, call);
+        const read = await this.#asked(lease, { context, answers, came, asks });
         lease.release();
-        const whole = long?.whole(result);
-        const fault = faultOf(item.kind, whole ?? result, lease.client);
+        const long = came.whole(read);
+        const result = long ?? read;
+        const fault = faultOf(asks.item.kind, result, lease.client);
         if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault, { brief: fault });
         // What comes of it from here on is no fault of the connection.
         lease = undefined;
         again = true;
-        // Nothing may wait while it has the whole answer. Who was asked may come twice for it.
-        if (whole !== undefined && !answers.any)
-          return new Relayed(writtenOnce(call, this.#plain(whole), this.#options.identity));
-        return await this.#answered(whole ?? result, item);
+        // Nothing may wait while it has a long answer. Who was asked may come twice for it.
+        if (long !== undefined && !answers.any)
+          return new Relayed(writtenOnce(call, this.#plain(long), this.#options.identity));
+        return await this.#answered(result, asks.item);
       } catch (error) {
         lease?.release(error);
-        if (again || !isUnsent(error)) {
-          if (answers.any) came.begun = true;
-          const told = { name, call, isCall: item.kind === "tool", came, asked: answers.elicited, words };
-          throw await toldOf(told, error, answers.stop);
-        }
+        if (again || !isUnsent(error)) return this.#failed(error, asks.item, { call, answers, came });
         // What was not sent is sent over another connection: that one is opened, and looked at, as every other.
         came.sent = false;
       }
     }
+  }
+
+  // Apart: what it takes is not kept by the calls that wait.
+  async #failed(
+    error: unknown,
+    item: RelayedItem,
+    { call, answers, came }: { readonly call: Call; readonly answers: Questioner; readonly came: Sent },
+  ): Promise<ToolResult> {
+    const { name, words = {} } = this.#options;
+    const isCall = item.kind === "tool";
+    if (answers.any) came.begun = true;
+    const told = await toldOf({ name, call, isCall, came, asked: answers.elicited, words }, error, answers.stop);
+    // The model can act on a sentence in a result, and on an error of the protocol it cannot.
+    if (isCall && told instanceof UpstreamError) return failure(told.message);
+    throw told;
   }
 
   async #answered(result: JsonObject, item: RelayedItem): Promise<Answered> {
@@ -235,39 +230,34 @@ export class Relay {
     return cleaned(this.#options.expose(exactly(result)));
   }
 
-  /** For an answer that nobody but this relay sees before it is written; undefined for every other. */
-  #longAnswer({ kind }: RelayedItem, call: Call, client: Client): LongAnswer | undefined {
-    if (kind !== "tool" || call instanceof TaskCall || !this.#options.unseen()) return undefined;
-    return isOwnCall(client.call) ? new LongAnswer() : undefined;
+  /** Whether nobody but this relay sees the answer before it is written: then what waits for a long one need not have its texts. */
+  #alone({ item }: Asks, call: Call, client: Client): boolean {
+    return item.kind === "tool" && !(call instanceof TaskCall) && this.#options.unseen() && isOwnCall(client.call);
   }
 
-  #asked(lease: Lease, { context, answers, came, ask, how, long }: Asking): Promise<JsonObject> {
+  #asked(lease: Lease, { context, answers, came, asks }: Asking): Promise<JsonObject> {
     const { timeoutMs, rounds, words = {} } = this.#options;
     const { client } = lease;
     const noted = this.#noted(client, context);
-    const onRequest = (id: RequestId): void => {
-      came.sent = true;
-      noted?.onRequest(id);
-    };
     const options: Writable<SentOptions> = {
       timeoutMs,
       maxTimeoutMs: Math.max(timeoutMs, LONGEST_CALL_MS),
       answers,
       stop: answers.stop,
-      onRequest,
+      onRequest: sentBy(came, noted),
+      once: asks.once,
+      // A function that stands between may take care of a question or not: then there is the client's time.
+      bounded: asks.bounded === true && words.question === undefined,
+      mirrored: asks.mirrored,
     };
-    if (long !== undefined) {
-      options.onSent = (_id, _answered, seen) => (long.alone = seen === false);
-      options.onAnswer = long.onAnswer;
-    }
+    if (this.#alone(asks, Context.callOf(context), client)) options.onUnseen = (message) => came.take(message);
     addHearing(options, lease, context, words);
-    if (how !== undefined) Object.assign(options, how);
     if (rounds) Object.assign(options, roundOf(client, context));
-    const asking = ask(client, options, came);
+    const asking = asks.ask(client, options, came);
     return noted === undefined ? asking : asking.finally(noted.over);
   }
 
-  async #leased(item: RelayedItem, call: Call, answers: CallAnswers): Promise<Lease> {
+  async #leased({ item }: Asks, call: Call, answers: CallAnswers): Promise<Lease> {
     try {
       return await this.#options.connections.lease(call, answers);
     } catch (error) {
@@ -315,16 +305,63 @@ const MOST_IDS = 16;
 /** What a relayed request is sent with: its end is told without a signal. */
 interface SentOptions extends CallOptions, RelayedOptions {
   readonly stop: Stop;
-  readonly onSent?: SendOptions["onSent"];
-  readonly onAnswer?: SendOptions["onAnswer"];
+  readonly onUnseen?: SendOptions["onUnseen"];
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** What a call of a tool adds to it. */
 interface RelayedOptions {
-  readonly once?: boolean;
+  readonly once?: boolean | undefined;
+  readonly bounded?: boolean;
   readonly mirrored?: ToolCall["mirrored"];
+}
+
+/** A request, and how it is made once there is a connection for it. */
+interface Asks extends RelayedOptions {
+  readonly item: RelayedItem;
+  ask(client: Client, options: SentOptions, came: Sent): Promise<JsonObject>;
+}
+
+/** A call of a tool on its way: it is kept for as long as the call takes. */
+class ToolAsking implements Asks {
+  readonly once = true;
+  readonly #call: ToolCall;
+  readonly #asTask: boolean;
+
+  constructor(call: ToolCall, asTask: boolean) {
+    this.#call = call;
+    this.#asTask = asTask;
+  }
+
+  get item(): RelayedItem {
+    return { kind: "tool", name: this.#call.name, shown: this.#call.tool.name };
+  }
+
+  get mirrored(): ToolCall["mirrored"] {
+    return this.#call.mirrored;
+  }
+
+  /** What is asked of a person ends by `parkedMs` or `askTimeoutMs` of our server. A task may be kept for longer than its call may take. */
+  get bounded(): boolean {
+    return !this.#asTask;
+  }
+
+  ask(client: Client, options: SentOptions, came: Sent): Promise<JsonObject> {
+    const call = this.#call;
+    const args = exactly(call.arguments);
+    const called = this.#asTask
+      ? runTask(client, { ...call, arguments: args }, { ...options, came })
+      : client.call(call.name, args, options);
+    return checkedBy(client, call.promise, called as Promise<JsonObject>);
+  }
+}
+
+function sentBy(came: Sent, noted: { onRequest(id: RequestId): void } | undefined): (id: RequestId) => void {
+  return (id) => {
+    came.sent = true;
+    noted?.onRequest(id);
+  };
 }
 
 /** A request on its way to a connection. */
@@ -332,9 +369,7 @@ interface Asking {
   readonly context: Context;
   readonly answers: Questioner;
   readonly came: Sent;
-  readonly how: RelayedOptions | undefined;
-  readonly long: LongAnswer | undefined;
-  ask(client: Client, options: SentOptions, came: Sent): Promise<JsonObject>;
+  readonly asks: Asks;
 }
 
 /** What became of a call: an answer, or questions that its own client is to answer. */
@@ -386,49 +421,8 @@ function addHearing(options: Writable<SentOptions>, lease: Lease, context: Conte
 /** However much progress it makes, a call that takes longer is one nobody waits for. */
 const LONGEST_CALL_MS = 3_600_000;
 
-/** What of a `_meta` goes over both hops: trace context and the keys of vendors. Undefined where that is nothing. */
-function passedOn(meta: Readonly<Record<string, unknown>>): Meta | undefined {
-  let passed: Record<string, unknown> | undefined;
-  for (const [key, value] of Object.entries(meta)) {
-    if (TRACE.has(key) || !isReservedMetaKey(key, NEWEST)) (passed ??= {})[key] = exactly(value);
-  }
-  return passed;
-}
-
 function spoken({ answer }: RelayedWords, result: JsonObject, item: RelayedItem): JsonObject | Promise<JsonObject> {
   return answer === undefined ? result : answer(result, item);
-}
-
-/** An answer without what belongs to the upstream's hop alone. */
-function cleaned(answer: JsonObject): JsonObject {
-  const { resultType, _meta: meta, ...rest } = answer;
-  if (resultType === undefined && meta === undefined) return answer;
-  const passed = isJsonObject(meta) ? passedOn(meta) : undefined;
-  return passed === undefined ? rest : { ...rest, _meta: passed };
-}
-
-/** The model can act on a sentence in a result, and on an error of the protocol it cannot. */
-function toldInResult(error: unknown): ToolResult {
-  if (error instanceof UpstreamError) return failure(error.message);
-  throw error;
-}
-
-function checkedBy(client: Client, known: KnownTool | undefined, called: Promise<JsonObject>): Promise<JsonObject> {
-  if (known === undefined) return called;
-  return called.then((result) => keepsPromise(client, known, result).then(() => result));
-}
-
-/** Rejects with INVALID_RESPONSE where structured content is not what the definition promises. */
-async function keepsPromise(client: Client, known: KnownTool, result: JsonObject): Promise<void> {
-  const { resultType, isError } = result;
-  if (known.outputSchema === undefined || isError === true || resultType === "input_required") return;
-  if (revisionOf(client.revision)?.rules.structuredContent === "none") return;
-  // Loaded for the first result that has to be checked: by then there is a client, which brings it along.
-  const { promiseFault } = await import("../client/caches.js");
-  // What is wrong with it would repeat what it says.
-  if ((await promiseFault(known, result)) === undefined) return;
-  const brief = "the result of the call is not what its tool promises in its outputSchema";
-  throw new LocalError("INVALID_RESPONSE", brief, { brief });
 }
 
 /** Runs a call as a task of the upstream to its end; cancelled with the call. */
@@ -474,17 +468,15 @@ class Questioner implements CallAnswers {
   readonly named = true;
   /** Ends the upstream's call: when its caller cancels, or does not come back with an answer. */
   readonly stop: Stop = new Stop();
-  readonly #name: string;
-  readonly #words: RelayedWords;
+  readonly #options: RelayOptions;
   readonly #context: Context;
   readonly #among: readonly Call[] | undefined;
   /** Most calls ask nothing. */
   #asked: Asked | undefined;
   #followed: Call | undefined;
 
-  constructor(name: string, context: Context, words: RelayedWords, within: Within = {}) {
-    this.#words = words;
-    this.#name = name;
+  constructor(options: RelayOptions, context: Context, within: Within = {}) {
+    this.#options = options;
     this.#context = context;
     this.#among = within.among;
     this.#asked = within.asked;
@@ -492,7 +484,7 @@ class Questioner implements CallAnswers {
   }
 
   among(calls: readonly Call[]): Answers {
-    return new Questioner(this.#name, this.#context, this.#words, { among: calls, asked: (this.#asked ??= {}) });
+    return new Questioner(this.#options, this.#context, { among: calls, asked: (this.#asked ??= {}) });
   }
 
   /** Whether anything was asked. */
@@ -510,9 +502,12 @@ class Questioner implements CallAnswers {
     const call = Context.callOf(this.#context);
     if (this.#followed === call) return;
     this.#followed = call;
-    const cancel = (): void => this.stop.stop("cancelled by the caller");
-    if (call.cancellation !== undefined) cancel();
-    else call.whenCancelled(cancel);
+    call.whenCancelled(this);
+  }
+
+  /** The call was cancelled. */
+  handleEvent(): void {
+    this.stop.stop("cancelled by the caller");
   }
 
   // Made when something is asked: most calls ask nothing.
@@ -543,8 +538,7 @@ class Questioner implements CallAnswers {
 
   /** What `read` makes of the answer, of undefined where none came in time. Rejects with the refusal of the client, in its own number. */
   #ask<T>(method: RelayedQuestion["method"], params: object, read: (answer: JsonObject | undefined) => T): Promise<T> {
-    const pass = (given: JsonObject): Promise<JsonObject> =>
-      Context.ask(this.#context, method, given).then(exactly<JsonObject>);
+    const pass = (given: JsonObject): Promise<JsonObject> => Context.ask(this.#context, method, given);
     const failed = (error: unknown): T => {
       try {
         this.#refused(error);
@@ -555,7 +549,7 @@ class Questioner implements CallAnswers {
     };
     return this.#questioned(method, exactly(params) as JsonObject, pass).then((answer) => {
       this.#follow();
-      return read(answer);
+      return read(answer && exactly(answer));
     }, failed);
   }
 
@@ -564,20 +558,21 @@ class Questioner implements CallAnswers {
     params: JsonObject,
     pass: (params: JsonObject) => Promise<JsonObject | undefined>,
   ): Promise<JsonObject | undefined> {
-    const { question } = this.#words;
+    const { question } = this.#options.words ?? {};
     const call = Context.callOf(this.#context);
     const asked = (this.#asked ??= {});
     const number = (asked[method] ?? 0) + 1;
     asked[method] = number;
     if (question === undefined) return pass(params);
+    const exact = (given: JsonObject): Promise<JsonObject | undefined> => pass(given).then(exactly);
     // What it throws at once refuses as well.
     return new Promise((resolve) =>
-      resolve(question({ call, among: this.#among ?? [call], method, number, params }, pass)),
+      resolve(question({ call, among: this.#among ?? [call], method, number, params }, exact)),
     );
   }
 
   #refused(error: unknown): void {
-    if (!(error instanceof AskError)) throw violated(this.#name, error);
+    if (!(error instanceof AskError)) throw violated(this.#options.name, error);
     const { cause, code } = error;
     if (cause instanceof RpcError) throw new RpcError(cause.code, cause.message, cause.data);
     if (code === "EXPIRED") this.stop.stop("the client did not come back with an answer");

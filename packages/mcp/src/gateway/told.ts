@@ -1,13 +1,16 @@
 // A mounted server that fails: what its callers are told of that, which is nothing of the machine, and how long it is left alone.
 import { restartDelay } from "../jsonrpc/outgoing.js";
-import type { OnAnswer, Stop } from "../jsonrpc/outgoing.js";
+import type { Client } from "../client/client.js";
+import type { KnownTool } from "../client/caches.js";
+import type { Stop } from "../jsonrpc/outgoing.js";
 import { type Call, ReadyResult } from "../endpoint/call.js";
 import type { Implementation } from "../protocol/capabilities.js";
 import { FILLED_IN } from "../protocol/content.js";
 import { ErrorCode, LocalError, RpcError, statusOf } from "../jsonrpc/errors.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
-import { McpErrorCode } from "../protocol/meta.js";
+import { isJsonObject, type JsonObject, type SuccessMessage } from "../jsonrpc/message.js";
+import { isReservedMetaKey, McpErrorCode, type Meta } from "../protocol/meta.js";
+import { NEWEST } from "../protocol/revisions/newest.js";
 import { revision as revisionOf } from "../protocol/revisions/all.js";
 import { AskError } from "../server/content.js";
 
@@ -26,6 +29,26 @@ export const OWN_HOP: ReadonlySet<number> = new Set([
   McpErrorCode.HeaderMismatch,
   McpErrorCode.UnsupportedProtocolVersion,
 ]);
+
+/** Trace context is for every hop; what else the specification reserves belongs to one. */
+const TRACE: ReadonlySet<string> = new Set(["traceparent", "tracestate", "baggage"]);
+
+/** What of a `_meta` goes over both hops: trace context and the keys of vendors. Undefined where that is nothing. */
+export function passedOn(meta: Readonly<Record<string, unknown>>): Meta | undefined {
+  let passed: Record<string, unknown> | undefined;
+  for (const [key, value] of Object.entries(meta)) {
+    if (TRACE.has(key) || !isReservedMetaKey(key, NEWEST)) (passed ??= {})[key] = exactly(value);
+  }
+  return passed;
+}
+
+/** An answer without what belongs to the upstream's hop alone. */
+export function cleaned(answer: JsonObject): JsonObject {
+  const { resultType, _meta: meta, ...rest } = answer;
+  if (resultType === undefined && meta === undefined) return answer;
+  const passed = isJsonObject(meta) ? passedOn(meta) : undefined;
+  return passed === undefined ? rest : { ...rest, _meta: passed };
+}
 
 /** What happened, by the code of the error: its message may hold what is the owner's alone. */
 const CAUSES: ReadonlyMap<string, string> = new Map([
@@ -86,14 +109,6 @@ export function violated(name: string, error: unknown): unknown {
   return new RpcError(ErrorCode.InvalidParams, `${name} asked what this client did not declare`);
 }
 
-/** How far a request came. */
-export interface Sent {
-  /** It was sent. */
-  sent: boolean;
-  /** The server has begun: it answered a part of it, or asked something for it. */
-  begun: boolean;
-}
-
 // Long answers. What waits for one was made before it came, and V8 counts whatever old memory names as used until its next full
 // collection. So what waits is given the answer without its long texts, where nobody but the relay can see that.
 
@@ -115,32 +130,35 @@ export function isOwnCall(call: unknown): boolean {
   return call !== undefined && call === ownCall.call;
 }
 
-/** The answer of one call on its way through the client. */
-export class LongAnswer {
-  /** Nobody else sees what the client gives. */
-  alone = false;
+/** How far a request came, and its answer where that is a long one. */
+export class Sent {
+  /** It was sent. */
+  sent = false;
+  /** The server has begun: it answered a part of it, or asked something for it. */
+  begun = false;
   #came: JsonObject | undefined;
-  #sent: JsonObject | undefined;
+  #passed: JsonObject | undefined;
 
   /** For the client: puts an answer without its long texts in the place of one that has some. */
-  readonly onAnswer: OnAnswer = (message) => {
+  take(message: SuccessMessage): false {
     const { content, resultType = "complete" } = message.result;
-    if (!this.alone || resultType !== "complete" || !Array.isArray(content)) return false;
+    if (resultType !== "complete" || !Array.isArray(content)) return false;
     // Of a resource that stands in an answer clients make a copy, as of the list it stands in.
     if (!content.some(isLong) || content.some(isEmbedded)) return false;
     this.#came = message.result;
-    this.#sent = { ...message.result, content: content.map(withoutLongText) };
-    message.result = this.#sent;
+    this.#passed = { ...message.result, content: content.map(withoutLongText) };
+    message.result = this.#passed;
     return false;
-  };
+  }
 
   /** The answer as it came, of what the client made of the one without its texts; undefined where it had none. For one call. */
   whole(read: JsonObject): JsonObject | undefined {
-    const [came, sent] = [this.#came, this.#sent];
+    const [came, passed] = [this.#came, this.#passed];
     this.#came = undefined;
-    if (came === undefined || sent === undefined) return undefined;
-    if (read === sent) return came;
-    if (read["content"] !== sent["content"]) throw new TypeError("The content of a long answer was changed on its way");
+    if (came === undefined || passed === undefined) return undefined;
+    if (read === passed) return came;
+    if (read["content"] !== passed["content"])
+      throw new TypeError("The content of a long answer was changed on its way");
     return { ...read, content: came["content"] };
   }
 }
@@ -179,7 +197,7 @@ interface Told {
   readonly call: Call;
   /** Whether it is the call of a tool, or something that only reads. */
   readonly isCall: boolean;
-  readonly came: Readonly<Sent>;
+  readonly came: Readonly<Pick<Sent, "sent" | "begun">>;
   /** Questions put to a person within the call so far. */
   readonly asked: number;
   readonly words: {
@@ -249,7 +267,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
 /** From here on an HTTP status says that something broke, which may have been after the work was done. */
 const BROKE = 500;
 
-function outcomeOf(error: LocalError, { sent, begun }: Sent): "unknown" | "none" {
+function outcomeOf(error: LocalError, { sent, begun }: Told["came"]): "unknown" | "none" {
   if (begun) return "unknown";
   if (!sent) return "none";
   const { code } = error;
@@ -426,6 +444,29 @@ export function faultOf(
   const odd = content.some((block) => !isJsonObject(block) || !BLOCKS.has(block["type"]));
   if (odd) return "the result of the call has content of an unknown kind";
   return content.every(isBlock) ? undefined : "the result of the call has content that lacks what its kind has";
+}
+
+/** The answer of a call, once it is known to be what the definition of its tool promises. */
+export function checkedBy(
+  client: Client,
+  known: KnownTool | undefined,
+  called: Promise<JsonObject>,
+): Promise<JsonObject> {
+  if (known === undefined) return called;
+  return called.then((result) => keepsPromise(client, known, result).then(() => result));
+}
+
+/** Rejects with INVALID_RESPONSE where structured content is not what the definition promises. */
+async function keepsPromise(client: Client, known: KnownTool, result: JsonObject): Promise<void> {
+  const { resultType, isError } = result;
+  if (known.outputSchema === undefined || isError === true || resultType === "input_required") return;
+  if (revisionOf(client.revision)?.rules.structuredContent === "none") return;
+  // Loaded for the first result that has to be checked: by then there is a client, which brings it along.
+  const { promiseFault } = await import("../client/caches.js");
+  // What is wrong with it would repeat what it says.
+  if ((await promiseFault(known, result)) === undefined) return;
+  const brief = "the result of the call is not what its tool promises in its outputSchema";
+  throw new LocalError("INVALID_RESPONSE", brief, { brief });
 }
 
 /** Whether an answer has structured content as its revision knows it: many servers give that alone. */

@@ -116,6 +116,8 @@ export interface Carrier {
   readonly answersOnly?: boolean;
   /** True where a question written now could reach nobody. */
   readonly unheard?: boolean;
+  /** What came over it waits for somebody who thinks: what is kept of it until then is to be small. */
+  kept?(): void;
   /**
    * Hangs up on the reader while its request goes on: it comes back for the rest after `retryMs`. False where the
    * transport or the revision has no such thing, and nothing happened.

@@ -263,9 +263,29 @@ function onClose(this: OwnResponse): void {
   this.exchange?.closed();
 }
 
+/** Headers that say the same in many requests, and nothing that is anybody's secret. */
+const ALIKE = [
+  ...["content-type", "accept", "accept-encoding", "accept-language", "content-length", "connection", "host"],
+  ...["user-agent", "mcp-protocol-version", "mcp-method", "mcp-name"],
+];
+/** Texts of theirs. When there are so many it begins anew: what comes in between is only not shared. */
+const MOST_SHARED = 256;
+const LONGEST_SHARED = 128;
+const shared = new Map<string, string>();
+
+/** The same text, of which there is one: each request brings its own copy of what nearly all say. */
+function sharedText(text: string): string {
+  if (text.length > LONGEST_SHARED) return text;
+  const known = shared.get(text);
+  if (known !== undefined) return known;
+  if (shared.size >= MOST_SHARED) shared.clear();
+  shared.set(text, text);
+  return text;
+}
+
 class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   readonly method: string;
-  readonly path: string;
+  path: string;
   readonly query: string;
   principal: string | undefined;
   identity: Identity | undefined;
@@ -352,6 +372,16 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
     if (!response.writableFinished) this.onGone?.gone();
     this.connection.done(this);
     this.onOver?.gone();
+  }
+
+  kept(): void {
+    const headers = this.#headers as Record<string, unknown>;
+    // A part of the whole target keeps all of it, and of a query nothing is to be kept when the call is over.
+    if (this.query === "") this.path = sharedText(this.path);
+    for (const name of ALIKE) {
+      const value = headers[name];
+      if (typeof value === "string") headers[name] = sharedText(value);
+    }
   }
 
   get onDrain(): (() => void) | undefined {

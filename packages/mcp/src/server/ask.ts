@@ -63,10 +63,16 @@ function reportOf({ progress, total, message }: Told): Told {
   return { progress, ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) };
 }
 
+/** Told how a question ends that gets no answer. An object: it weighs less than functions do while somebody thinks. */
+export interface AskedQuestion {
+  /** The handler ended before it was answered: what is asked then is asked in vain. */
+  unheard(): void;
+  failed(): void;
+}
+
 /** The one way handlers ask, whatever the era. */
 export interface Asker {
-  /** `unheard` is told when the handler ends before it is answered: what is asked then is asked in vain. */
-  ask(method: string, params: object, options?: AskOptions, unheard?: () => void): Promise<JsonObject>;
+  ask(method: string, params: object, options?: AskOptions, asked?: AskedQuestion): Promise<JsonObject>;
 }
 
 /** On whose behalf a question is asked, and where. */
@@ -120,36 +126,63 @@ interface Within {
   readonly late: boolean;
 }
 
+/** A question within a call. */
+class QuestionWithin implements AskedQuestion {
+  readonly #call: Call;
+  readonly #method: string;
+  readonly #report: Reporter;
+
+  constructor({ call, services }: Within, method: string) {
+    this.#call = call;
+    this.#method = method;
+    this.#report = services.report;
+  }
+
+  failed(): void {
+    failedIn.add(this.#call);
+  }
+
+  unheard(): void {
+    const [call, method] = [this.#call, this.#method];
+    if (failedIn.has(call)) return;
+    const { name = "" } = call.params as { readonly name?: unknown };
+    const what = `${call.method} ${JSON.stringify(name)} ended before its client had answered ${method}`;
+    this.#report("warning", `${what}: write await before ctx.${WORDS_OF[method] ?? "elicit"}(...)`);
+  }
+}
+
 /** Asks within a call. Rejects with CANNOT_ASK where its revision has no way to. */
 export function askWithin(from: Within, method: string, params: object, options?: AskOptions): Promise<JsonObject> {
-  return asked(from, method, params, options).catch((error: unknown) => {
-    failedIn.add(from.call);
+  const { call, interaction } = from;
+  const question = new QuestionWithin(from, method);
+  try {
+    requireCapability(call, method, params);
+    // Whoever keeps the call while somebody thinks tells the question of its end: another promise would be kept as well.
+    if (interaction !== undefined) return interaction.ask(method, params, options, question);
+  } catch (error) {
+    question.failed();
+    return Promise.reject(error);
+  }
+  const timeoutMs = from.services.limits.askTimeoutMs;
+  const ask = (): Promise<JsonObject> => new WireAsker(call, timeoutMs).ask(method, params, options);
+  return onWire(from, question, ask).catch((error: unknown) => {
+    question.failed();
     throw error;
   });
 }
 
-function asked(from: Within, method: string, params: object, options?: AskOptions): Promise<JsonObject> {
-  const { call, interaction, services, late } = from;
-  const { name = "" } = call.params as { readonly name?: unknown };
-  const unheard = (): void => {
-    if (failedIn.has(call)) return;
-    const what = `${call.method} ${JSON.stringify(name)} ended before its client had answered ${method}`;
-    services.report("warning", `${what}: write await before ctx.${WORDS_OF[method] ?? "elicit"}(...)`);
-  };
-  const timeoutMs = services.limits.askTimeoutMs;
-  try {
-    requireCapability(call, method, params);
-  } catch (error) {
-    return Promise.reject(error);
+function onWire(
+  { call, services, late }: Within,
+  question: AskedQuestion,
+  send: () => Promise<JsonObject>,
+): Promise<JsonObject> {
+  if (call.caller.codec.revision.era === "stateless") {
+    const what = `${call.method} cannot ask the client in this era: only tools, prompts and resources can`;
+    return Promise.reject(new LocalError("CANNOT_ASK", what));
   }
-  if (interaction !== undefined) return interaction.ask(method, params, options, unheard);
-  if (call.caller.codec.revision.era !== "stateless") {
-    const heard = (): void => void (call.ended && call.cancellation === undefined && unheard());
-    const ask = (): Promise<JsonObject> => new WireAsker(call, timeoutMs).ask(method, params, options).finally(heard);
-    return !late && call.carrier.closed ? givenUp(call, timeoutMs).then(ask) : ask();
-  }
-  const what = `${call.method} cannot ask the client in this era: only tools, prompts and resources can`;
-  return Promise.reject(new LocalError("CANNOT_ASK", what));
+  const heard = (): void => void (call.ended && call.cancellation === undefined && question.unheard());
+  const ask = (): Promise<JsonObject> => send().finally(heard);
+  return !late && call.carrier.closed ? givenUp(call, services.limits.askTimeoutMs).then(ask) : ask();
 }
 
 /** The client left while this code was loaded: its question waits for the end of the call, as one that was on its way already. */

@@ -1,6 +1,7 @@
 // Runs handlers that may ask their client, by `ctx.elicit` and its like or by hand: one way for every era.
 import { type Answer, type Call, type InteractiveCall, Later, type MaybePromise } from "../endpoint/call.js";
 import { brand } from "../jsonrpc/errors.js";
+import { isThenable } from "../jsonrpc/message.js";
 import type { InputRequests } from "../protocol/features/elicitation.js";
 import type { Asker } from "./ask.js";
 import { type AskServices, type ByHand, Context, type HandRound } from "./context.js";
@@ -46,9 +47,11 @@ export function inputRequired(parts: { readonly requests?: InputRequests; readon
 export interface Interactive {
   /** Whether it may be run again from its start when its parked run is gone. */
   readonly replaySafe: boolean;
-  run(context: Context): MaybePromise<Answer | InputRequired>;
-  /** Makes an answer of a question by hand that failed on the wire, or throws what the client is to be told. */
-  refused?(error: unknown): Answer;
+  run(context: Context): unknown;
+  /** Makes an answer of what it gave, where that is none yet. */
+  ended?(given: unknown, context: Context): MaybePromise<Answer | InputRequired>;
+  /** Makes an answer of what it threw, or of a question by hand that failed on the wire, or throws what the client is to be told. */
+  threw?(error: unknown, context: Context): Answer;
 }
 
 /** One run of a handler, for as many rounds as it asks by hand. */
@@ -57,7 +60,7 @@ interface Rounds {
   readonly call: InteractiveCall;
   readonly handler: Interactive;
   /** Who asks what the handler asks from within, where that is not the wire. */
-  readonly interaction?: Asker | undefined;
+  interaction: Asker | undefined;
 }
 
 /**
@@ -71,46 +74,54 @@ export function runInteractive(
 ): MaybePromise<Answer> {
   if (isTaskCall(call)) {
     call.enter();
-    return begin({ services, call, handler, interaction: call.run }, call.hand);
+    return play(new HandlerRun({ services, call, handler, interaction: call.run }, call.hand));
   }
-  if (!call.record.interactive) return begin({ services, call, handler });
+  const rounds = { services, call, handler, interaction: undefined };
+  if (!call.record.interactive) return play(new HandlerRun(rounds));
   const { requestState } = call.params;
-  if (requestState !== undefined) {
-    return services.parking.use((parking) => retry(parking, { services, call, handler }, requestState));
-  }
-  return first({ services, call, handler }, handRound(call));
+  if (requestState !== undefined) return services.parking.use((parking) => retry(parking, rounds, requestState));
+  return first(rounds, handRound(call));
 }
 
 async function retry(parking: Parking, rounds: Rounds, requestState: string): Promise<Answer> {
   const { call } = rounds;
   const state = await parking.open(call, requestState);
-  if (state.park !== undefined) return parking.resume(call, new ParkableRun(rounds), state);
+  if (state.park !== undefined) return parking.resume(call, new HandlerRun(rounds), state);
   return first(rounds, handRound(call, state));
 }
 
 function first(rounds: Rounds, hand?: HandRound): MaybePromise<Answer> {
   const { services, call } = rounds;
+  const run = new HandlerRun(rounds, hand);
   return canBeAsked(call)
     ? // Given up while the code was loaded: nothing of it begins, and nobody waits for what this says.
-      services.parking.use((parking) => (call.cancellation ? {} : parking.begin(call, new ParkableRun(rounds, hand))))
-    : begin(rounds, hand);
+      services.parking.use((parking) => (call.cancellation ? {} : parking.begin(call, run)))
+    : play(run);
 }
 
-function begin(rounds: Rounds, hand?: HandRound): MaybePromise<Answer> {
-  const { services, call, interaction } = rounds;
-  return play(rounds, new Context(call, services, interaction, hand), hand?.round ?? 0);
+/** Runs a handler once; what it asks by hand is asked, and it is run again with the answers. */
+function play(run: HandlerRun): MaybePromise<Answer> {
+  try {
+    const given = run.start();
+    if (!isThenable(given)) return run.ended(given);
+    return Promise.resolve(given).then(
+      (value) => run.ended(value),
+      (error: unknown) => run.threw(error),
+    );
+  } catch (error) {
+    return run.threw(error);
+  }
 }
 
-class ParkableRun implements Run {
+/** One run of a handler, in steps: whoever keeps it while somebody thinks has one promise less to keep. */
+class HandlerRun implements Run {
   readonly #rounds: Rounds;
   readonly #hand: HandRound | undefined;
   #context: Context | undefined;
-  #served: Call;
 
   constructor(rounds: Rounds, hand?: HandRound) {
     this.#rounds = rounds;
     this.#hand = hand;
-    this.#served = rounds.call;
   }
 
   get replaySafe(): boolean {
@@ -118,32 +129,36 @@ class ParkableRun implements Run {
   }
 
   turn(next: Call): void {
-    this.#served = next;
     if (this.#context !== undefined) Context.turn(this.#context, next);
   }
 
-  start(interaction: Asker): MaybePromise<Answer> {
-    const { services, handler } = this.#rounds;
-    const call = this.#served;
-    this.#context = new Context(call, services, interaction, this.#hand);
-    return play({ services, call, handler, interaction }, this.#context, this.#hand?.round ?? 0);
+  start(interaction?: Asker): unknown {
+    const rounds = this.#rounds;
+    rounds.interaction ??= interaction;
+    this.#context = new Context(rounds.call, rounds.services, rounds.interaction, this.#hand);
+    return rounds.handler.run(this.#context);
   }
-}
 
-/** Runs the handler once; what it asks by hand is asked, and it is run again with the answers. */
-function play(rounds: Rounds, context: Context, round: number): MaybePromise<Answer> {
-  const outcome = rounds.handler.run(context);
-  if (outcome instanceof Promise) return outcome.then((value) => concluded(rounds, value, round));
-  return concluded(rounds, outcome, round);
-}
+  ended(given: unknown): MaybePromise<Answer> {
+    const { handler } = this.#rounds;
+    const made = handler.ended?.(given, this.#context as Context) ?? (given as Answer | InputRequired);
+    return isThenable(made) ? made.then((asked) => this.#asked(asked)) : this.#asked(made);
+  }
 
-function concluded(rounds: Rounds, asked: Answer | InputRequired, round: number): MaybePromise<Answer> {
-  if (!(asked instanceof InputRequired)) return asked;
-  const { services, call, handler, interaction } = rounds;
-  const again = (hand: ByHand): MaybePromise<Answer> =>
-    play(rounds, new Context(call, services, interaction, hand), round + 1);
-  const task = isTaskCall(call) ? call : undefined;
-  return services.parking.use((parking) => parking.askedByHand({ call, task, handler, asked, round, again }));
+  threw(error: unknown): Answer {
+    const { handler } = this.#rounds;
+    if (handler.threw === undefined) throw error;
+    return handler.threw(error, this.#context as Context);
+  }
+
+  #asked(asked: Answer | InputRequired): MaybePromise<Answer> {
+    if (!(asked instanceof InputRequired)) return asked;
+    const rounds = this.#rounds;
+    const { services, call } = rounds;
+    const round = this.#hand?.round ?? 0;
+    const again = (hand: ByHand): MaybePromise<Answer> => play(new HandlerRun(rounds, { ...hand, round: round + 1 }));
+    return services.parking.use((parking) => parking.askedByHand({ call, run: this, asked, round, again }));
+  }
 }
 
 /** The round a request belongs to, given the state it brought, if any; undefined for the first. */

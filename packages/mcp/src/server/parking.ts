@@ -3,9 +3,9 @@ import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/ca
 import type { InputRequest, InputRequests, InputResponse, InputResponses } from "../protocol/features/elicitation.js";
 import type { ServerLimits } from "./limits.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
 import { shownValue } from "../schema/schema.js";
-import { type Asker, type AskOptions, requireCapability, WireAsker } from "./ask.js";
+import { type AskedQuestion, type Asker, type AskOptions, requireCapability, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
 import {
   badState,
@@ -26,7 +26,11 @@ export interface Run {
   readonly replaySafe: boolean;
   /** Told whenever another request serves the handler. */
   turn(call: Call): void;
-  start(interaction: Interaction): MaybePromise<Answer>;
+  start(interaction: Interaction): unknown;
+  /** What becomes of what the handler gave. */
+  ended(given: unknown): MaybePromise<Answer>;
+  /** What becomes of what it threw, or of a question by hand that failed on the wire. */
+  threw(error: unknown): Answer;
 }
 
 /** A call that may run as a task, as far as its questions go. */
@@ -38,23 +42,12 @@ interface AskingTask {
 
 /** A run that asks by hand. */
 interface AskedByHand {
-  readonly call: InteractiveCall;
-  /** The call, where it may run as a task. */
-  readonly task: AskingTask | undefined;
-  /** Makes an answer of a question that failed on the wire, or throws what the client is to be told. */
-  readonly handler: { refused?(error: unknown): Answer };
+  readonly call: InteractiveCall | (InteractiveCall & AskingTask);
+  readonly run: Pick<Run, "threw">;
   readonly asked: { readonly requests: InputRequests; readonly state: unknown };
   readonly round: number;
   /** Runs the handler again. */
   again(hand: { readonly responses: InputResponses; readonly state: unknown }): MaybePromise<Answer>;
-}
-
-interface Place {
-  readonly interaction: Interaction;
-  /** When it is given up. */
-  readonly due: number;
-  /** Of the answers it keeps. */
-  characters: number;
 }
 
 /** Bounded in number, size and time. */
@@ -67,7 +60,7 @@ export class Parking {
   readonly replays: boolean;
   #cluster: ServerCluster | undefined;
   /** Those parked last stand last: they wait equally long, so that one timer is enough. */
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, Interaction>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** When the work of a principal was ended: no state that was sealed for them until then is taken, while it would be good. */
   readonly #over = new Map<string, number>();
@@ -96,14 +89,14 @@ export class Parking {
 
   /** Runs a handler that may ask. */
   begin(call: Call, run: Run): Promise<Answer> {
-    return this.#run(call, run, []);
+    return new Interaction(this, run).begin(call);
   }
 
   /** Goes on with a parked handler, or runs a replay-safe one again with the answers so far. */
   resume(call: InteractiveCall, run: Run, state: RequestState): Promise<Answer> {
     const { inputResponses: responses = {} } = call.params;
-    const place = this.#places.get(state.park as string);
-    if (place !== undefined) return place.interaction.retry(call, state, responses);
+    const parked = this.#places.get(state.park as string);
+    if (parked !== undefined) return parked.retry(call, state, responses);
     const elsewhere = this.#cluster !== undefined && nodeOf(state.park as string) !== this.#cluster.node;
     if (!run.replaySafe) {
       if (elsewhere) throw outcomeUnknown();
@@ -126,18 +119,24 @@ export class Parking {
     return this.#run(call, run, given, state.round);
   }
 
+  #run(call: Call, run: Run, given: readonly GivenAnswer[], round: number): Promise<Answer> {
+    return new Interaction(this, run, given, round).begin(call);
+  }
+
   /** Parks a handler that asks, and gives its sealed state. */
   async park(interaction: Interaction, call: Call, state: RequestState): Promise<string> {
     const sealed = await sealState(this.#seal, call, state, this.#limits.parkedMs);
-    if (!this.replays) this.#keep(interaction);
+    if (!this.replays) {
+      this.#keep(interaction);
+      call.carrier.kept?.();
+    }
     return sealed;
   }
 
   /** Told how long each answer is that an interaction keeps for a retry that is repeated. */
   weigh(interaction: Interaction, characters: number): void {
-    const place = this.#places.get(interaction.id);
-    if (place === undefined) return;
-    place.characters += characters;
+    if (!this.#places.has(interaction.id)) return;
+    interaction.characters += characters;
     this.#characters += characters;
     while (this.#characters > this.#limits.parkedBytes) this.#giveUp(this.#leastNeeded());
   }
@@ -148,7 +147,7 @@ export class Parking {
     for (const [name, at] of this.#over) if (at + this.#limits.parkedMs < now) this.#over.delete(name);
     this.#over.set(principal, now);
     let waiting = 0;
-    for (const [id, { interaction }] of this.#places) {
+    for (const [id, interaction] of this.#places) {
       if (interaction.principal !== principal) continue;
       if (!interaction.finished) waiting += 1;
       this.#giveUp(id);
@@ -173,26 +172,26 @@ export class Parking {
   }
 
   /** Asks what a handler asks by hand, and runs it again with the answers. */
-  async askedByHand({ call, task, handler, asked, round, again }: AskedByHand): Promise<Answer> {
+  async askedByHand({ call, run, asked, round, again }: AskedByHand): Promise<Answer> {
     this.#checkRound(round, asked);
-    const asker = this.#askerOf(call, task);
+    const asker = this.#askerOf(call);
     if (asker === undefined) return this.#byHand(call, asked, round);
     let responses: InputResponses;
     try {
       responses = await this.askAll(call, asker, asked.requests);
     } catch (error) {
-      if (handler.refused === undefined) throw error;
-      return handler.refused(error);
+      return run.threw(error);
     }
     return again({ responses, state: asked.state });
   }
 
   /** Who asks by hand for a call while its handler's run is kept; undefined where the client has to come back with the answers. */
-  #askerOf(call: InteractiveCall, task: AskingTask | undefined): Asker | undefined {
-    if (task === undefined) return call.record.interactive ? undefined : new WireAsker(call, this.#limits.askTimeoutMs);
-    if (task.announced) return task.run;
+  #askerOf(call: AskedByHand["call"]): Asker | undefined {
+    if (!("inLine" in call))
+      return call.record.interactive ? undefined : new WireAsker(call, this.#limits.askTimeoutMs);
+    if (call.announced) return call.run;
     // The client was not told of a task yet: its answer is the questions, and there is none.
-    task.inLine = true;
+    call.inLine = true;
     return undefined;
   }
 
@@ -223,7 +222,7 @@ export class Parking {
 
   /** Whether a handler waits for an answer. */
   get waits(): boolean {
-    for (const { interaction } of this.#places.values()) if (!interaction.finished) return true;
+    for (const { finished } of this.#places.values()) if (!finished) return true;
     return false;
   }
 
@@ -232,16 +231,12 @@ export class Parking {
     for (const id of [...this.#places.keys()]) this.#giveUp(id);
   }
 
-  #run(call: Call, run: Run, given: readonly GivenAnswer[], round = 0): Promise<Answer> {
-    return new Interaction(this, run, given, round).begin(call);
-  }
-
   #keep(interaction: Interaction): void {
-    const { characters = 0 } = this.#places.get(interaction.id) ?? {};
     this.#places.delete(interaction.id);
     while (this.#places.size >= this.#limits.parked) this.#giveUp(this.#leastNeeded());
-    const due = performance.now() + this.#limits.parkedMs;
-    this.#places.set(interaction.id, { interaction, due, characters });
+    // In whole milliseconds: a fraction would be kept as an object.
+    interaction.due = Math.ceil(performance.now() + this.#limits.parkedMs);
+    this.#places.set(interaction.id, interaction);
     if (this.#timer === undefined) this.#wait(this.#limits.parkedMs);
   }
 
@@ -269,17 +264,17 @@ export class Parking {
 
   /** An interaction that has its answer is only kept for a repeated retry; a parked handler still waits for its first. */
   #leastNeeded(): string {
-    for (const [id, { interaction }] of this.#places) if (interaction.finished) return id;
+    for (const [id, { finished }] of this.#places) if (finished) return id;
     return this.#places.keys().next().value as string;
   }
 
   #giveUp(id: string): void {
-    const place = this.#places.get(id);
-    if (place === undefined) return;
+    const parked = this.#places.get(id);
+    if (parked === undefined) return;
     this.#places.delete(id);
     if (this.#places.size === 0) this.#rest();
-    this.#characters -= place.characters;
-    place.interaction.expire();
+    this.#characters -= parked.characters;
+    parked.handleEvent();
   }
 }
 
@@ -300,8 +295,10 @@ interface Question {
   readonly request: InputRequest;
   readonly resolve: (answer: JsonObject) => void;
   readonly reject: (error: unknown) => void;
-  readonly unheard: (() => void) | undefined;
+  readonly asked: AskedQuestion | undefined;
 }
+
+const NONE_GIVEN: readonly GivenAnswer[] = [];
 
 interface Round {
   readonly call: Call;
@@ -314,9 +311,13 @@ class Interaction implements Asker {
   readonly id: string;
   /** Whose call it is: every round of it is theirs. */
   principal: string | undefined;
+  /** When it is given up. */
+  due = 0;
+  /** Of the answers it keeps. */
+  characters = 0;
   readonly #parking: Parking;
   readonly #run: Run;
-  readonly #given: GivenAnswer[];
+  #given: readonly GivenAnswer[];
   #used: Map<number, { readonly digest: string; readonly outcome: Promise<Answer> }> | undefined;
   #asked = 0;
   #round: number;
@@ -328,12 +329,12 @@ class Interaction implements Asker {
   #outcome: { readonly settle: (round: Round) => void } | undefined;
 
   /** `given` are the answers of the `round` rounds before, for a handler that is run again from its start. */
-  constructor(parking: Parking, run: Run, given: readonly GivenAnswer[], round: number) {
+  constructor(parking: Parking, run: Run, given: readonly GivenAnswer[] = NONE_GIVEN, round = 0) {
     this.id = parking.newId();
     this.#round = round;
     this.#parking = parking;
     this.#run = run;
-    this.#given = [...given];
+    this.#given = given;
   }
 
   /** Whether the handler has ended. */
@@ -349,18 +350,47 @@ class Interaction implements Asker {
     });
   }
 
+  // Nothing is waited for twice: each promise is kept, with its functions, while somebody thinks.
   #start(): void {
-    const succeeded = (answer: Answer): void => {
-      for (const { unheard } of this.#questions) unheard?.();
-      this.#settle((round) => round.resolve(answer));
-      if (this.#round > 0) this.#parking.weigh(this, lengthOf(answer));
-    };
-    const failed = (error: unknown): void => this.#settle((round) => round.reject(error));
     try {
-      Promise.resolve(this.#run.start(this)).then(succeeded, failed);
+      Promise.resolve(this.#run.start(this)).then(
+        (given) => this.#ended(given),
+        (error: unknown) => this.#threw(error),
+      );
     } catch (error) {
-      failed(error);
+      this.#threw(error);
     }
+  }
+
+  #ended(given: unknown): void {
+    try {
+      const answer = this.#run.ended(given);
+      if (!isThenable(answer)) return this.#succeeded(answer);
+      answer.then(
+        (made) => this.#succeeded(made),
+        (error: unknown) => this.#failed(error),
+      );
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #threw(error: unknown): void {
+    try {
+      this.#succeeded(this.#run.threw(error));
+    } catch (failure) {
+      this.#failed(failure);
+    }
+  }
+
+  #succeeded(answer: Answer): void {
+    for (const { asked } of this.#questions) asked?.unheard();
+    this.#settle((round) => round.resolve(answer));
+    if (this.#round > 0) this.#parking.weigh(this, lengthOf(answer));
+  }
+
+  #failed(error: unknown): void {
+    this.#settle((round) => round.reject(error));
   }
 
   /** Serves a retry: wakes the handler with the answers, or gives a repeated retry what the first one got. */
@@ -378,32 +408,42 @@ class Interaction implements Asker {
     return outcome;
   }
 
-  ask(method: string, params: object, _options?: AskOptions, unheard?: () => void): Promise<JsonObject> {
-    // What is thrown in here rejects.
+  ask(method: string, params: object, _options?: AskOptions, asked?: AskedQuestion): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
-      if (this.#outcome !== undefined) {
-        unheard?.();
-        throw new AskError("EXPIRED", `${method}: ${TOO_LATE}`);
+      try {
+        this.#ask({ method, params } as InputRequest, { resolve, reject, asked });
+      } catch (error) {
+        asked?.failed();
+        reject(error);
       }
-      if (this.#isOver) throw new AskError("EXPIRED", NOT_ANSWERED);
-      const key = `ask-${++this.#asked}`;
-      const request = { method, params } as InputRequest;
-      const question = fingerprint(JSON.stringify(request));
-      const given = this.#given.find((answer) => answer.key === key);
-      if (given?.question === question) return resolve(given.answer as unknown as JsonObject);
-      if (given !== undefined) throw new LocalError("REPLAY", ASKED_OTHERWISE);
-      if (this.#parking.replays && !this.#run.replaySafe) throw new LocalError("REPLAY", NOT_REPLAYABLE);
-      const asked = { key, question, request, resolve, reject, unheard };
-      this.#questions = this.#questions.length === 0 ? [asked] : [...this.#questions, asked];
-      this.#collect();
     });
   }
 
-  /** Gives the handler up: whoever waits for an answer gets an error. */
-  expire(): void {
+  #ask(request: InputRequest, told: Pick<Question, "resolve" | "reject" | "asked">): void {
+    if (this.#outcome !== undefined) {
+      told.asked?.unheard();
+      throw new AskError("EXPIRED", `${request.method}: ${TOO_LATE}`);
+    }
+    if (this.#isOver) throw new AskError("EXPIRED", NOT_ANSWERED);
+    const key = `ask-${++this.#asked}`;
+    const question = fingerprint(JSON.stringify(request));
+    const given = this.#given.find((answer) => answer.key === key);
+    if (given?.question === question) return told.resolve(given.answer as unknown as JsonObject);
+    if (given !== undefined) throw new LocalError("REPLAY", ASKED_OTHERWISE);
+    if (this.#parking.replays && !this.#run.replaySafe) throw new LocalError("REPLAY", NOT_REPLAYABLE);
+    // An array that is added to keeps room for many more.
+    this.#questions = this.#questions.concat({ key, question, request, ...told });
+    this.#collect();
+  }
+
+  /** Gives the handler up, as when its call is cancelled: whoever waits for an answer gets an error. */
+  handleEvent(): void {
     this.#isOver = true;
     const error = new AskError("EXPIRED", NOT_ANSWERED);
-    for (const question of this.#questions) question.reject(error);
+    for (const { asked, reject } of this.#questions) {
+      asked?.failed();
+      reject(error);
+    }
     this.#questions = [];
   }
 
@@ -412,7 +452,7 @@ class Interaction implements Asker {
       const round: Round = { call, resolve, reject };
       this.#run.turn(call);
       this.#open = round;
-      call.whenCancelled(() => this.expire());
+      call.whenCancelled(this);
       if (this.#outcome === undefined) start();
       else this.#outcome.settle(round);
     });
@@ -436,7 +476,8 @@ class Interaction implements Asker {
         continue;
       }
       // Without a replay nobody needs them: neither this memory nor the state that travels with every retry.
-      if (this.#run.replaySafe) this.#given.push({ key: question.key, question: question.question, answer });
+      if (this.#run.replaySafe)
+        this.#given = this.#given.concat({ key: question.key, question: question.question, answer });
       question.resolve(answer as unknown as JsonObject);
     }
     this.#questions = missing;
@@ -470,7 +511,7 @@ class Interaction implements Asker {
       round.resolve({ resultType: "input_required", inputRequests, requestState });
     } catch (error) {
       round.reject(error);
-      this.expire();
+      this.handleEvent();
     }
   }
 }

@@ -119,30 +119,17 @@ export class ToolCaller {
 
   #run(call: Call, entry: ToolEntry, checked: Outcome<unknown>): MaybePromise<Answer> {
     if (!checked.ok) return asAnswer(argumentFaults(entry.tool.name, checked.faults));
-    return runInteractive(this.#services, call, new ToolRun(this, call, { entry, args: checked.value }));
-  }
-
-  /** Runs the tool itself. */
-  invoke(call: Call, { entry, args }: ChosenTool, context: Context): MaybePromise<Answer | InputRequired> {
-    try {
-      const returned = entry.run(args, context);
-      if (!isThenable(returned)) return this.#conclude(call, entry, returned, context);
-      return Promise.resolve(returned).then(
-        (value: unknown) => this.#conclude(call, entry, value, context),
-        (error: unknown) => this.#threw(call, context, error),
-      );
-    } catch (error) {
-      return this.#threw(call, context, error);
-    }
+    return runInteractive(this.#services, call, new ToolRun(this, call, entry, checked.value));
   }
 
   /** A handler that stops because its signal told it to has not failed: the log hears of the cancellation alone. */
-  #threw(call: Call, context: Context, error: unknown): Answer {
+  threw(call: Call, context: Context, error: unknown): Answer {
     if (isAbort(error) && context.signal.aborted) return asAnswer(failure("The call was cancelled").value);
     return this.failed(call, error);
   }
 
-  #conclude(call: Call, entry: ToolEntry, value: unknown, context: Context): MaybePromise<Answer | InputRequired> {
+  /** What is made of what a tool returned. */
+  conclude(call: Call, entry: ToolEntry, value: unknown, context: Context): MaybePromise<Answer | InputRequired> {
     if (value instanceof InputRequired) return value;
     if (value instanceof Relayed) return value.answer;
     if (Context.failed(context) && !(value instanceof ToolResult)) this.#warn(entry.tool.name, UNRETURNED);
@@ -151,7 +138,7 @@ export class ToolCaller {
       if (!isThenable(made)) return this.#checked(call, entry, made);
       return Promise.resolve(made).then(
         (result) => this.#checked(call, entry, result),
-        (error: unknown) => this.#threw(call, context, error),
+        (error: unknown) => this.threw(call, context, error),
       );
     } catch (error) {
       return this.failed(call, error);
@@ -202,34 +189,34 @@ export class ToolCaller {
   }
 }
 
-/** A tool and the arguments it is called with. */
-interface ChosenTool {
-  readonly entry: ToolEntry;
-  readonly args: unknown;
-}
-
 /** One call of a tool, ready to run. */
 class ToolRun implements Interactive {
   readonly #caller: ToolCaller;
   readonly #call: Call;
-  readonly #chosen: ChosenTool;
+  readonly #entry: ToolEntry;
+  readonly #args: unknown;
 
-  constructor(caller: ToolCaller, call: Call, chosen: ChosenTool) {
+  constructor(caller: ToolCaller, call: Call, entry: ToolEntry, args: unknown) {
     this.#caller = caller;
     this.#call = call;
-    this.#chosen = chosen;
+    this.#entry = entry;
+    this.#args = args;
   }
 
   get replaySafe(): boolean {
-    return this.#chosen.entry.replaySafe;
+    return this.#entry.replaySafe;
   }
 
-  run(context: Context): MaybePromise<Answer | InputRequired> {
-    return this.#caller.invoke(this.#call, this.#chosen, context);
+  run(context: Context): unknown {
+    return this.#entry.run(this.#args, context);
   }
 
-  refused(error: unknown): Answer {
-    return this.#caller.failed(this.#call, error);
+  ended(given: unknown, context: Context): MaybePromise<Answer | InputRequired> {
+    return this.#caller.conclude(this.#call, this.#entry, given, context);
+  }
+
+  threw(error: unknown, context: Context): Answer {
+    return this.#caller.threw(this.#call, context, error);
   }
 }
 

@@ -1,11 +1,14 @@
 // A call whose question nobody answers: it ends when its caller says so, in time, and with the client, in every revision.
 import { afterEach, expect, it } from "vitest";
-import type { Elicit } from "../../src/client/options.js";
+import type { Elicit, QuestionContext } from "../../src/client/options.js";
 import type { Client } from "../../src/client/client.js";
 import { connect } from "../../src/serve/connect.js";
+import type { InputRequests } from "../../src/protocol/features/elicitation.js";
+import { inputRequired } from "../../src/server/interactive.js";
 import { Server } from "../../src/server/server.js";
 import { start } from "../http/http-fixture.js";
 
+const FORM = { type: "object", properties: { said: { type: "string" } } };
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
@@ -103,6 +106,39 @@ it.each(Object.keys(PLACES).flatMap((place) => ["2025-11-25", "2026-07-28"].map(
     expect(warned).toEqual([]);
   },
 );
+
+it("answers each of several questions of one round under its own key", async () => {
+  const server = new Server({ name: "asking", version: "1", report: false });
+  const keys = ["one", "two", "three"];
+  server.tool("keys", {
+    run(_, { inputResponses }) {
+      if (inputResponses !== undefined)
+        return keys
+          .map((key) => `${key}: ${JSON.stringify(Object.entries(inputResponses).find(([each]) => each === key)?.[1])}`)
+          .join();
+      const requests = keys.map((message) => [
+        message,
+        { method: "elicitation/create", params: { mode: "form", message, requestedSchema: FORM } },
+      ]);
+      return inputRequired({ requests: Object.fromEntries(requests) as InputRequests });
+    },
+  });
+  const elicit: Elicit = ({ message }) => ({ action: "accept", content: { said: message } });
+  const client = await connect(server, { revision: "2026-07-28", elicit, verdicts: false });
+  closing.push(() => client.close());
+  const text = keys.map((key) => `${key}: {"action":"accept","content":{"said":"${key}"}}`).join();
+  expect((await client.call("keys")).content).toEqual([{ type: "text", text }]);
+});
+
+it("a signal that is read once the call is over is aborted, with what ended it", async () => {
+  let context: QuestionContext | undefined;
+  const elicit: Elicit = (_, given) => new Promise(() => (context = given));
+  const client = await connect(asking(), { revision: "2026-07-28", elicit });
+  closing.push(() => client.close());
+  await expect(client.call("ask", {}, { maxTimeoutMs: 100 })).rejects.toMatchObject({ code: "TIMEOUT" });
+  expect(context?.signal.aborted).toBe(true);
+  expect(context?.signal.reason).toMatchObject({ code: "TIMEOUT" });
+});
 
 it("answers a hundred questions that are open at once", async () => {
   const server = new Server({ name: "asking", version: "1", report: false });

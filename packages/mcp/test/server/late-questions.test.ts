@@ -1,6 +1,7 @@
 // What is asked when nobody can be asked any more is refused at once with a sentence: after the call was answered, or was given up.
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Context, Server } from "@secure-local/mcp/server";
+import { type Context, inputRequired, Server, type ServerOptions } from "@secure-local/mcp/server";
+import { RpcError } from "@secure-local/mcp/client";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import { connect } from "../../src/serve/connect.js";
 
@@ -169,4 +170,111 @@ it("a question that is not awaited is named in the log of a handler that goes on
   await using client = await connect(server, CLIENT);
   await client.call("t");
   expect(told).toEqual([expect.stringContaining("ended before its client had answered roots/list")]);
+});
+
+describe("a call whose question failed already is not told to await another", () => {
+  const AWAITED = expect.stringContaining("write await before") as string;
+  const elicit = (ctx: Context, message: string) => ctx.elicit({ message, schema: { sure: { type: "boolean" } } });
+
+  function reporting(options: Partial<ServerOptions> = {}): { readonly server: Server; readonly told: string[] } {
+    const told: string[] = [];
+    const server = new Server({ name: "s", version: "1", report: (_level, text) => told.push(text), ...options });
+    return { server, told };
+  }
+
+  it("of those its client was asked at once and refused one", async () => {
+    const { server, told } = reporting();
+    server.tool("t", { run: (_, ctx) => Promise.all([elicit(ctx, "refused"), elicit(ctx, "open")]) });
+    let [answer, answered] = [(): void => undefined, false];
+    const later = new Promise<void>((resolve) => (answer = resolve));
+    await using client = await connect(server, {
+      revision: "2025-06-18",
+      async elicit({ message }) {
+        if (message === "refused") throw new RpcError(-1, "no time");
+        await later;
+        answered = true;
+        return { action: "cancel" };
+      },
+    });
+    expect((await client.call("t")).isError).toBe(true);
+    answer();
+    await expect.poll(() => answered).toBe(true);
+    for (let n = 0; n < 5; n++) await new Promise((resolve) => setImmediate(resolve));
+    expect(told).not.toContainEqual(AWAITED);
+  });
+
+  it("that was given up, and asks once more when it is over", async () => {
+    const { server, told } = reporting({ limits: { parkedMs: 20 } });
+    let late: Promise<unknown> | undefined;
+    server.tool("t", {
+      async run(_, ctx) {
+        await elicit(ctx, "open").catch(() => undefined);
+        setTimeout(() => (late = elicit(ctx, "late").catch((error: unknown) => error)), 0);
+        return "ok";
+      },
+    });
+    await using client = await connect(server, { ...CLIENT, elicit: () => new Promise(() => undefined) });
+    void client.call("t").catch(() => undefined);
+    await expect.poll(() => late).toBeDefined();
+    expect(await late).toMatchObject({ code: "EXPIRED" });
+    expect(told).not.toContainEqual(AWAITED);
+  });
+
+  it("that asks something else when it is run again", async () => {
+    const { server, told } = reporting({ questions: "replay" });
+    let runs = 0;
+    server.tool("t", {
+      replay: true,
+      run: async (_, ctx) => {
+        if (++runs === 1) return elicit(ctx, "first");
+        return Promise.all([elicit(ctx, "other"), elicit(ctx, "more")]);
+      },
+    });
+    await using client = await connect(server, CLIENT);
+    expect((await client.call("t")).isError).toBe(true);
+    expect(runs).toBe(2);
+    expect(told).not.toContainEqual(AWAITED);
+  });
+});
+
+it("a question whose call is cancelled before its client was asked fails at once", async () => {
+  const server = new Server({ name: "s", version: "1", report: false });
+  const stop = new AbortController();
+  let failed: unknown;
+  server.tool("t", {
+    async run(_, ctx) {
+      const asked = ctx.elicit({ message: "?", schema: { sure: { type: "boolean" } } });
+      stop.abort();
+      failed = await asked.catch((error: unknown) => error);
+      return "ok";
+    },
+  });
+  await using client = await connect(server, CLIENT);
+  await expect(client.call("t", {}, { signal: stop.signal })).rejects.toMatchObject({ code: "CANCELLED" });
+  await expect.poll(() => failed).toMatchObject({ code: "EXPIRED" });
+});
+
+describe("asked by hand in a session", () => {
+  const form = { type: "object", properties: { sure: { type: "boolean" } } } as const;
+  const sure = { method: "elicitation/create", params: { mode: "form", message: "?", requestedSchema: form } } as const;
+
+  it("a call may ask a bounded number of rounds", async () => {
+    const server = new Server({ name: "s", version: "1", report: false, limits: { rounds: 3 } });
+    let runs = 0;
+    server.tool("t", { run: () => (runs++, inputRequired({ requests: { sure } })) });
+    await using client = await connect(server, { ...CLIENT, revision: "2025-06-18" });
+    await expect(client.call("t")).rejects.toThrow("This call asked more than 3 rounds of questions");
+    expect(runs).toBe(4);
+  });
+
+  it("what its client refuses is told to the model", async () => {
+    const server = new Server({ name: "s", version: "1", report: false });
+    server.tool("t", { run: () => inputRequired({ requests: { sure } }) });
+    const elicit = () => Promise.reject(new RpcError(-1, "no time"));
+    await using client = await connect(server, { revision: "2025-06-18", elicit });
+    expect(await client.call("t")).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("The client refused elicitation/create") as string }],
+    });
+  });
 });

@@ -39,9 +39,7 @@ export interface HttpStream {
   onDrain: (() => void) | undefined;
 }
 
-/**
- * Has to know of a client that goes away. An object: V8 keeps functions made for a request until the next full collection.
- */
+/** Has to know of a client that goes away. An object: V8 keeps functions made for a request until the next full collection. */
 export interface GoneListener {
   gone(): void;
 }
@@ -92,6 +90,8 @@ export interface HttpExchange extends HttpRequestHead {
   readBody(limit: number, receiver: BodyReceiver): void;
   /** Sends a whole reply. */
   reply(status: number, headers: HeaderList, body?: string | MessagePieces): void;
+  /** Its request waits for somebody who thinks: what is kept of it until then is to be small. */
+  kept?(): void;
   /** Lets work go on after the reply, where the runtime would end it. */
   outlive?(work: Promise<unknown>): void;
   /** Begins a reply without end. */

@@ -228,6 +228,10 @@ export class Reply implements IdentifiedCarrier, GoneListener {
     else accepted(this.exchange);
   }
 
+  kept(): void {
+    this.exchange.kept?.();
+  }
+
   outlive(work: Promise<unknown>): void {
     this.exchange.outlive?.(work);
   }
