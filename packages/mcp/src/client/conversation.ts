@@ -13,7 +13,7 @@ import {
   peerWords,
 } from "../jsonrpc/message.js";
 import { Connection, type ConnectionHandler, type WireRules } from "../jsonrpc/connection.js";
-import type { OnAnswer, Stop, TimeAdvice, Waiting } from "../jsonrpc/outgoing.js";
+import type { AnswerTaker, Stop, TimeAdvice, Waiting } from "../jsonrpc/outgoing.js";
 import type { Progress } from "./options.js";
 import type { ClientCodec, HeaderArgument, RequestExtras } from "../era/codec.js";
 import type {
@@ -62,7 +62,7 @@ export interface Sending {
   /** The same without a signal. */
   readonly stop?: Stop | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  readonly onAnswer?: OnAnswer | undefined;
+  readonly taker?: AnswerTaker | undefined;
   readonly params?: JsonObject | undefined;
   readonly extras?: RequestExtras | undefined;
   readonly mirrored?: readonly HeaderArgument[] | undefined;
@@ -303,11 +303,11 @@ export class Conversation {
 
 /** How a request waits. */
 function waitingOf(sending: Sending): Waiting {
-  const { method, timeoutMs, maxTimeoutMs, timeOption, signal, stop, onProgress, onAnswer } = sending;
+  const { method, timeoutMs, maxTimeoutMs, timeOption, signal, stop, onProgress, taker } = sending;
   const told = `. Raise ${timeOption} if the server needs longer.`;
   const advice = timeOption === undefined ? CALL_ADVICE : { quiet: told, most: told };
   const progress = onProgress && progressSink(onProgress);
-  return { method, timeoutMs, maxTimeoutMs, advice, signal, stop, progress, onAnswer };
+  return { method, timeoutMs, maxTimeoutMs, advice, signal, stop, progress, taker };
 }
 
 /** Carries the client's answers to the server's questions; what has no id of its own is not answered. */

@@ -231,8 +231,8 @@ const FURTHER = {
   tasks: "any",
   stop: "any",
   onSent: "any",
-  onAnswer: "any",
-  onUnseen: "any",
+  taker: "any",
+  unseenTaker: "any",
   once: "any",
   bounded: "any",
 };

@@ -47,7 +47,7 @@ export class Tasks {
     let told: (() => void) | undefined;
     const result = await requests.run("tools/call", params, {
       ...rest,
-      ...(this.requested ? { onAnswer: ({ result: given }) => announcesTask("tools/call", given) } : {}),
+      ...(this.requested ? { taker: { take: ({ result: given }) => announcesTask("tools/call", given) } } : {}),
       onSent: (id) => {
         const { conversation } = wire;
         told = () => conversation.endProgress(id);

@@ -355,9 +355,9 @@ export interface SendOptions extends CallOptions {
   /** Ends the request in place of `signal`. */
   readonly stop?: Stop;
   readonly onSent?: Sending["onSent"];
-  readonly onAnswer?: Sending["onAnswer"];
+  readonly taker?: Sending["taker"];
   /** The same, of an answer that no middleware sees. */
-  readonly onUnseen?: Sending["onAnswer"];
+  readonly unseenTaker?: Sending["taker"];
   /** Sent once, whatever the server says became of it. */
   readonly once?: boolean;
   /** Whoever answers its questions ends the wait for them in time: no timer is kept for that. */
@@ -499,13 +499,13 @@ export class Requests {
   #send(method: string, params: JsonObject | undefined, options: SendOptions): Promise<JsonObject> {
     const { timeoutMs = this.#settings.timeoutMs, maxTimeoutMs = this.#settings.maxTimeoutMs } = options;
     const { stop, meta, mirrored, tasks, logLevel = this.logLevel, signal, once } = options;
-    const onAnswer = options.onAnswer ?? (this.#settings.middleware.length > 0 ? undefined : options.onUnseen);
+    const taker = options.taker ?? (this.#settings.middleware.length > 0 ? undefined : options.unseenTaker);
     const onProgress = options.onProgress === undefined ? undefined : guarded(options.onProgress, this.#warn);
     const brought = options.round === undefined ? params : { ...params, ...options.round };
     const sent = meta === undefined ? brought : { ...brought, _meta: meta };
     const extras = logLevel === undefined && tasks === undefined ? undefined : { logLevel, tasks };
     const onSent = this.#noting(options);
-    const how = { timeoutMs, maxTimeoutMs, signal, stop, onProgress, extras, mirrored, onSent, onAnswer, once };
+    const how = { timeoutMs, maxTimeoutMs, signal, stop, onProgress, extras, mirrored, onSent, taker, once };
     const answer = this.#wire.send({ method, params: sent, ...how });
     return options.logLevel === undefined ? answer : answer.finally(this.#logs.also(options.logLevel));
   }

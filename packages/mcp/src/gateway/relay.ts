@@ -250,7 +250,7 @@ export class Relay {
       bounded: asks.bounded === true && words.question === undefined,
       mirrored: asks.mirrored,
     };
-    if (this.#alone(asks, Context.callOf(context), client)) options.onUnseen = (message) => came.take(message);
+    if (this.#alone(asks, Context.callOf(context), client)) options.unseenTaker = came;
     addHearing(options, lease, context, words);
     if (rounds) Object.assign(options, roundOf(client, context));
     const asking = asks.ask(client, options, came);
@@ -305,7 +305,7 @@ const MOST_IDS = 16;
 /** What a relayed request is sent with: its end is told without a signal. */
 interface SentOptions extends CallOptions, RelayedOptions {
   readonly stop: Stop;
-  readonly onUnseen?: SendOptions["onUnseen"];
+  readonly unseenTaker?: SendOptions["unseenTaker"];
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };

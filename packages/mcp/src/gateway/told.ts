@@ -2,7 +2,7 @@
 import { restartDelay } from "../jsonrpc/outgoing.js";
 import type { Client } from "../client/client.js";
 import type { KnownTool } from "../client/caches.js";
-import type { Stop } from "../jsonrpc/outgoing.js";
+import type { AnswerTaker, Stop } from "../jsonrpc/outgoing.js";
 import { type Call, ReadyResult } from "../endpoint/call.js";
 import type { Implementation } from "../protocol/capabilities.js";
 import { FILLED_IN } from "../protocol/content.js";
@@ -131,7 +131,7 @@ export function isOwnCall(call: unknown): boolean {
 }
 
 /** How far a request came, and its answer where that is a long one. */
-export class Sent {
+export class Sent implements AnswerTaker {
   /** It was sent. */
   sent = false;
   /** The server has begun: it answered a part of it, or asked something for it. */

@@ -103,11 +103,11 @@ export function offAbort(signal: AbortSignal, run: OnAbort): void {
   signal.removeEventListener("abort", known.tell);
 }
 
-/**
- * Told of an answer that is a result before anybody else is: the request resolves with what it leaves there. True where progress goes on
- * behind it: then its token is known until `endProgress`.
- */
-export type OnAnswer = (message: SuccessMessage) => boolean;
+/** Told of an answer that is a result before anybody else is. */
+export interface AnswerTaker {
+  /** The request resolves with what it leaves in the message. True where progress goes on behind it: its token is known until `endProgress`. */
+  take(message: SuccessMessage): boolean;
+}
 
 /** How one request waits. */
 export interface Waiting {
@@ -122,7 +122,7 @@ export interface Waiting {
   /** The same without a signal. */
   readonly stop?: Stop | undefined;
   readonly progress?: ProgressSink | undefined;
-  readonly onAnswer?: OnAnswer | undefined;
+  readonly taker?: AnswerTaker | undefined;
   /** What it was asked over, where that is not the transport. */
   readonly carrier?: Carrier | undefined;
 }
@@ -195,8 +195,8 @@ export class OutgoingTable {
   succeed(message: SuccessMessage): boolean {
     const request = this.#take(message.id);
     if (request === undefined) return false;
-    const { progress, onAnswer } = request.waiting;
-    const goesOn = onAnswer?.(message);
+    const { progress, taker } = request.waiting;
+    const goesOn = taker?.take(message);
     if (progress !== undefined && goesOn === true) this.#outlive(request.id, progress);
     else progress?.finish();
     request.resolve(message.result);

@@ -91,7 +91,7 @@ const CALL_NAMES: NamesByType = {
   number: "timeoutMs maxTimeoutMs",
   string: "logLevel",
   object: "signal meta answers round",
-  "": "output mirrored tasks stop onSent onAnswer onUnseen once bounded",
+  "": "output mirrored tasks stop onSent taker unseenTaker once bounded",
 };
 
 /** What a page can afford of `checkOptions`: each option is there, and not of a type that cannot be meant. */
