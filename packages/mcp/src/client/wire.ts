@@ -403,7 +403,9 @@ export class Requests {
     const { middleware } = this.#settings;
     if (middleware.length === 0) return this.#run(method, params, options);
     const request: SentRequest = { method, params };
-    return through(middleware, request, () => this.#run(method, request.params, options));
+    return through(middleware, request, () =>
+      this.#run(method, request.params, { ...options, unseenTaker: undefined }),
+    );
   }
 
   async #run(method: string, params: JsonObject | undefined, options: SendOptions): Promise<JsonObject> {
@@ -499,7 +501,7 @@ export class Requests {
   #send(method: string, params: JsonObject | undefined, options: SendOptions): Promise<JsonObject> {
     const { timeoutMs = this.#settings.timeoutMs, maxTimeoutMs = this.#settings.maxTimeoutMs } = options;
     const { stop, meta, mirrored, tasks, logLevel = this.logLevel, signal, once } = options;
-    const taker = options.taker ?? (this.#settings.middleware.length > 0 ? undefined : options.unseenTaker);
+    const taker = options.taker ?? options.unseenTaker;
     const onProgress = options.onProgress === undefined ? undefined : guarded(options.onProgress, this.#warn);
     const brought = options.round === undefined ? params : { ...params, ...options.round };
     const sent = meta === undefined ? brought : { ...brought, _meta: meta };

@@ -193,8 +193,8 @@ export class Relay {
         // What comes of it from here on is no fault of the connection.
         lease = undefined;
         again = true;
-        // Nothing may wait while it has a long answer. Who was asked may come twice for it.
-        if (long !== undefined && !answers.any)
+        // Nothing may wait while it has a long answer. Who was asked, by whomever, may come twice for it.
+        if (long !== undefined && !isRetry(Context.callOf(context)))
           return new Relayed(writtenOnce(call, this.#plain(long), this.#options.identity));
         return await this.#answered(result, asks.item);
       } catch (error) {
@@ -230,9 +230,9 @@ export class Relay {
     return cleaned(this.#options.expose(exactly(result)));
   }
 
-  /** Whether nobody but this relay sees the answer before it is written: then what waits for a long one need not have its texts. */
-  #alone({ item }: Asks, call: Call, client: Client): boolean {
-    return item.kind === "tool" && !(call instanceof TaskCall) && this.#options.unseen() && isOwnCall(client.call);
+  /** Whether nobody sees the answer between here and its writing: then what waits for a long one need not have its texts. */
+  #unseen({ item }: Asks, context: Context): boolean {
+    return item.kind === "tool" && !(Context.callOf(context) instanceof TaskCall) && this.#options.unseen();
   }
 
   #asked(lease: Lease, { context, answers, came, asks }: Asking): Promise<JsonObject> {
@@ -250,7 +250,7 @@ export class Relay {
       bounded: asks.bounded === true && words.question === undefined,
       mirrored: asks.mirrored,
     };
-    if (this.#alone(asks, Context.callOf(context), client)) options.unseenTaker = came;
+    if (this.#unseen(asks, context)) options.unseenTaker = came;
     addHearing(options, lease, context, words);
     if (rounds) Object.assign(options, roundOf(client, context));
     const asking = asks.ask(client, options, came);
@@ -350,9 +350,12 @@ class ToolAsking implements Asks {
   ask(client: Client, options: SentOptions, came: Sent): Promise<JsonObject> {
     const call = this.#call;
     const args = exactly(call.arguments);
+    // Read once: the function that is judged is the one that is called.
+    const { call: asked } = client;
+    const sent = isOwnCall(asked) ? options : { ...options, unseenTaker: undefined };
     const called = this.#asTask
       ? runTask(client, { ...call, arguments: args }, { ...options, came })
-      : client.call(call.name, args, options);
+      : asked.call(client, call.name, args, sent);
     return checkedBy(client, call.promise, called as Promise<JsonObject>);
   }
 }
@@ -391,6 +394,11 @@ function roundOf(client: Client, context: Context): Pick<CallOptions, "round"> |
       ...(upstream === undefined ? {} : { requestState: upstream }),
     },
   };
+}
+
+/** Whether it brings answers: then the call was kept while they were awaited, and so is what it is answered with. */
+function isRetry({ params }: Call): boolean {
+  return "requestState" in params || "inputResponses" in params;
 }
 
 function askedBy({ inputRequests = {}, requestState }: JsonObject): InputRequired {

@@ -238,14 +238,16 @@ function replaced(value: unknown, copied: number, by: (note: Note, member: unkno
   const known = notesOf(value);
   if (known === undefined && copied === 0) return value;
   let changed = false;
-  const entries = Object.entries(value).map(([key, member]) => {
+  const nowOf = (key: string, member: unknown): unknown => {
     const note = known?.get(key);
     const now = note === undefined ? replaced(member, known === undefined ? copied - 1 : copied, by) : by(note, member);
     changed ||= now !== member;
-    return [key, now] as const;
-  });
+    return now;
+  };
+  const copy: object = Array.isArray(value)
+    ? value.map((member, at) => nowOf(String(at), member))
+    : Object.fromEntries(Object.entries(value).map(([key, member]) => [key, nowOf(key, member)]));
   if (!changed) return value;
-  const copy: object = Array.isArray(value) ? entries.map(([, member]) => member) : Object.fromEntries(entries);
   if (known !== undefined) giveNotes(copy, known);
   return copy;
 }

@@ -114,6 +114,76 @@ it("a retry that comes twice gets the same long answer", async () => {
   }
 });
 
+it("a retry that comes twice, of a call that its mount asked something before, gets the same long answer", async () => {
+  const up = await stage.strange({ "tools/call": () => ({ content: [BLOCK] }) });
+  const gateway = stage.gateway();
+  await gateway.mount("up", open(up.url), {
+    prefix: "",
+    before: async ({ context }) =>
+      void (await context.elicit({ message: "Sure?", schema: { sure: { type: "boolean" } } })),
+  });
+  const url = await stage.serve(gateway);
+  const params = { name: "read", arguments: {} };
+  for (let call = 0; call < 2; call++) {
+    const { result = {} } = await stage.post(url, "tools/call", params);
+    const keys = Object.keys(result["inputRequests"] as JsonObject);
+    const answer = { action: "accept", content: { sure: true } };
+    const inputResponses = Object.fromEntries(keys.map((key) => [key, answer]));
+    const retry = { ...params, inputResponses, requestState: result["requestState"] };
+    for (let times = 0; times < 3; times++) {
+      const again = await stage.post(url, "tools/call", retry);
+      expect(again.result).toMatchObject({ content: [BLOCK] });
+    }
+  }
+});
+
+it("middleware of the client that is taken out while a call is in it is given the whole answer", async () => {
+  const up = await stage.strange({ "tools/call": () => ({ content: [BLOCK] }) });
+  const kept: unknown[] = [];
+  const middleware: ClientMiddleware[] = [
+    async (request, next) => {
+      if (request.method !== "tools/call") return next();
+      const all = middleware.splice(0);
+      const answer = await next();
+      middleware.push(...all);
+      kept.push(answer);
+      return answer;
+    },
+  ];
+  const gateway = stage.gateway();
+  await gateway.mount("up", open(up.url, { middleware }), { prefix: "" });
+  await thrice(await stage.serve(gateway));
+  expect(kept).toMatchObject(THRICE);
+});
+
+it("what somebody keeps who is another function each time that a client is asked for one is whole", async () => {
+  const up = await stage.strange({ "tools/call": () => ({ content: [BLOCK] }) });
+  const client = await stage.client(up.url);
+  const own = client.call;
+  const kept: unknown[] = [];
+  const traced = async (...given: Parameters<Client["call"]>): Promise<unknown> => {
+    const result = await own.apply(client, given);
+    kept.push(result);
+    return result;
+  };
+  let times = 0;
+  Object.defineProperty(client, "call", { get: () => (times++ % 2 === 0 ? own : traced) });
+  const gateway = stage.gateway();
+  await gateway.mount("up", client, { prefix: "" });
+  const url = await stage.serve(gateway);
+  for (let more = 0; more < 2; more++) await thrice(url);
+  expect(kept).toMatchObject(THRICE);
+});
+
+it("a list that is written with a long text in it is written as JSON.stringify writes it", () => {
+  const value = read(JSON.stringify({ list: [BLOCK, "b", "c", { d: [LONG, 1] }] })) as { list: unknown[] };
+  const { list } = value;
+  Object.assign(list, { trace: "mine" });
+  delete list[1];
+  list.push(undefined, () => 1);
+  expect(written(value)).toBe(JSON.stringify(value));
+});
+
 it.each(["2025-11-25", "2026-07-28"])(
   "a task's long result is whole however often it is fetched, from a server of %s",
   async (revision) => {
