@@ -179,7 +179,7 @@ it("a list that is written with a long text in it is written as JSON.stringify w
   const value = read(JSON.stringify({ list: [BLOCK, "b", "c", { d: [LONG, 1] }] })) as { list: unknown[] };
   const { list } = value;
   Object.assign(list, { trace: "mine" });
-  delete list[1];
+  Reflect.deleteProperty(list, 1);
   list.push(undefined, () => 1);
   expect(written(value)).toBe(JSON.stringify(value));
 });
