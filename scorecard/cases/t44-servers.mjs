@@ -118,7 +118,7 @@ export const defences = [
   {
     name: "what belongs to one hop is taken off",
     steps: ["hops"],
-    file: "mcp/src/gateway/relay.ts",
+    file: "mcp/src/gateway/told.ts",
     find: "TRACE.has(key) || !isReservedMetaKey(key, NEWEST)",
     replace: 'TRACE.has(key) || key !== "" || !isReservedMetaKey(key, NEWEST)',
   },

@@ -372,7 +372,7 @@ function advice(status: number, said: string): string {
   if (status === 407) return "The proxy wants authorization: put user and password into its URL.";
   if (status === 413) return "A proxy before it takes no body so long: raise its limit (nginx: client_max_body_size).";
   if (status === 429) return "Try again later.";
-  if (status === 503) return "It is busy, ends, or has just begun: try again in a moment.";
+  if (status === 503) return "It cannot serve this now: try again in a moment.";
   if (status >= 500) return "The fault is the server's: look into its log.";
   return "Check the URL and the headers.";
 }
