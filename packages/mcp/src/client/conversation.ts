@@ -304,10 +304,14 @@ export class Conversation {
 /** How a request waits. */
 function waitingOf(sending: Sending): Waiting {
   const { method, timeoutMs, maxTimeoutMs, timeOption, signal, stop, onProgress, taker } = sending;
-  const told = `. Raise ${timeOption} if the server needs longer.`;
-  const advice = timeOption === undefined ? CALL_ADVICE : { quiet: told, most: told };
+  const advice = timeOption === undefined ? CALL_ADVICE : raising(timeOption);
   const progress = onProgress && progressSink(onProgress);
   return { method, timeoutMs, maxTimeoutMs, advice, signal, stop, progress, taker };
+}
+
+function raising(option: string): TimeAdvice {
+  const text = `. Raise ${option} if the server needs longer.`;
+  return { quiet: text, most: text };
 }
 
 /** Carries the client's answers to the server's questions; what has no id of its own is not answered. */

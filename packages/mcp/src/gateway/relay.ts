@@ -27,8 +27,8 @@ import {
   faultOf,
   isOwnCall,
   isUnsent,
-  type RelayFailure,
   passedOn,
+  type RelayFailure,
   saidNo,
   Sent,
   toldOf,
@@ -352,7 +352,8 @@ class ToolAsking implements Asks {
     const args = exactly(call.arguments);
     // Read once: the function that is judged is the one that is called.
     const { call: asked } = client;
-    const sent = isOwnCall(asked) ? options : { ...options, unseenTaker: undefined };
+    const sent =
+      options.unseenTaker === undefined || isOwnCall(asked) ? options : { ...options, unseenTaker: undefined };
     const called = this.#asTask
       ? runTask(client, { ...call, arguments: args }, { ...options, came })
       : asked.call(client, call.name, args, sent);

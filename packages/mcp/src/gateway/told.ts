@@ -1,4 +1,5 @@
-// A mounted server that fails: what its callers are told of that, which is nothing of the machine, and how long it is left alone.
+// What comes back from a mounted server: an answer, checked and passed on whole, however long; or a failure, of which callers are told
+// nothing about the machine, and after some of which the server is left alone for a while.
 import { restartDelay } from "../jsonrpc/outgoing.js";
 import type { Client } from "../client/client.js";
 import type { KnownTool } from "../client/caches.js";
@@ -124,6 +125,7 @@ export function isOwnCall(call: unknown): boolean {
     // There is a client, so its code is there: nothing is loaded for a gateway that has none yet.
     import("../client/client.js").then(
       (client) => (ownCall = { call: client.ownCall }),
+      // Without it no function counts as that one: long answers go the way of all others.
       () => undefined,
     );
   }

@@ -165,8 +165,9 @@ class Scan {
       const key = keyOf(place);
       const holder = place.holder as Record<string, string>;
       const json = this.#text.slice(start, end + 1);
-      // Without an escape it is a part of its JSON: then one copy is kept, not two.
-      if (holder[key]?.length === json.length - 2) holder[key] = json.slice(1, -1);
+      // Without an escape it is a part of its JSON: then one copy is kept, not two. A part keeps the whole message.
+      const isMost = json.length > this.#text.length / 2;
+      if (isMost && holder[key]?.length === json.length - 2) holder[key] = json.slice(1, -1);
       this.#note(place, { value: holder[key] as string, json });
     }
     return end;

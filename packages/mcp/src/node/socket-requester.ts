@@ -101,40 +101,40 @@ interface Reader {
   readonly reject: (error: unknown) => void;
 }
 
-// Long bodies are gathered, and put together, in rooms that serve one body after the other: rooms of their own would be garbage that
+// A long body is gathered in chunks of a pool, and joined in one buffer that all bodies share: buffers of its own would be garbage that
 // V8 keeps until its next full collection.
 
-const ROOM_BYTES = 64 * 1024;
-/** Rooms kept for the next body. */
-const MOST_ROOMS = 64;
-const rooms: Buffer[] = [];
-/** A body up to this long is put together in the one place for that. */
-const LONGEST_JOINED = ROOM_BYTES * MOST_ROOMS;
-let joint = Buffer.alloc(0);
+const CHUNK_BYTES = 64 * 1024;
+/** Chunks in the pool at most: 4 MiB, which stay taken for as long as the process runs. Few answers are longer. */
+const POOLED_CHUNKS = 64;
+const pool: Buffer[] = [];
+/** A longer body is joined in a buffer of its own. */
+const SHARED_BYTES = CHUNK_BYTES * POOLED_CHUNKS;
+let shared = Buffer.alloc(0);
 
 /** What of a body has come. */
 class Gathered {
-  readonly #rooms: Buffer[] = [];
+  readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
   add(bytes: Buffer): void {
     for (let at = 0; at < bytes.length;) {
-      const used = this.#bytes % ROOM_BYTES;
-      if (used === 0) this.#rooms.push(rooms.pop() ?? Buffer.allocUnsafeSlow(ROOM_BYTES));
-      const taken = bytes.copy(this.#rooms.at(-1) as Buffer, used, at);
+      const used = this.#bytes % CHUNK_BYTES;
+      if (used === 0) this.#chunks.push(pool.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES));
+      const taken = bytes.copy(this.#chunks.at(-1) as Buffer, used, at);
       at += taken;
       this.#bytes += taken;
     }
   }
 
-  /** All of it, until the next body is put together. Nothing is to be added after that. */
+  /** The whole body: until the next one is joined, in the same buffer. Nothing is to be added after that. */
   whole(): Buffer {
     const length = this.#bytes;
-    if (length <= LONGEST_JOINED && joint.length < length) joint = Buffer.allocUnsafeSlow(length);
-    const whole = length <= LONGEST_JOINED ? joint.subarray(0, length) : Buffer.allocUnsafeSlow(length);
-    for (const [at, room] of this.#rooms.entries()) {
-      room.copy(whole, at * ROOM_BYTES);
-      if (rooms.length < MOST_ROOMS) rooms.push(room);
+    if (length <= SHARED_BYTES && shared.length < length) shared = Buffer.allocUnsafeSlow(length);
+    const whole = length <= SHARED_BYTES ? shared.subarray(0, length) : Buffer.allocUnsafeSlow(length);
+    for (const [at, chunk] of this.#chunks.entries()) {
+      chunk.copy(whole, at * CHUNK_BYTES);
+      if (pool.length < POOLED_CHUNKS) pool.push(chunk);
     }
     return whole;
   }
@@ -263,7 +263,7 @@ class Exchange implements HttpReply, ConnectionUser {
     this.#bytes += bytes.length;
     const reader = this.#reader;
     if (reader !== undefined && this.#bytes > reader.most) return this.#tooLong(reader);
-    if (reader !== undefined && reader.take === undefined && this.#bytes > ROOM_BYTES) this.#gather(bytes);
+    if (reader !== undefined && reader.take === undefined && this.#bytes > CHUNK_BYTES) this.#gather(bytes);
     else this.#pieces.push(Buffer.from(bytes));
     if (reader?.take !== undefined) this.#pump(reader);
   }

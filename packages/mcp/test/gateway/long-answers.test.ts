@@ -4,6 +4,9 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeAll, expect, it, onTestFinished } from "vitest";
 import { Client } from "../../src/client/client.js";
+import type { Call } from "../../src/endpoint/call.js";
+import type { Codec } from "../../src/era/codec.js";
+import { Sent, writtenOnce } from "../../src/gateway/told.js";
 import { KNOWN_REVISIONS } from "../../src/client/versions.js";
 import type { ClientMiddleware } from "../../src/client/options.js";
 import { exactPieces, watchNumbers } from "../../src/jsonrpc/exact-numbers.js";
@@ -91,6 +94,14 @@ it("what somebody keeps who has put a function of their own in place of a client
   expect(kept).toMatchObject(THRICE);
 });
 
+/** The call once more, with yes to all that it was asked. */
+function retryOf(params: JsonObject, { result = {} }: { readonly result?: JsonObject }): JsonObject {
+  const answer = { action: "accept", content: { sure: true } };
+  const keys = Object.keys(result["inputRequests"] as JsonObject);
+  const inputResponses = Object.fromEntries(keys.map((key) => [key, answer]));
+  return { ...params, inputResponses, requestState: result["requestState"] };
+}
+
 it("a retry that comes twice gets the same long answer", async () => {
   const upstream = new Server({ name: "up", version: "1" });
   upstream.tool("ask", {
@@ -103,11 +114,7 @@ it("a retry that comes twice gets the same long answer", async () => {
   await gateway.mount("up", open(await stage.serve(upstream), { revision: "2025-11-25" }), { prefix: "" });
   const url = await stage.serve(gateway);
   const params = { name: "ask", arguments: {} };
-  const { result = {} } = await stage.post(url, "tools/call", params);
-  const answer = { action: "accept", content: { sure: true } };
-  const keys = Object.keys(result["inputRequests"] as JsonObject);
-  const inputResponses = Object.fromEntries(keys.map((key) => [key, answer]));
-  const retry = { ...params, inputResponses, requestState: result["requestState"] };
+  const retry = retryOf(params, await stage.post(url, "tools/call", params));
   for (let times = 0; times < 2; times++) {
     const again = await stage.post(url, "tools/call", retry);
     expect(again.result).toMatchObject({ content: [BLOCK] });
@@ -125,11 +132,7 @@ it("a retry that comes twice, of a call that its mount asked something before, g
   const url = await stage.serve(gateway);
   const params = { name: "read", arguments: {} };
   for (let call = 0; call < 2; call++) {
-    const { result = {} } = await stage.post(url, "tools/call", params);
-    const keys = Object.keys(result["inputRequests"] as JsonObject);
-    const answer = { action: "accept", content: { sure: true } };
-    const inputResponses = Object.fromEntries(keys.map((key) => [key, answer]));
-    const retry = { ...params, inputResponses, requestState: result["requestState"] };
+    const retry = retryOf(params, await stage.post(url, "tools/call", params));
     for (let times = 0; times < 3; times++) {
       const again = await stage.post(url, "tools/call", retry);
       expect(again.result).toMatchObject({ content: [BLOCK] });
@@ -173,6 +176,22 @@ it("what somebody keeps who is another function each time that a client is asked
   const url = await stage.serve(gateway);
   for (let more = 0; more < 2; more++) await thrice(url);
   expect(kept).toMatchObject(THRICE);
+});
+
+it("what is written once is refused the second time, and never empty", () => {
+  const pieces = ["{", LONG, "}"];
+  const codec = { resultPieces: () => pieces } as unknown as Codec;
+  const answer = writtenOnce({ record: {} } as Call, { content: [BLOCK] }, { name: "gateway", version: "1" });
+  expect(answer.textFor(codec)).toBe(pieces);
+  expect(() => answer.textFor(codec)).toThrow("A long answer is written once");
+});
+
+it("a long answer whose content somebody changed on its way is refused, and never empty", () => {
+  const sent = new Sent();
+  const message = { jsonrpc: "2.0" as const, id: 1, result: { content: [BLOCK], a: 1 } as JsonObject };
+  sent.take(message);
+  expect(message.result).toMatchObject({ content: [{ type: "text", text: "" }] });
+  expect(() => sent.whole({ ...message.result, content: [] })).toThrow("changed on its way");
 });
 
 it("a list that is written with a long text in it is written as JSON.stringify writes it", () => {

@@ -98,7 +98,7 @@ export class RequestExchange {
       throw this.#invalid(`answered with ${what}, without a content type: is it the MCP endpoint?`);
     }
     await this.#deliver(text);
-    if (!this.#answered) throw this.#invalid(`answered with what is not the response: ${quote(text)}`);
+    if (!this.#answered) throw this.#invalid(`answered with a message that is not the response: ${quote(text)}`);
   }
 
   async #refused(reply: HttpReply): Promise<void> {

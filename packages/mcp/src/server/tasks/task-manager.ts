@@ -8,7 +8,7 @@ import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../limits.js";
 import { type TaskCall, TaskRun } from "./task-run.js";
 import { noSuchTask, type TaskPage, type TaskRecord, type TaskStore } from "./task-store.js";
 import { byCodeUnit } from "../registry.js";
-import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
+import { asOneText, type ErrorObject, type JsonObject } from "../../jsonrpc/message.js";
 import { AskError } from "../content.js";
 
 export interface Conclusion {
@@ -59,7 +59,7 @@ export function cancelledTask(call: TaskCall): Conclusion {
 
 function plain(call: TaskCall, answer: Answer): JsonObject {
   return answer instanceof ReadyResult
-    ? (JSON.parse([answer.textFor(call.caller.codec)].flat().join("")) as JsonObject)
+    ? (JSON.parse(asOneText(answer.textFor(call.caller.codec))) as JsonObject)
     : answer;
 }
 
