@@ -221,10 +221,7 @@ export class ReadyResult {
     brand(this, "ReadyResult");
   }
 
-  /**
-   * `text` gives the same text whenever it is asked for the same codec, or throws where it may be asked once; in pieces where it is too
-   * long to be put together.
-   */
+  /** `text` gives the same text whenever it is asked for the same codec, or throws; in pieces where it is too long to be put together. */
   constructor(text: (codec: Codec) => string | readonly string[]) {
     this.#text = text;
   }

@@ -492,18 +492,25 @@ class Interaction implements Asker {
   }
 
   async #requireInput(): Promise<void> {
-    this.#collecting = false;
-    const round = this.#open;
-    if (round === undefined || this.#questions.length === 0) return;
+    const [round, questions] = [this.#open, this.#questions];
+    try {
+      if (round !== undefined && questions.length > 0) await this.#handOut(round, questions);
+    } finally {
+      this.#collecting = false;
+    }
+  }
+
+  /** Ends a round with these questions. One that is asked meanwhile belongs to the next: the state that is sealed knows nothing of it. */
+  async #handOut(round: Round, questions: readonly Question[]): Promise<void> {
     try {
       if (++this.#round > this.#parking.rounds) throw tooManyRounds(this.#parking.rounds);
       // Each request declares anew what its client can be asked.
-      for (const { request } of this.#questions) requireCapability(round.call, request.method, request.params);
-      const asked = this.#questions.map(({ key, question }) => ({ key, question }));
+      for (const { request } of questions) requireCapability(round.call, request.method, request.params);
+      const asked = questions.map(({ key, question }) => ({ key, question }));
       const state: RequestState = { park: this.id, round: this.#round, answers: this.#given, asked };
       const requestState = await this.#parking.park(this, round.call, state);
       if (requestState.length > this.#parking.stateCharacters) throw tooMuchState(this.#parking.stateCharacters);
-      const asking = this.#questions.map(({ key, request }): [string, InputRequest] => [key, request]);
+      const asking = questions.map(({ key, request }): [string, InputRequest] => [key, request]);
       const inputRequests = projected(round.call, asking);
       if (this.#open !== round) return;
       this.#parking.weigh(this, requestState.length + JSON.stringify(inputRequests).length);

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect as dial, createServer, type Server as NetServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { KEY, startBalancer } from "./cluster-fixture.js";
 import { prefix, startRedis } from "./redis-fixture.js";
@@ -34,7 +35,7 @@ export async function startProcesses(
   const children: ChildProcess[] = [];
   const ports: number[] = [];
   const ways: Cable[] = [];
-  const script = new URL("member-process.mjs", import.meta.url).pathname;
+  const script = fileURLToPath(new URL("member-process.mjs", import.meta.url));
   for (let member = 0; member < count; member++) {
     const args = [redis.url, own, `m${member}`, KEY.toString("base64"), file];
     const way = cables ? await Cable.open() : undefined;

@@ -70,6 +70,41 @@ function inOrder(seal: Seal): Seal {
 }
 
 describe("a parked handler", () => {
+  it("asks in the next round what it asks while the state of this one is sealed", async () => {
+    const seal = aesSeal();
+    let more = (): void => undefined;
+    const sealing = new Promise<void>((resolve) => (more = resolve));
+    const slow: Seal = {
+      open: (sealed) => seal.open(sealed),
+      async seal(text) {
+        more();
+        // Until the timer of what is asked meanwhile would have fired.
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        return seal.seal(text);
+      },
+    };
+    const { server } = asking({ seal: slow });
+    server.tool("two", {
+      async run(_args, ctx) {
+        const one = (message: string) => ctx.elicit({ message, schema: { v: { type: "string" } } });
+        const both = await Promise.all([one("first"), sealing.then(() => one("second"))]);
+        return both.map(({ content }) => content?.["v"]).join(" ");
+      },
+    });
+    const peer = serveStub(server);
+    const params = { name: "two", arguments: {} };
+    let answer = await call(peer, params);
+    for (const [key, v] of [
+      ["ask-1", "one"],
+      ["ask-2", "two"],
+    ] as const) {
+      expect(Object.keys(resultOf(answer)["inputRequests"] as Message)).toEqual([key]);
+      const inputResponses = { [key]: { action: "accept", content: { v } } };
+      answer = await call(peer, { ...params, inputResponses, requestState: stateOf(answer) });
+    }
+    expect(textOf(answer)).toBe("one two");
+  });
+
   it("runs once, whatever the number of its rounds (M44)", async () => {
     const { server, count } = asking();
     const retry = await ask(serveStub(server));

@@ -1,4 +1,5 @@
 // A policy by which a sandbox could write where the guard's own files lie is no policy, and says which two lines do not go together.
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 
@@ -49,8 +50,7 @@ it("what a server is to write in this program's own folders, which no sandbox sh
 });
 
 it("the code that runs", async () => {
-  const folder = `${import.meta.dirname}/../../src`;
-  const plugin = PLUGIN.replace("/ground", new URL(`file://${folder}`).pathname);
+  const plugin = PLUGIN.replace("/ground", join(import.meta.dirname, "../../src"));
   expect(await faultOf([plugin])).toContain("would let a program write where this program's own code (");
 });
 

@@ -131,7 +131,9 @@ servers: { up: { command: [node, "${file}"], ${house.readable} } }\n`);
     "given in a terminal counts for what that terminal showed",
     async ({ signal }) => {
       says("Reads what the terminal shows.");
-      const command = [process.execPath, COMMAND, "servers", "review", "up", "--policy", house.policy].join(" ");
+      const command = [process.execPath, COMMAND, "servers", "review", "up", "--policy", house.policy]
+        .map((word) => `'${word}'`)
+        .join(" ");
       const child = spawn("/usr/bin/script", ["--quiet", "--return", "--command", command, "/dev/null"], {
         env: { ...environmentOf(house.folder), SHELL: "/bin/sh", TERM: "xterm" },
         signal,
