@@ -17,6 +17,7 @@ import {
   successText,
 } from "../jsonrpc/message.js";
 import type { Connection } from "../jsonrpc/connection.js";
+import type { Stop } from "../jsonrpc/outgoing.js";
 import type { InputResponseRequestParams } from "../protocol/features/elicitation.js";
 import type { MethodRecord } from "../protocol/method.js";
 import type { Codec } from "../era/codec.js";
@@ -87,6 +88,8 @@ export class Call implements InService {
   logs: { finish(): void } | undefined;
   /** Set once the answer is written or given up: nothing may be sent for the call any more. */
   ended = false;
+  /** Stopped at its end: with it end the questions that its handler still has open on the wire. */
+  questions: Stop | undefined;
   /** Where it sits among the requests in service: the table's own note. */
   seat: number | undefined;
   #controller: AbortController | undefined;
@@ -174,6 +177,14 @@ export class Call implements InService {
     if (this.cancellation !== undefined) told.handleEvent();
     // An array that is added to keeps room for many more.
     else this.#cancelListeners = (this.#cancelListeners ?? []).concat(told);
+  }
+
+  /** Nothing is sent for it any more but its answer: what was held back goes before that. */
+  end(): void {
+    this.progress?.finish();
+    this.logs?.finish();
+    this.ended = true;
+    this.questions?.stop(undefined);
   }
 
   cancel(cancellation: Cancellation): void {
@@ -423,9 +434,7 @@ export class Dispatcher {
   cancel(call: Call, cancellation: Cancellation): void {
     if (call.ended) return;
     call.cancel(cancellation);
-    call.progress?.finish();
-    call.logs?.finish();
-    call.ended = true;
+    call.end();
     if (!cancellation.answered) {
       call.carrier.abandon?.(true);
       return;
@@ -446,9 +455,7 @@ export class Dispatcher {
       this.#fail(call, error, done);
       return;
     }
-    call.progress?.finish();
-    call.logs?.finish();
-    call.ended = true;
+    call.end();
     done(call, true);
     if (typeof text !== "string") return this.#sendTexts(call, text);
     if (answer instanceof ReadyResult && text.length >= WORTH_ENCODING && this.#sendBytes(call, answer)) return;
@@ -484,9 +491,7 @@ export class Dispatcher {
       done(call, undefined);
       return;
     }
-    call.progress?.finish();
-    call.logs?.finish();
-    call.ended = true;
+    call.end();
     done(call, false);
     const known = error instanceof RpcError ? error : (this.#options.explain(error) ?? this.#unexpected(call, error));
     const object = call.caller.codec.error(known);

@@ -6,6 +6,8 @@ import {
   type ElicitRequestFormParams,
   type ElicitRequestParams,
   type ElicitRequestURLParams,
+  type InputRequest,
+  type InputRequests,
   type InputResponses,
   optionKey,
   type PrimitiveSchemaDefinition,
@@ -31,6 +33,14 @@ export function projectQuestion(to: Addressee, method: string, params: object): 
     default:
       return params;
   }
+}
+
+/** The same of several, each with its key. */
+export function projectQuestions(to: Addressee, asked: readonly (readonly [string, InputRequest])[]): InputRequests {
+  const requests: InputRequests = {};
+  for (const [key, { method, params }] of asked)
+    requests[key] = { method, params: projectQuestion(to, method, params ?? {}) } as InputRequest;
+  return requests;
 }
 
 function projectElicitation(revision: Revision, params: ElicitRequestParams): object {

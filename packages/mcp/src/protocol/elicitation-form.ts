@@ -1,6 +1,6 @@
 // Checks the form a server wants filled in, and writes the short way of asking out in full.
 import { ExactNumber } from "../jsonrpc/exact-numbers.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import {
   type ElicitValue,
@@ -9,6 +9,8 @@ import {
   type RequestedSchema,
 } from "./features/elicitation.js";
 import { isUri } from "./method.js";
+import { unknownMember } from "../schema/schema.js";
+import { schemaFault } from "../schema/standard-schema.js";
 
 /** A field of the short form: required unless it says otherwise. */
 export type FormField = PrimitiveSchemaDefinition & { optional?: boolean };
@@ -278,4 +280,34 @@ function isDate(text: string): boolean {
   if (day === undefined) return false;
   const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
   return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
+}
+
+// What an author asks, before it is made a form.
+
+const QUESTION_MEMBERS = ["message", "schema", "url"];
+const QUESTION = 'write ctx.elicit({ message: "Really?", schema: { sure: { type: "boolean" } } })';
+
+/** Throws BAD_QUESTION with what to write. */
+export function checkQuestion(input: unknown): void {
+  if (!isJsonObject(input)) throw badQuestion(`a question is one object, not ${peerWords(input)}: ${QUESTION}`);
+  for (const [name, value] of Object.entries(input)) {
+    if (value === undefined) continue;
+    if (name === "requestedSchema") throw badQuestion('"requestedSchema" is called "schema" here');
+    if (name === "mode")
+      throw badQuestion('"mode" is left out: what has "url" opens a page, what has "schema" is a form');
+    if (!QUESTION_MEMBERS.includes(name)) throw badQuestion(unknownMember(name, QUESTION_MEMBERS));
+  }
+  const { message, schema, url } = input;
+  if (typeof message !== "string") {
+    throw badQuestion(`"message" is the text the person reads, not ${peerWords(message)}: ${QUESTION}`);
+  }
+  if ((schema === undefined) === (url === undefined)) {
+    throw badQuestion(`a question has either "schema", a form, or "url", a page to open: ${QUESTION}`);
+  }
+  const fault = schemaFault(schema);
+  if (fault !== undefined) throw badQuestion(`"schema" ${fault}`);
+}
+
+function badQuestion(what: string): LocalError {
+  return new LocalError("BAD_QUESTION", `elicit: ${what}`);
 }

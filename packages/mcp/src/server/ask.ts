@@ -1,10 +1,12 @@
 // Asking the client: whether it can be asked, what a question says, and what came back. In the handshake era a question is a request on
-// the wire, bounded in time, cancelled with its call. Loaded with the first question.
+// the wire, bounded in time, over with its call. Loaded with the first question.
 import type { Call, Caller } from "../endpoint/call.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
+import { offAbort, onAbort, Stop } from "../jsonrpc/outgoing.js";
 import { AskError } from "./content.js";
 import type { Reporter } from "./reporter.js";
 import type { ServerLimits } from "./limits.js";
+import type { Session } from "./session.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { progressSink } from "../endpoint/progress.js";
 import { answerFault, projectQuestion } from "../era/project-question.js";
@@ -18,13 +20,12 @@ import type {
 import type { ClientCapabilities } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import { isWebAddress } from "../protocol/method.js";
-import { type FormFields, readAnswer, requestedSchema } from "../protocol/elicitation-form.js";
-import { memberFault, type MembersOf, shownValue, unknownMember } from "../schema/schema.js";
+import { checkQuestion, type FormFields, readAnswer, requestedSchema } from "../protocol/elicitation-form.js";
+import { memberFault, type MembersOf, shownValue } from "../schema/schema.js";
 import {
   exportJsonSchema,
   type InferStandard,
   isStandardSchema,
-  schemaFault,
   type StandardSchema,
   standardOutcome,
 } from "../schema/standard-schema.js";
@@ -46,7 +47,14 @@ export function oddProgress({ method }: Pick<Call, "method">, progress: unknown,
 export interface AskOptions {
   /** Milliseconds to wait for the answer. Default: the server's limit `askTimeoutMs`. Handshake era only. */
   readonly timeoutMs?: number;
-  /** Gives the question up. */
+  /**
+   * Aborting it gives the question up: it rejects at once with an `AskError` CANCELLED (`cause` is the signal's reason). A client of a
+   * session is told that nobody waits for its answer. One of 2026-07-28 is not asked, or was asked already: then what it answers is
+   * ignored, and its retry is served what the handler goes on to. One that is aborted before asks nothing.
+   *
+   * Where nothing is kept between requests (`questions: "replay"`) it counts until the client is asked: the handler that asked goes on
+   * no further, and is run again with the answers.
+   */
   readonly signal?: AbortSignal;
   /** Told of the client's progress on the question. Handshake era only. */
   readonly onProgress?: (progress: {
@@ -54,6 +62,14 @@ export interface AskOptions {
     readonly total?: number;
     readonly message?: string;
   }) => void;
+}
+
+/** The same, of a question that is asked for a server behind ours. */
+export interface OwnAskOptions extends AskOptions {
+  /** Gives the question up as `signal` does. */
+  readonly stop?: Stop | undefined;
+  /** No handler of an author waits for the answer: where nobody does, it is not that `await` was forgotten. */
+  readonly relayed?: boolean;
 }
 
 type Told = Parameters<NonNullable<AskOptions["onProgress"]>>[0];
@@ -72,40 +88,166 @@ export interface AskedQuestion {
 
 /** The one way handlers ask, whatever the era. */
 export interface Asker {
-  ask(method: string, params: object, options?: AskOptions, asked?: AskedQuestion): Promise<JsonObject>;
+  ask(method: string, params: object, options?: OwnAskOptions, asked?: AskedQuestion): Promise<JsonObject>;
+}
+
+/** Gives one question up when its signal, or the stop of whoever relays it, says so. */
+export class GivingUp {
+  readonly #method: string;
+  readonly #options: OwnAskOptions;
+  readonly #giveUp: (error: AskError) => void;
+
+  private constructor(method: string, options: OwnAskOptions, giveUp: (error: AskError) => void) {
+    this.#method = method;
+    this.#options = options;
+    this.#giveUp = giveUp;
+    if (options.signal !== undefined) onAbort(options.signal, this);
+    options.stop?.listen(this);
+  }
+
+  /** Undefined for most questions: nothing gives them up. Throws CANCELLED where the question is given up already. */
+  static of(
+    method: string,
+    options: OwnAskOptions | undefined,
+    giveUp: (error: AskError) => void,
+  ): GivingUp | undefined {
+    const { signal, stop } = options ?? {};
+    if (signal?.aborted === true) throw givenUp(method, signal.reason);
+    if (stop?.isStopped === true) throw givenUp(method, stop.reason);
+    return options === undefined || (signal ?? stop) === undefined ? undefined : new GivingUp(method, options, giveUp);
+  }
+
+  /** The signal was aborted. */
+  handleEvent(): void {
+    this.stopped(this.#options.signal?.reason);
+  }
+
+  stopped(reason: unknown): void {
+    this.over();
+    this.#giveUp(givenUp(this.#method, reason));
+  }
+
+  /** The question has ended. */
+  over(): void {
+    const { signal, stop } = this.#options;
+    if (signal !== undefined) offAbort(signal, this);
+    stop?.forget(this);
+  }
+}
+
+function givenUp(method: string, cause: unknown): AskError {
+  return new AskError("CANCELLED", `The client had not answered ${method} when the question was given up`, { cause });
+}
+
+/** Said of what is asked once nobody hears the answer any more. */
+export const TOO_LATE =
+  "the call is answered already, so its client cannot be asked any more: await what is asked before the handler returns";
+
+/** The error of a question that is open when the handler that asked it ends. */
+export function endedBefore(method: string): AskError {
+  return new AskError("EXPIRED", `The call ended before its client had answered ${method}`);
+}
+
+/** What a question ends with, where that is a call. */
+type EndsWith = Partial<Pick<Call, "cancellation" | "ended">> & { questions?: Stop | undefined };
+
+/** A question of a session while it waits: it ends with the call it belongs to, and where it is given up. */
+class OpenQuestion {
+  /** Stopped with it. */
+  readonly stop: Stop = new Stop();
+  /** Why it ended without an answer, once it has. */
+  error: AskError | undefined;
+  readonly #call: EndsWith;
+  readonly #method: string;
+  readonly #asked: AskedQuestion | undefined;
+  #givingUp: GivingUp | undefined;
+
+  constructor(call: EndsWith, method: string, asked: AskedQuestion | undefined) {
+    this.#call = call;
+    this.#method = method;
+    this.#asked = asked;
+  }
+
+  /** What `send` resolves with. Rejects with an AskError as soon as the question is over: then nothing is sent. */
+  until<T>(options: OwnAskOptions, send: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#begin(options);
+      this.stop.listen({ stopped: () => reject(this.error) });
+      send().then(resolve, reject);
+    }).then(
+      (answer) => (this.#over(), answer),
+      (error: unknown) => {
+        this.#over();
+        this.#asked?.failed();
+        throw error;
+      },
+    );
+  }
+
+  #begin(options: OwnAskOptions): void {
+    const call = this.#call;
+    if (call.ended === true && call.cancellation === undefined) {
+      this.#asked?.unheard();
+      throw new AskError("EXPIRED", `${this.#method}: ${TOO_LATE}`);
+    }
+    this.#givingUp = GivingUp.of(this.#method, options, (error) => this.#end(error, error.cause));
+    (call.questions ??= new Stop()).listen(this);
+  }
+
+  /** The call has ended. What it is cancelled with ends its questions as well. */
+  stopped(): void {
+    if (this.#call.cancellation !== undefined) return;
+    this.#asked?.unheard();
+    this.#end(endedBefore(this.#method), "the call it belonged to has ended");
+  }
+
+  #end(error: AskError, reason: unknown): void {
+    this.error = error;
+    this.stop.stop(reason);
+  }
+
+  #over(): void {
+    this.#givingUp?.over();
+    this.#call.questions?.forget(this);
+  }
 }
 
 /** On whose behalf a question is asked, and where. */
-type AskedFor = Pick<Call, "carrier" | "connection" | "caller" | "questionMeta" | "signal">;
+type AskedFor = Pick<Call, "carrier" | "connection" | "caller" | "questionMeta" | "signal"> & EndsWith;
 
 /** Asks over the wire, on the carrier of the call that needs the answer. */
 export class WireAsker implements Asker {
   readonly #call: AskedFor;
   readonly #timeoutMs: number;
+  readonly #before: ((stop: Stop) => Promise<void>) | undefined;
 
-  constructor(call: AskedFor, timeoutMs: number) {
+  /** `before`: what a question waits for until it is sent, or stopped. */
+  constructor(call: AskedFor, timeoutMs: number, before?: (stop: Stop) => Promise<void>) {
     this.#call = call;
     this.#timeoutMs = timeoutMs;
+    this.#before = before;
   }
 
-  async ask(method: string, params: object, options: AskOptions = {}): Promise<JsonObject> {
-    const { carrier, connection, caller, questionMeta, signal: cancelled } = this.#call;
+  ask(method: string, params: object, options: OwnAskOptions = {}, asked?: AskedQuestion): Promise<JsonObject> {
+    const question = new OpenQuestion(this.#call, method, asked);
+    return question.until(options, () => this.#send(method, params, options, question.stop));
+  }
+
+  async #send(method: string, params: object, options: AskOptions, stop: Stop): Promise<JsonObject> {
+    const { carrier, connection, caller, questionMeta, signal } = this.#call;
     if (carrier.unheard === true) {
       const what = `The client cannot be asked ${method}: it takes only JSON for an answer and has no stream open`;
       throw new AskError("UNREACHABLE", what);
     }
+    await this.#before?.(stop);
     const { timeoutMs = this.#timeoutMs, onProgress } = options;
     const id = connection.newId();
     const meta = onProgress === undefined ? questionMeta : { ...questionMeta, progressToken: id };
     const named = meta === undefined ? params : { ...params, _meta: meta };
+    const progress = onProgress && progressSink((report) => onProgress(reportOf(report)));
+    const waiting = { method, carrier, timeoutMs, signal, stop, progress };
     try {
-      return await connection.ask(id, projectQuestion(caller.codec, method, named), {
-        method,
-        carrier,
-        timeoutMs,
-        signal: options.signal === undefined ? cancelled : AbortSignal.any([cancelled, options.signal]),
-        progress: onProgress && progressSink((report) => onProgress(reportOf(report))),
-      });
+      return await connection.ask(id, projectQuestion(caller.codec, method, named), waiting);
     } catch (error) {
       throw asAskError(error, method);
     }
@@ -152,45 +294,53 @@ class QuestionWithin implements AskedQuestion {
 }
 
 /** Asks within a call. Rejects with CANNOT_ASK where its revision has no way to. */
-export function askWithin(from: Within, method: string, params: object, options?: AskOptions): Promise<JsonObject> {
+export function askWithin(from: Within, method: string, params: object, options?: OwnAskOptions): Promise<JsonObject> {
   const { call, interaction } = from;
-  const question = new QuestionWithin(from, method);
+  // Whoever keeps the call while somebody thinks tells the question of its end: another promise would be kept as well.
+  const question = options?.relayed === true ? undefined : new QuestionWithin(from, method);
   try {
     requireCapability(call, method, params);
-    // Whoever keeps the call while somebody thinks tells the question of its end: another promise would be kept as well.
-    if (interaction !== undefined) return interaction.ask(method, params, options, question);
+    return (interaction ?? onWire(from)).ask(method, params, options, question);
   } catch (error) {
-    question.failed();
+    question?.failed();
     return Promise.reject(error);
   }
-  const timeoutMs = from.services.limits.askTimeoutMs;
-  const ask = (): Promise<JsonObject> => new WireAsker(call, timeoutMs).ask(method, params, options);
-  return onWire(from, question, ask).catch((error: unknown) => {
-    question.failed();
-    throw error;
-  });
 }
 
-function onWire(
-  { call, services, late }: Within,
-  question: AskedQuestion,
-  send: () => Promise<JsonObject>,
-): Promise<JsonObject> {
+function onWire({ call, services, late }: Within): WireAsker {
   if (call.caller.codec.revision.era === "stateless") {
     const what = `${call.method} cannot ask the client in this era: only tools, prompts and resources can`;
-    return Promise.reject(new LocalError("CANNOT_ASK", what));
+    throw new LocalError("CANNOT_ASK", what);
   }
-  const heard = (): void => void (call.ended && call.cancellation === undefined && question.unheard());
-  const ask = (): Promise<JsonObject> => send().finally(heard);
-  return !late && call.carrier.closed ? givenUp(call, services.limits.askTimeoutMs).then(ask) : ask();
+  const { askTimeoutMs } = services.limits;
+  const left = !late && call.carrier.closed;
+  return new WireAsker(call, askTimeoutMs, left ? (stop) => goneWith(call, askTimeoutMs, stop) : undefined);
 }
 
 /** The client left while this code was loaded: its question waits for the end of the call, as one that was on its way already. */
-function givenUp(call: Call, mostMs: number): Promise<void> {
+function goneWith(call: Call, mostMs: number, stop: Stop): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, mostMs);
-    call.whenCancelled(() => (clearTimeout(timer), resolve()));
+    const gone = (): void => (clearTimeout(timer), resolve());
+    call.whenCancelled(gone);
+    stop.listen({ stopped: gone });
   });
+}
+
+/** Asks for the client's roots within a call: once in a session, for all who want to know them. */
+export function rootsWithin(
+  from: Within,
+  session: Pick<Session, "cachedRoots"> | undefined,
+  options: OwnAskOptions = {},
+): Promise<readonly Root[]> {
+  const ask = async (given: OwnAskOptions): Promise<readonly Root[]> =>
+    readRoots(await askWithin(from, "roots/list", {}, given));
+  if (session === undefined) return ask(options);
+  const asked = options.relayed === true ? undefined : new QuestionWithin(from, "roots/list");
+  // Of what is asked for all the end says nothing: each who waits for it hears of its own.
+  return new OpenQuestion(from.call, "roots/list", asked).until(options, () =>
+    session.cachedRoots(() => ask({ ...options, relayed: true })),
+  );
 }
 
 /** A session that may be asked: its open connection is where questions go. */
@@ -198,9 +348,26 @@ interface Reachable extends Caller {
   readonly subscription: Pick<Call, "carrier" | "connection"> | undefined;
 }
 
+/** Which session is asked outside of any call. */
+interface Outside {
+  readonly session: Reachable;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+/** The same of its roots. */
+export function rootsOutside(
+  from: Outside & { readonly session: Pick<Session, "cachedRoots"> },
+  options: AskOptions = {},
+): Promise<readonly Root[]> {
+  return new OpenQuestion({}, "roots/list", undefined).until(options, () =>
+    from.session.cachedRoots(async () => readRoots(await askOutside(from, "roots/list", {}, options))),
+  );
+}
+
 /** Asks a session outside of any call. Throws CANNOT_ASK where this process cannot reach it. */
 export async function askOutside(
-  from: { readonly session: Reachable; readonly signal: AbortSignal; readonly timeoutMs: number },
+  from: Outside,
   method: string,
   params: object,
   options?: AskOptions,
@@ -342,34 +509,6 @@ export async function elicited(
   if (checked.ok) return { action: "accept", content: checked.value };
   const what = checked.faults.map(({ message }) => message).join("; ");
   throw new AskError("BAD_ANSWER", `The answer does not fit the form: ${peerWords(what)}`);
-}
-
-const QUESTION_MEMBERS = ["message", "schema", "url"];
-const QUESTION = 'write ctx.elicit({ message: "Really?", schema: { sure: { type: "boolean" } } })';
-
-/** Throws BAD_QUESTION with what to write. */
-function checkQuestion(input: unknown): void {
-  if (!isJsonObject(input)) throw badQuestion(`a question is one object, not ${peerWords(input)}: ${QUESTION}`);
-  for (const [name, value] of Object.entries(input)) {
-    if (value === undefined) continue;
-    if (name === "requestedSchema") throw badQuestion('"requestedSchema" is called "schema" here');
-    if (name === "mode")
-      throw badQuestion('"mode" is left out: what has "url" opens a page, what has "schema" is a form');
-    if (!QUESTION_MEMBERS.includes(name)) throw badQuestion(unknownMember(name, QUESTION_MEMBERS));
-  }
-  const { message, schema, url } = input;
-  if (typeof message !== "string") {
-    throw badQuestion(`"message" is the text the person reads, not ${peerWords(message)}: ${QUESTION}`);
-  }
-  if ((schema === undefined) === (url === undefined)) {
-    throw badQuestion(`a question has either "schema", a form, or "url", a page to open: ${QUESTION}`);
-  }
-  const fault = schemaFault(schema);
-  if (fault !== undefined) throw badQuestion(`"schema" ${fault}`);
-}
-
-function badQuestion(what: string): LocalError {
-  return new LocalError("BAD_QUESTION", `elicit: ${what}`);
 }
 
 /** What a schema library exports, without what forms have no words for: its checks of what was filled in stay. */

@@ -42,8 +42,9 @@ export class ToolError extends LocalError {
 // The error of a question that got no usable answer: its words may be told to the peer.
 
 /**
- * Codes: REFUSED (the client answered with an error; `cause` has it), TIMEOUT, EXPIRED, BAD_ANSWER, UNREACHABLE (no stream
- * could carry the question).
+ * Codes: REFUSED (the client answered with an error; `cause` has it), TIMEOUT, EXPIRED (the call ended first, or its client did not
+ * come back), CANCELLED (the question's `signal` was aborted; `cause` is its reason), BAD_ANSWER, UNREACHABLE (no stream could carry
+ * the question).
  */
 export class AskError extends LocalError {
   override readonly name: string = "AskError";

@@ -198,11 +198,7 @@ export class Context {
 
   /** The client's roots, as it last told. Throws where the client did not declare roots. */
   roots(options?: AskOptions): Promise<readonly Root[]> {
-    const session = sessionOf(this.#call);
-    return this.#asked(({ readRoots }) => {
-      const ask = async (): Promise<readonly Root[]> => readRoots(await this.#ask("roots/list", {}, options));
-      return session === undefined ? ask() : session.cachedRoots(ask);
-    });
+    return this.#asked(({ rootsWithin }) => rootsWithin(this.#from, sessionOf(this.#call), options));
   }
 
   /**
@@ -228,9 +224,11 @@ export class Context {
   }
 
   #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {
-    const services = this.#services;
-    const from = { call: this.#call, interaction: this.#interaction, services, late: this.#left };
-    return services.questions.use(({ askWithin }) => askWithin(from, method, params, options));
+    return this.#services.questions.use(({ askWithin }) => askWithin(this.#from, method, params, options));
+  }
+
+  get #from() {
+    return { call: this.#call, interaction: this.#interaction, services: this.#services, late: this.#left };
   }
 }
 

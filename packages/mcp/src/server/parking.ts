@@ -5,19 +5,24 @@ import type { ServerLimits } from "./limits.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
 import { shownValue } from "../schema/schema.js";
-import { type AskedQuestion, type Asker, type AskOptions, requireCapability, WireAsker } from "./ask.js";
+import { type AskedQuestion, type Asker, endedBefore, GivingUp, type OwnAskOptions, TOO_LATE } from "./ask.js";
+import { requireCapability, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
 import {
   badState,
   ClusterSeal,
   jsonDigest,
   type GivenAnswer,
+  givenBy,
+  isLost,
   openState,
+  outcomeUnknown,
   type RequestState,
   type Seal,
   sealState,
+  tooMuchState,
 } from "./sealing.js";
-import { checkAnswer, projectQuestion } from "../era/project-question.js";
+import { checkAnswer, projectQuestions } from "../era/project-question.js";
 import { nodeOf, type ServerCluster } from "./subscription.js";
 
 /** A handler, ready to run: given its interaction, and told whenever another request serves it. */
@@ -123,14 +128,16 @@ export class Parking {
     return new Interaction(this, run, given, round).begin(call);
   }
 
-  /** Parks a handler that asks, and gives its sealed state. */
-  async park(interaction: Interaction, call: Call, state: RequestState): Promise<string> {
-    const sealed = await sealState(this.#seal, call, state, this.#limits.parkedMs);
-    if (!this.replays) {
-      this.#keep(interaction);
-      call.carrier.kept?.();
-    }
-    return sealed;
+  /** The sealed state of a handler that asks. */
+  seal(call: Call, state: RequestState): Promise<string> {
+    return sealState(this.#seal, call, state, this.#limits.parkedMs);
+  }
+
+  /** Parks a handler that asks. */
+  park(interaction: Interaction, call: Call): void {
+    if (this.replays) return;
+    this.#keep(interaction);
+    call.carrier.kept?.();
   }
 
   /** Told how long each answer is that an interaction keeps for a retry that is repeated. */
@@ -211,11 +218,11 @@ export class Parking {
   ): Promise<Answer> {
     for (const { method, params } of Object.values<InputRequest>(requests)) requireCapability(call, method, params);
     const state = { round: round + 1, ...(carried === undefined ? {} : { carried }) };
-    const requestState = await sealState(this.#seal, call, state, this.#limits.parkedMs);
+    const requestState = await this.seal(call, state);
     const asks = Object.keys(requests).length > 0;
     return {
       resultType: "input_required",
-      ...(asks ? { inputRequests: projected(call, Object.entries(requests)) } : {}),
+      ...(asks ? { inputRequests: projectQuestions(call.caller.codec, Object.entries(requests)) } : {}),
       requestState,
     };
   }
@@ -278,15 +285,6 @@ export class Parking {
   }
 }
 
-/** All answers known after this round, for a run from the start. */
-function givenBy(state: RequestState, responses: InputResponses): GivenAnswer[] {
-  const given = [...(state.answers ?? [])];
-  for (const { key, question } of state.asked ?? []) {
-    if (Object.hasOwn(responses, key)) given.push({ key, question, answer: responses[key] as GivenAnswer["answer"] });
-  }
-  return given;
-}
-
 // One handler's run over several requests (stateless era): it is parked while the client is asked.
 
 interface Question {
@@ -296,9 +294,12 @@ interface Question {
   readonly resolve: (answer: JsonObject) => void;
   readonly reject: (error: unknown) => void;
   readonly asked: AskedQuestion | undefined;
+  /** Undefined for most. */
+  readonly givingUp: GivingUp | undefined;
 }
 
 const NONE_GIVEN: readonly GivenAnswer[] = [];
+const NONE_OPEN: readonly Question[] = [];
 
 interface Round {
   readonly call: Call;
@@ -322,7 +323,7 @@ class Interaction implements Asker {
   #asked = 0;
   #round: number;
   #open: Round | undefined;
-  #questions: Question[] = [];
+  #questions: readonly Question[] = NONE_OPEN;
   #collecting = false;
   /** Set when it is given up: no round of it will come any more. */
   #isOver = false;
@@ -384,7 +385,6 @@ class Interaction implements Asker {
   }
 
   #succeeded(answer: Answer): void {
-    for (const { asked } of this.#questions) asked?.unheard();
     this.#settle((round) => round.resolve(answer));
     if (this.#round > 0) this.#parking.weigh(this, lengthOf(answer));
   }
@@ -408,10 +408,10 @@ class Interaction implements Asker {
     return outcome;
   }
 
-  ask(method: string, params: object, _options?: AskOptions, asked?: AskedQuestion): Promise<JsonObject> {
+  ask(method: string, params: object, options?: OwnAskOptions, asked?: AskedQuestion): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
       try {
-        this.#ask({ method, params } as InputRequest, { resolve, reject, asked });
+        this.#ask({ method, params } as InputRequest, { resolve, reject, asked }, options);
       } catch (error) {
         asked?.failed();
         reject(error);
@@ -419,7 +419,11 @@ class Interaction implements Asker {
     });
   }
 
-  #ask(request: InputRequest, told: Pick<Question, "resolve" | "reject" | "asked">): void {
+  #ask(
+    request: InputRequest,
+    told: Pick<Question, "resolve" | "reject" | "asked">,
+    options: OwnAskOptions | undefined,
+  ): void {
     if (this.#outcome !== undefined) {
       told.asked?.unheard();
       throw new AskError("EXPIRED", `${request.method}: ${TOO_LATE}`);
@@ -431,20 +435,36 @@ class Interaction implements Asker {
     if (given?.question === question) return told.resolve(given.answer as unknown as JsonObject);
     if (given !== undefined) throw new LocalError("REPLAY", ASKED_OTHERWISE);
     if (this.#parking.replays && !this.#run.replaySafe) throw new LocalError("REPLAY", NOT_REPLAYABLE);
+    const givingUp = GivingUp.of(request.method, options, (error) => this.#givenUp(key, error));
     // An array that is added to keeps room for many more.
-    this.#questions = this.#questions.concat({ key, question, request, ...told });
+    this.#questions = this.#questions.concat({ key, question, request, ...told, givingUp });
     this.#collect();
+  }
+
+  /** Its handler goes on without the answer. What was handed out may be answered all the same, which is ignored. */
+  #givenUp(key: string, error: AskError): void {
+    const question = this.#questions.find((each) => each.key === key);
+    this.#questions = this.#questions.filter((each) => each !== question);
+    question?.asked?.failed();
+    question?.reject(error);
   }
 
   /** Gives the handler up, as when its call is cancelled: whoever waits for an answer gets an error. */
   handleEvent(): void {
     this.#isOver = true;
     const error = new AskError("EXPIRED", NOT_ANSWERED);
-    for (const { asked, reject } of this.#questions) {
+    for (const { asked, reject } of this.#taken()) {
       asked?.failed();
       reject(error);
     }
-    this.#questions = [];
+  }
+
+  /** The open questions, which are so no more. */
+  #taken(): readonly Question[] {
+    const questions = this.#questions;
+    this.#questions = NONE_OPEN;
+    for (const { givingUp } of questions) givingUp?.over();
+    return questions;
   }
 
   #serve(call: Call, start: () => void): Promise<Answer> {
@@ -460,6 +480,10 @@ class Interaction implements Asker {
 
   #settle(settle: (round: Round) => void): void {
     this.#outcome = { settle };
+    for (const { asked, reject, request } of this.#taken()) {
+      asked?.unheard();
+      reject(endedBefore(request.method));
+    }
     if (this.#open !== undefined) settle(this.#open);
     this.#open = undefined;
   }
@@ -478,6 +502,7 @@ class Interaction implements Asker {
       // Without a replay nobody needs them: neither this memory nor the state that travels with every retry.
       if (this.#run.replaySafe)
         this.#given = this.#given.concat({ key: question.key, question: question.question, answer });
+      question.givingUp?.over();
       question.resolve(answer as unknown as JsonObject);
     }
     this.#questions = missing;
@@ -498,6 +523,8 @@ class Interaction implements Asker {
     } finally {
       this.#collecting = false;
     }
+    // None of them was handed out: what was asked meanwhile still belongs to this round.
+    if (round !== undefined && this.#open === round && this.#questions.length > 0) this.#collect();
   }
 
   /** Ends a round with these questions. One that is asked meanwhile belongs to the next: the state that is sealed knows nothing of it. */
@@ -508,11 +535,17 @@ class Interaction implements Asker {
       for (const { request } of questions) requireCapability(round.call, request.method, request.params);
       const asked = questions.map(({ key, question }) => ({ key, question }));
       const state: RequestState = { park: this.id, round: this.#round, answers: this.#given, asked };
-      const requestState = await this.#parking.park(this, round.call, state);
-      if (requestState.length > this.#parking.stateCharacters) throw tooMuchState(this.#parking.stateCharacters);
-      const asking = questions.map(({ key, request }): [string, InputRequest] => [key, request]);
-      const inputRequests = projected(round.call, asking);
+      const requestState = await this.#parking.seal(round.call, state);
       if (this.#open !== round) return;
+      const open = questions.filter((each) => this.#questions.includes(each));
+      // All were given up while the state was sealed.
+      if (open.length === 0) return void this.#round--;
+      if (requestState.length > this.#parking.stateCharacters) throw tooMuchState(this.#parking.stateCharacters);
+      const asking = open.map(({ key, request }): [string, InputRequest] => [key, request]);
+      const inputRequests = projectQuestions(round.call.caller.codec, asking);
+      this.#parking.park(this, round.call);
+      // What runs again from its start goes on no further here.
+      if (this.#parking.replays) this.#taken();
       this.#parking.weigh(this, requestState.length + JSON.stringify(inputRequests).length);
       this.#open = undefined;
       round.resolve({ resultType: "input_required", inputRequests, requestState });
@@ -543,24 +576,6 @@ function askedFault({ requests, state }: { readonly requests: unknown; readonly 
   return `"state" is JSON, which keeps nothing of a Map or Set: write Object.fromEntries(map), or [...set]`;
 }
 
-/** Whether JSON keeps nothing of a value, or of a part of it: an object of a class without members of its own. */
-function isLost(value: unknown): boolean {
-  if (typeof value !== "object" || value === null || "toJSON" in value) return false;
-  const members: unknown[] = Object.values(value);
-  if (members.length > 0) return members.some(isLost);
-  return !Array.isArray(value) && ![Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
-}
-
-/** Questions as the caller's revision writes them. */
-function projected({ caller }: Call, asked: readonly (readonly [string, InputRequest])[]): InputRequests {
-  const requests: InputRequests = {};
-  for (const [key, { method, params }] of asked)
-    requests[key] = { method, params: projectQuestion(caller.codec, method, params ?? {}) } as InputRequest;
-  return requests;
-}
-
-const TOO_LATE =
-  "the call is answered already, so its client cannot be asked any more: await what is asked before the handler returns";
 const NOT_ANSWERED = "The client did not come back with an answer in time";
 
 const ASKED_OTHERWISE = "The handler asked something else when it was run again: it is not safe to replay";
@@ -580,15 +595,4 @@ function lengthOf(answer: Answer): number {
 
 function tooManyRounds(limit: number): RpcError {
   return new RpcError(ErrorCode.InternalError, `This call asked more than ${limit} rounds of questions`, { limit });
-}
-
-function tooMuchState(limit: number): RpcError {
-  return new RpcError(ErrorCode.InternalError, `The state of this call is over ${limit} characters`, { limit });
-}
-
-/** The process that ran the call has ended or hangs, and nobody may run it twice. */
-function outcomeUnknown(): RpcError {
-  const what =
-    "The process that ran this call has ended, or does not answer any more, and whether the call did its work is not known: look, before you make it again";
-  return new RpcError(ErrorCode.InternalError, what, { outcome: "unknown" });
 }

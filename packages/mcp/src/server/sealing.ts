@@ -3,7 +3,7 @@
 import type { Call } from "../endpoint/call.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import type { JsonObject } from "../jsonrpc/message.js";
-import type { InputResponse } from "../protocol/features/elicitation.js";
+import type { InputResponse, InputResponses } from "../protocol/features/elicitation.js";
 import { fromBase64, toBase64 } from "./content.js";
 import type { ServerCluster } from "./subscription.js";
 
@@ -159,6 +159,35 @@ export async function openState(seal: Seal, call: Call, sealed: string): Promise
   if (state.digest !== (await digestOf(call)))
     throw badState("belongs to another request: retry with the same method and params");
   return state;
+}
+
+/** All answers known after this round, for a run from the start. */
+export function givenBy(state: RequestState, responses: InputResponses): GivenAnswer[] {
+  const given = [...(state.answers ?? [])];
+  for (const { key, question } of state.asked ?? []) {
+    if (Object.hasOwn(responses, key)) given.push({ key, question, answer: responses[key] as GivenAnswer["answer"] });
+  }
+  return given;
+}
+
+/** Whether JSON keeps nothing of a value, or of a part of it: an object of a class without members of its own. */
+export function isLost(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || "toJSON" in value) return false;
+  const members: unknown[] = Object.values(value);
+  if (members.length > 0) return members.some(isLost);
+  return !Array.isArray(value) && ![Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
+}
+
+/** The error of a call whose state is longer than the limit. */
+export function tooMuchState(limit: number): RpcError {
+  return new RpcError(ErrorCode.InternalError, `The state of this call is over ${limit} characters`, { limit });
+}
+
+/** The process that ran the call has ended or hangs, and nobody may run it twice. */
+export function outcomeUnknown(): RpcError {
+  const what =
+    "The process that ran this call has ended, or does not answer any more, and whether the call did its work is not known: look, before you make it again";
+  return new RpcError(ErrorCode.InternalError, what, { outcome: "unknown" });
 }
 
 /** -32602 about a request state. */

@@ -264,9 +264,7 @@ class OpenSession implements LiveSession {
   }
 
   async roots(options?: AskOptions): Promise<readonly Root[]> {
-    return this.#session.cachedRoots(async () =>
-      this.#host.questions.use(async ({ readRoots }) => readRoots(await this.#ask("roots/list", {}, options))),
-    );
+    return this.#host.questions.use(({ rootsOutside }) => rootsOutside(this.#from, options));
   }
 
   onRootsChanged(handler: () => Awaitable<void>): () => void {
@@ -277,9 +275,11 @@ class OpenSession implements LiveSession {
   }
 
   async #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {
-    const { limits, questions } = this.#host;
-    const from = { session: this.#session, signal: this.signal, timeoutMs: limits.askTimeoutMs };
-    return questions.use(({ askOutside }) => askOutside(from, method, params, options));
+    return this.#host.questions.use(({ askOutside }) => askOutside(this.#from, method, params, options));
+  }
+
+  get #from(): { readonly session: Session; readonly signal: AbortSignal; readonly timeoutMs: number } {
+    return { session: this.#session, signal: this.signal, timeoutMs: this.#host.limits.askTimeoutMs };
   }
 }
 

@@ -255,7 +255,7 @@ function notCancellable(status: TaskStatus): RpcError {
 // One `tasks/result` request of a session: it waits for the end, and takes the task's questions to the client.
 
 /** Why a question comes back unanswered though nobody refused it: another stream may take it. */
-const RETURNED: readonly string[] = ["CANCELLED", "CLOSED"];
+const RETURNED: readonly string[] = ["CANCELLED", "CLOSED", "EXPIRED"];
 
 class ResultStream implements QuestionCarrier {
   readonly #run: TaskRun;

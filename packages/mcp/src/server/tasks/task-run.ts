@@ -4,7 +4,7 @@ import type { JsonObject } from "../../jsonrpc/message.js";
 import type { Task } from "../../protocol/extensions/tasks.js";
 import { checkAnswer } from "../../era/project-question.js";
 import type { InputRequest, InputResponses } from "../../protocol/features/elicitation.js";
-import type { Asker, AskOptions } from "../ask.js";
+import type { AskedQuestion, Asker, OwnAskOptions } from "../ask.js";
 import { AskError } from "../content.js";
 import type { TaskRecord } from "./task-store.js";
 import { Call } from "../../endpoint/call.js";
@@ -23,6 +23,7 @@ export interface TaskQuestion {
   withdraw: (() => void) | undefined;
   readonly resolve: (answer: JsonObject) => void;
   readonly reject: (error: unknown) => void;
+  readonly asked: AskedQuestion | undefined;
 }
 
 /** Takes questions to the client by itself, for wires where the client does not fetch them. */
@@ -68,18 +69,35 @@ export class TaskRun implements Asker {
     return this.principal === undefined ? { task } : { task, principal: this.principal };
   }
 
-  async ask(method: string, params: object, options: AskOptions = {}): Promise<JsonObject> {
+  async ask(method: string, params: object, options: OwnAskOptions = {}, asked?: AskedQuestion): Promise<JsonObject> {
+    const key = `ask-${++this.#asked}`;
+    const refuse = (error: unknown): void => this.settle(key, (question) => question.reject(error));
+    try {
+      // The code of questions is there: it is what asks here. Most questions have nothing that gives them up.
+      const isGivable = (options.signal ?? options.stop) !== undefined;
+      const givingUp = isGivable ? (await import("../ask.js")).GivingUp.of(method, options, refuse) : undefined;
+      return await this.#ask(key, { method, params } as InputRequest, options, asked).finally(() => givingUp?.over());
+    } catch (error) {
+      asked?.failed();
+      throw error;
+    }
+  }
+
+  async #ask(
+    key: string,
+    request: InputRequest,
+    { timeoutMs }: OwnAskOptions,
+    asked: AskedQuestion | undefined,
+  ): Promise<JsonObject> {
     if (this.#over) throw givenUp();
     if (this.questions.size >= OPEN_QUESTIONS) {
       throw new LocalError("LIMIT", `A task may have ${OPEN_QUESTIONS} questions open at once`);
     }
     this.onAsk();
-    const key = `ask-${++this.#asked}`;
     const answer = new Promise<JsonObject>((resolve, reject) => {
-      const request = { method, params } as InputRequest;
-      this.questions.set(key, { key, request, withdraw: undefined, resolve, reject });
+      this.questions.set(key, { key, request, withdraw: undefined, resolve, reject, asked });
     });
-    this.#bound(key, options);
+    if (timeoutMs !== undefined) this.#bound(key, timeoutMs);
     this.#move();
     this.#carry();
     return answer;
@@ -120,7 +138,11 @@ export class TaskRun implements Asker {
   /** No answer will come any more, and nothing can be asked. */
   giveUp(): void {
     this.#over = true;
-    for (const key of [...this.questions.keys()]) this.settle(key, (question) => question.reject(givenUp()));
+    const end = ({ asked, reject }: TaskQuestion): void => {
+      if (this.concluded) asked?.unheard();
+      reject(givenUp());
+    };
+    for (const key of [...this.questions.keys()]) this.settle(key, end);
   }
 
   /** The task has ended and its record is kept. */
@@ -129,15 +151,9 @@ export class TaskRun implements Asker {
     this.#end(record);
   }
 
-  #bound(key: string, { timeoutMs, signal }: AskOptions): void {
-    const refuse = (error: unknown): void => this.settle(key, (question) => question.reject(error));
-    if (signal !== undefined) {
-      const abort = (): void => refuse(signal.reason);
-      if (signal.aborted) queueMicrotask(abort);
-      else signal.addEventListener("abort", abort, { once: true });
-    }
-    if (timeoutMs === undefined) return;
-    const timer = setTimeout(() => refuse(new AskError("TIMEOUT", "The client did not answer in time")), timeoutMs);
+  #bound(key: string, timeoutMs: number): void {
+    const error = new AskError("TIMEOUT", "The client did not answer in time");
+    const timer = setTimeout(() => this.settle(key, ({ reject }) => reject(error)), timeoutMs);
     (timer as { unref?: () => void }).unref?.();
   }
 
