@@ -48,7 +48,7 @@ export class Questions {
       case "sampling/createMessage":
         return this.#answerSample(params, about, declared);
       case "roots/list":
-        return this.#answerRoots(declared);
+        return this.#answerRoots(about, declared);
       default:
         return Promise.reject(
           new RpcError(ErrorCode.MethodNotFound, `This client does not serve ${peerWords(method)}`),
@@ -88,14 +88,17 @@ export class Questions {
     throw new RpcError(ErrorCode.InternalError, what);
   }
 
-  async #answerRoots(declared: ClientCapabilities): Promise<object> {
+  async #answerRoots(about: QuestionContext, declared: ClientCapabilities): Promise<object> {
     const roots = this.#roots;
     if (roots === undefined || declared.roots === undefined) throw undeclared("roots");
-    const found: readonly Root[] = typeof roots === "function" ? await roots() : roots;
+    // A gateway, which passes the question on, has to know when it is taken back.
+    const found = typeof roots === "function" ? await (roots as OwnRoots)(about) : roots;
     checkRoots(found);
     return { roots: found.filter(({ uri }) => uri.startsWith("file://")) };
   }
 }
+
+type OwnRoots = (about: QuestionContext) => readonly Root[] | Promise<readonly Root[]>;
 
 /** The questions that a call waits for. Whoever is asked may never answer: the call ends when it is over all the same. */
 export class OpenQuestions {

@@ -1,6 +1,6 @@
 // Takes one call to an upstream and its answer back: what it says on the way, what it asks, and how it ends.
 import type { Client } from "../client/client.js";
-import type { Answers, CallOptions } from "../client/options.js";
+import type { Answers, CallOptions, QuestionContext } from "../client/options.js";
 import type { KnownTool } from "../client/caches.js";
 import type { SendOptions } from "../client/wire.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
@@ -9,16 +9,15 @@ import { exactly } from "../jsonrpc/exact-numbers.js";
 import type { Call } from "../endpoint/call.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import type { Implementation } from "../protocol/capabilities.js";
-import type { ElicitResult, InputRequests } from "../protocol/features/elicitation.js";
+import type { ElicitResult, InputRequests, Root } from "../protocol/features/elicitation.js";
 import type { CompletionReference } from "../protocol/features/prompts.js";
 import { LOGGING_LEVELS } from "../protocol/features/lifecycle.js";
 import type { CreateMessageResult } from "../protocol/features/sampling.js";
 import type { Meta } from "../protocol/meta.js";
-import { AskError } from "../server/content.js";
-import { Context } from "../server/context.js";
-import type { CompletionReturn } from "../server/context.js";
+import type { OwnAskOptions } from "../server/ask.js";
+import { type CompletionReturn, Context } from "../server/context.js";
 import { type InputRequired, inputRequired } from "../server/interactive.js";
-import { failure, Relayed, type ToolResult } from "../server/content.js";
+import { AskError, failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";
 import type { CallAnswers, Connections, Lease } from "./connections.js";
 import {
@@ -27,6 +26,7 @@ import {
   faultOf,
   isOwnCall,
   isUnsent,
+  NOT_BACK,
   passedOn,
   type RelayFailure,
   saidNo,
@@ -469,7 +469,8 @@ interface Within {
 }
 
 /** How many questions were asked so far, by method. */
-type Asked = Partial<Record<RelayedQuestion["method"], number>>;
+type Asked = Partial<Record<Method, number>>;
+type Method = RelayedQuestion["method"];
 
 /** Answers what the upstream asks within one call by asking its caller. */
 class Questioner implements CallAnswers {
@@ -521,22 +522,22 @@ class Questioner implements CallAnswers {
 
   // Made when something is asked: most calls ask nothing.
   get elicit(): NonNullable<Answers["elicit"]> {
-    return (request) => this.#ask("elicitation/create", request, orCancelled);
+    return (request, about) => this.#ask("elicitation/create", request, about, orCancelled);
   }
 
   get sample(): NonNullable<Answers["sample"]> {
-    return (request) => this.#ask("sampling/createMessage", request, sampled);
+    return (request, about) => this.#ask("sampling/createMessage", request, about, sampled);
   }
 
-  get roots(): () => Promise<Awaited<ReturnType<Context["roots"]>>> {
-    return () => this.#askRoots();
+  get roots(): (about?: QuestionContext) => Promise<readonly Root[]> {
+    return (about) => this.#askRoots(about);
   }
 
-  async #askRoots(): Promise<Awaited<ReturnType<Context["roots"]>>> {
+  async #askRoots(about: QuestionContext | undefined): Promise<readonly Root[]> {
     try {
-      const pass = async (): Promise<JsonObject> => ({ roots: await this.#context.roots() });
+      const pass = async (): Promise<JsonObject> => ({ roots: await this.#context.roots(relayedAs(about)) });
       const answer = await this.#questioned("roots/list", {}, pass);
-      return (answer?.["roots"] ?? []) as unknown as Awaited<ReturnType<Context["roots"]>>;
+      return (answer?.["roots"] ?? []) as unknown as readonly Root[];
     } catch (error) {
       this.#refused(error);
       throw new RpcError(ErrorCode.InternalError, "The client did not tell its roots");
@@ -546,20 +547,16 @@ class Questioner implements CallAnswers {
   }
 
   /** What `read` makes of the answer, of undefined where none came in time. Rejects with the refusal of the client, in its own number. */
-  #ask<T>(method: RelayedQuestion["method"], params: object, read: (answer: JsonObject | undefined) => T): Promise<T> {
-    const pass = (given: JsonObject): Promise<JsonObject> => Context.ask(this.#context, method, given);
-    const failed = (error: unknown): T => {
-      try {
-        this.#refused(error);
-        return read(undefined);
-      } finally {
-        this.#follow();
-      }
-    };
-    return this.#questioned(method, exactly(params) as JsonObject, pass).then((answer) => {
-      this.#follow();
-      return read(answer && exactly(answer));
-    }, failed);
+  #ask<T>(method: Method, params: object, about: QuestionContext, read: (answer?: JsonObject) => T): Promise<T> {
+    return this.#questioned(method, exactly(params) as JsonObject, this.#passing(method, about)).then(
+      (answer) => (this.#follow(), read(answer && exactly(answer))),
+      (error: unknown) => (this.#follow(), this.#refused(error), read(undefined)),
+    );
+  }
+
+  // Apart from what waits for the answer, which would keep what only the asking needs.
+  #passing(method: Method, about: QuestionContext): (given: JsonObject) => Promise<JsonObject> {
+    return (given) => Context.ask(this.#context, method, given, relayedAs(about));
   }
 
   #questioned(
@@ -584,8 +581,13 @@ class Questioner implements CallAnswers {
     if (!(error instanceof AskError)) throw violated(this.#options.name, error);
     const { cause, code } = error;
     if (cause instanceof RpcError) throw new RpcError(cause.code, cause.message, cause.data);
-    if (code === "EXPIRED") this.stop.stop("the client did not come back with an answer");
+    if (code === "EXPIRED") this.stop.stop(NOT_BACK);
   }
+}
+
+/** It ends with the question it passes on. One in an answer ends with its call, as ours does: its signal would be made for us, and kept. */
+function relayedAs(about: QuestionContext | undefined): OwnAskOptions {
+  return about && Object.hasOwn(about, "signal") ? { relayed: true, signal: about.signal } : { relayed: true };
 }
 
 function orCancelled(answer: JsonObject | undefined): ElicitResult {

@@ -235,13 +235,21 @@ export async function toldOf(
     return new UpstreamError(ErrorCode.InternalError, `${name} could not be spoken to: ${said.message}`);
   }
   if (!(error instanceof LocalError)) return error;
-  if (stop.isStopped && error.code === "CANCELLED") return new DOMException("The call was cancelled", "AbortError");
+  if (stop.isStopped && error.code === "CANCELLED") return endedBy(stop);
   const { text: what, reason } = sentenceOf(name, error);
   const outcome = reason === "VIOLATION" ? undefined : outcomeOf(error, came);
   const text = outcome === undefined ? what : `${what}. ${OUTCOMES[outcome][isCall ? "call" : "request"]}`;
   const said = words.failed?.({ call, server: name, error, told: text }) ?? text;
   const data = { server: name, reason, ...(outcome === "unknown" ? { outcome } : {}) };
   return new UpstreamError(ErrorCode.InternalError, said, data);
+}
+
+/** Why a call is ended whose client was asked and has not come back: its server is told. */
+export const NOT_BACK = "the client did not come back with an answer";
+
+function endedBy({ reason }: Stop): Error {
+  if (reason === NOT_BACK) return new AskError("EXPIRED", "The client did not come back with an answer in time");
+  return new DOMException("The call was cancelled", "AbortError");
 }
 
 /** What the caller is told of whether it ran. */

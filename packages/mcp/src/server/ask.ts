@@ -64,10 +64,8 @@ export interface AskOptions {
   }) => void;
 }
 
-/** The same, of a question that is asked for a server behind ours. */
+/** The same, of a question that may be asked for a server behind ours. */
 export interface OwnAskOptions extends AskOptions {
-  /** Gives the question up as `signal` does. */
-  readonly stop?: Stop | undefined;
   /** No handler of an author waits for the answer: where nobody does, it is not that `await` was forgotten. */
   readonly relayed?: boolean;
 }
@@ -91,51 +89,37 @@ export interface Asker {
   ask(method: string, params: object, options?: OwnAskOptions, asked?: AskedQuestion): Promise<JsonObject>;
 }
 
-/** Gives one question up when its signal, or the stop of whoever relays it, says so. */
+/** Gives one question up when its signal says so. */
 export class GivingUp {
   readonly #method: string;
-  readonly #options: OwnAskOptions;
+  readonly #signal: AbortSignal;
   readonly #giveUp: (error: AskError) => void;
 
-  private constructor(method: string, options: OwnAskOptions, giveUp: (error: AskError) => void) {
+  private constructor(method: string, signal: AbortSignal, giveUp: (error: AskError) => void) {
     this.#method = method;
-    this.#options = options;
+    this.#signal = signal;
     this.#giveUp = giveUp;
-    if (options.signal !== undefined) onAbort(options.signal, this);
-    options.stop?.listen(this);
+    onAbort(signal, this);
   }
 
   /** Undefined for most questions: nothing gives them up. Throws CANCELLED where the question is given up already. */
-  static of(
-    method: string,
-    options: OwnAskOptions | undefined,
-    giveUp: (error: AskError) => void,
-  ): GivingUp | undefined {
-    const { signal, stop } = options ?? {};
-    if (signal?.aborted === true) throw givenUp(method, signal.reason);
-    if (stop?.isStopped === true) throw givenUp(method, stop.reason);
-    return options === undefined || (signal ?? stop) === undefined ? undefined : new GivingUp(method, options, giveUp);
+  static of(method: string, signal: AbortSignal | undefined, giveUp: (error: AskError) => void): GivingUp | undefined {
+    if (signal?.aborted === true) throw givenUp(method, signal);
+    return signal && new GivingUp(method, signal, giveUp);
   }
 
   /** The signal was aborted. */
   handleEvent(): void {
-    this.stopped(this.#options.signal?.reason);
-  }
-
-  stopped(reason: unknown): void {
-    this.over();
-    this.#giveUp(givenUp(this.#method, reason));
+    this.#giveUp(givenUp(this.#method, this.#signal));
   }
 
   /** The question has ended. */
   over(): void {
-    const { signal, stop } = this.#options;
-    if (signal !== undefined) offAbort(signal, this);
-    stop?.forget(this);
+    offAbort(this.#signal, this);
   }
 }
 
-function givenUp(method: string, cause: unknown): AskError {
+function givenUp(method: string, { reason: cause }: AbortSignal): AskError {
   return new AskError("CANCELLED", `The client had not answered ${method} when the question was given up`, { cause });
 }
 
@@ -190,7 +174,7 @@ class OpenQuestion {
       this.#asked?.unheard();
       throw new AskError("EXPIRED", `${this.#method}: ${TOO_LATE}`);
     }
-    this.#givingUp = GivingUp.of(this.#method, options, (error) => this.#end(error, error.cause));
+    this.#givingUp = GivingUp.of(this.#method, options.signal, (error) => this.#end(error, error.cause));
     (call.questions ??= new Stop()).listen(this);
   }
 

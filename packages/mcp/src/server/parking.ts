@@ -435,7 +435,7 @@ class Interaction implements Asker {
     if (given?.question === question) return told.resolve(given.answer as unknown as JsonObject);
     if (given !== undefined) throw new LocalError("REPLAY", ASKED_OTHERWISE);
     if (this.#parking.replays && !this.#run.replaySafe) throw new LocalError("REPLAY", NOT_REPLAYABLE);
-    const givingUp = GivingUp.of(request.method, options, (error) => this.#givenUp(key, error));
+    const givingUp = GivingUp.of(request.method, options?.signal, (error) => this.#givenUp(key, error));
     // An array that is added to keeps room for many more.
     this.#questions = this.#questions.concat({ key, question, request, ...told, givingUp });
     this.#collect();

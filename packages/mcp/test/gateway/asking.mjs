@@ -1,5 +1,5 @@
 // A server of 2025-06-18 whose questions name no call: `ask` asks within a call, `later` when another call comes,
-// `hold` says that it has begun and never ends, `hang` says nothing and never ends; `hanging` says how many of those began.
+// `exit` ends the process, `hold` says that it has begun and never ends, `hang` says nothing and never ends; `hanging` says how many of those began.
 const waiting = new Map();
 let late = [];
 let ids = 0;
@@ -18,6 +18,7 @@ const asked = async (tag) => {
 };
 const tools = {
   plain: async () => "done",
+  exit: () => process.exit(),
   ask: ({ tag }) => asked(tag),
   later: async ({ tag }) => {
     late.push(tag);

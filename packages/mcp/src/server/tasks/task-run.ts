@@ -73,9 +73,9 @@ export class TaskRun implements Asker {
     const key = `ask-${++this.#asked}`;
     const refuse = (error: unknown): void => this.settle(key, (question) => question.reject(error));
     try {
-      // The code of questions is there: it is what asks here. Most questions have nothing that gives them up.
-      const isGivable = (options.signal ?? options.stop) !== undefined;
-      const givingUp = isGivable ? (await import("../ask.js")).GivingUp.of(method, options, refuse) : undefined;
+      const { signal } = options;
+      // The code of questions is there: it is what asks here. Most questions have no signal.
+      const givingUp = signal && (await import("../ask.js")).GivingUp.of(method, signal, refuse);
       return await this.#ask(key, { method, params } as InputRequest, options, asked).finally(() => givingUp?.over());
     } catch (error) {
       asked?.failed();
