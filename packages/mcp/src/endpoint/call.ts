@@ -176,6 +176,13 @@ export class Call implements InService {
     else this.#cancelListeners = (this.#cancelListeners ?? []).concat(told);
   }
 
+  /** Goes on in place of one that is being cancelled: whoever has its signal is told when this one is cancelled instead. */
+  takePlaceOf(call: Call): void {
+    const controller = call.#controller;
+    call.#controller = undefined;
+    this.whenCancelled(() => controller?.abort(this.signal.reason));
+  }
+
   cancel(cancellation: Cancellation): void {
     if (this.cancellation !== undefined || this.ended) return;
     this.cancellation = cancellation;

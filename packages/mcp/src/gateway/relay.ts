@@ -514,9 +514,10 @@ class Questioner implements CallAnswers {
     call.whenCancelled(this);
   }
 
-  /** The call was cancelled. */
+  /** The call was cancelled: another that brought the same answers may have taken its place. */
   handleEvent(): void {
-    this.stop.stop("cancelled by the caller");
+    this.#follow();
+    if (this.#followed?.cancellation !== undefined) this.stop.stop("cancelled by the caller");
   }
 
   // Made when something is asked: most calls ask nothing.
