@@ -68,6 +68,13 @@ export class RequestExchange {
     this.#reconnection?.cancel();
   }
 
+  /** Nobody waits for the answer any more: of a stream that is open, what still comes is taken in for a while. */
+  leave(): void {
+    if (this.#status === 0) return this.cancel();
+    this.#answered = true;
+    this.#linger ??= setTimeout(() => this.cancel(), this.#wire.limits.lingerMs);
+  }
+
   async #take(reply: HttpReply): Promise<void> {
     const { status } = reply;
     this.#status = status;
@@ -179,10 +186,7 @@ export class RequestExchange {
   #event({ type, data }: SseEvent): void | Promise<void> {
     if (this.cancelled || type !== "message" || data === "") return undefined;
     const { id } = this.#message;
-    if (!this.#answered && answers(data, id, this.#written)) {
-      this.#answered = true;
-      this.#linger = setTimeout(() => this.#canceller.cancel(), this.#wire.limits.lingerMs);
-    }
+    if (!this.#answered && answers(data, id, this.#written)) this.leave();
     return this.#wire.sink.receive(data, { status: this.#status, forRequest: id });
   }
 
