@@ -14,13 +14,13 @@ import type { CompletionReference } from "../protocol/features/prompts.js";
 import { LOGGING_LEVELS } from "../protocol/features/lifecycle.js";
 import type { CreateMessageResult } from "../protocol/features/sampling.js";
 import type { Meta } from "../protocol/meta.js";
-import { AskError } from "../server/content.js";
-import { Context } from "../server/context.js";
-import type { CompletionReturn } from "../server/context.js";
+import type { AskingOptions } from "../server/ask.js";
+import { type CompletionReturn, Context } from "../server/context.js";
 import { type InputRequired, inputRequired } from "../server/interactive.js";
-import { failure, Relayed, type ToolResult } from "../server/content.js";
+import { AskError, failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";
 import type { CallAnswers, Connections, Lease } from "./connections.js";
+import type { AskingCalls } from "./offer.js";
 import {
   checkedBy,
   cleaned,
@@ -464,7 +464,7 @@ async function runTask(
 /** Where the questions of a call are asked within. */
 interface Within {
   /** The calls within one of which it is. */
-  readonly among?: readonly Call[];
+  readonly among?: AskingCalls;
   readonly asked?: Asked;
 }
 
@@ -479,7 +479,7 @@ class Questioner implements CallAnswers {
   readonly stop: Stop = new Stop();
   readonly #options: RelayOptions;
   readonly #context: Context;
-  readonly #among: readonly Call[] | undefined;
+  readonly #among: (AskingOptions & { readonly asking: AskingCalls }) | undefined;
   /** Most calls ask nothing. */
   #asked: Asked | undefined;
   #followed: Call | undefined;
@@ -487,12 +487,12 @@ class Questioner implements CallAnswers {
   constructor(options: RelayOptions, context: Context, within: Within = {}) {
     this.#options = options;
     this.#context = context;
-    this.#among = within.among;
+    this.#among = within.among && { asking: within.among };
     this.#asked = within.asked;
     this.#follow();
   }
 
-  among(calls: readonly Call[]): Answers {
+  among(calls: AskingCalls): Answers {
     return new Questioner(this.#options, this.#context, { among: calls, asked: (this.#asked ??= {}) });
   }
 
@@ -535,7 +535,7 @@ class Questioner implements CallAnswers {
 
   async #askRoots(): Promise<Awaited<ReturnType<Context["roots"]>>> {
     try {
-      const pass = async (): Promise<JsonObject> => ({ roots: await this.#context.roots() });
+      const pass = async (): Promise<JsonObject> => ({ roots: await this.#context.roots(this.#among) });
       const answer = await this.#questioned("roots/list", {}, pass);
       return (answer?.["roots"] ?? []) as unknown as Awaited<ReturnType<Context["roots"]>>;
     } catch (error) {
@@ -548,7 +548,7 @@ class Questioner implements CallAnswers {
 
   /** What `read` makes of the answer, of undefined where none came in time. Rejects with the refusal of the client, in its own number. */
   #ask<T>(method: RelayedQuestion["method"], params: object, read: (answer: JsonObject | undefined) => T): Promise<T> {
-    const pass = (given: JsonObject): Promise<JsonObject> => Context.ask(this.#context, method, given);
+    const pass = (given: JsonObject): Promise<JsonObject> => Context.ask(this.#context, method, given, this.#among);
     const failed = (error: unknown): T => {
       try {
         this.#refused(error);
@@ -577,7 +577,7 @@ class Questioner implements CallAnswers {
     const exact = (given: JsonObject): Promise<JsonObject | undefined> => pass(given).then(exactly);
     // What it throws at once refuses as well.
     return new Promise((resolve) =>
-      resolve(question({ call, among: this.#among ?? [call], method, number, params }, exact)),
+      resolve(question({ call, among: this.#among?.asking.all ?? [call], method, number, params }, exact)),
     );
   }
 

@@ -56,6 +56,12 @@ export interface AskOptions {
   }) => void;
 }
 
+/** For whoever asks in the place of a handler. */
+export interface AskingOptions extends AskOptions {
+  /** On whose behalf it is asked, and until when, where that is not one call. */
+  readonly asking?: AskedFor;
+}
+
 type Told = Parameters<NonNullable<AskOptions["onProgress"]>>[0];
 
 /** The report alone: its token is the wire's business. */
@@ -76,7 +82,7 @@ export interface Asker {
 }
 
 /** On whose behalf a question is asked, and where. */
-type AskedFor = Pick<Call, "carrier" | "connection" | "caller" | "questionMeta" | "signal">;
+export type AskedFor = Pick<Call, "carrier" | "connection" | "caller" | "questionMeta" | "signal">;
 
 /** Asks over the wire, on the carrier of the call that needs the answer. */
 export class WireAsker implements Asker {
@@ -152,7 +158,7 @@ class QuestionWithin implements AskedQuestion {
 }
 
 /** Asks within a call. Rejects with CANNOT_ASK where its revision has no way to. */
-export function askWithin(from: Within, method: string, params: object, options?: AskOptions): Promise<JsonObject> {
+export function askWithin(from: Within, method: string, params: object, options?: AskingOptions): Promise<JsonObject> {
   const { call, interaction } = from;
   const question = new QuestionWithin(from, method);
   try {
@@ -164,6 +170,8 @@ export function askWithin(from: Within, method: string, params: object, options?
     return Promise.reject(error);
   }
   const timeoutMs = from.services.limits.askTimeoutMs;
+  const asking = options?.asking;
+  if (asking !== undefined) return new WireAsker(asking, timeoutMs).ask(method, params);
   const ask = (): Promise<JsonObject> => new WireAsker(call, timeoutMs).ask(method, params, options);
   return onWire(from, question, ask).catch((error: unknown) => {
     question.failed();

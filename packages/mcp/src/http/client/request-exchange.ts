@@ -28,6 +28,7 @@ export class RequestExchange {
   readonly #canceller = new Canceller();
   #reconnection: Reconnection | undefined;
   #linger: ReturnType<typeof setTimeout> | undefined;
+  #sent = false;
   #answered = false;
   #status = 0;
 
@@ -40,6 +41,7 @@ export class RequestExchange {
 
   /** Resolves when nothing more will come of it; the sink has then been given the answer, or told that there is none. */
   async run(): Promise<void> {
+    this.#sent = true;
     try {
       const reply = await this.#wire.post({
         text: this.#message.text,
@@ -68,9 +70,9 @@ export class RequestExchange {
     this.#reconnection?.cancel();
   }
 
-  /** Nobody waits for the answer any more: of a stream that is open, what still comes is taken in for a while. */
+  /** Nobody waits for the answer any more: what still comes of a request that was sent is taken in for a while. */
   leave(): void {
-    if (this.#status === 0) return this.cancel();
+    if (!this.#sent) return this.cancel();
     this.#answered = true;
     this.#linger ??= setTimeout(() => this.cancel(), this.#wire.limits.lingerMs);
   }
