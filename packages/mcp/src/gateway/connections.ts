@@ -8,7 +8,7 @@ import type { ClientCapabilities, Implementation } from "../protocol/capabilitie
 import type { Root } from "../protocol/features/elicitation.js";
 import { levelIndex, LOGGING_LEVELS, type LoggingLevel } from "../protocol/features/lifecycle.js";
 import { Session } from "../server/session.js";
-import { abilitiesOf, AskingCalls, isStateless, latestOf, NONE, partyOf, sessionOf } from "./offer.js";
+import { abilitiesOf, AskingCalls, comesAlone, latestOf, NONE, partyOf, conversationOf } from "./offer.js";
 import { type MountState, OWN_HOP, UpstreamBreaker } from "./told.js";
 
 /** Opens a connection with these options added to one's own: they say what it can be asked, and who answers. */
@@ -119,7 +119,7 @@ export class Connections {
     const written = capabilities === NONE ? "{}" : JSON.stringify(capabilities);
     const whose = this.#whose(call);
     const key = `${this.#sharer(call, whose)}\n${written}`;
-    const free = capabilities !== NONE && isStateless(call) ? this.#free(key) : key;
+    const free = capabilities !== NONE && comesAlone(call) ? this.#free(key) : key;
     return this.#lease(free, capabilities, { call, answers }, whose);
   }
 
@@ -211,7 +211,7 @@ export class Connections {
   #whose(call: Call): Whose {
     const { sharing, upstream } = this.#options;
     if (typeof upstream !== "function") return undefined;
-    if (sharing !== "user") return sharing === "call" ? call : sessionOf(call);
+    if (sharing !== "user") return sharing === "call" ? call : conversationOf(call);
     // Callers whom nobody knows are not one user.
     return this.#apart || call.carrier.principal === undefined ? partyOf(call) : undefined;
   }
@@ -455,7 +455,7 @@ class Connection {
     const calls = this.#calls;
     const parties = new Set(calls.map(partyOf));
     const everybodys = typeof this.#options.upstream !== "function" && this.#owner === SEVERAL;
-    if (everybodys || parties.size > 1 || (calls.length > 1 && calls.some((call) => sessionOf(call) === call))) {
+    if (everybodys || parties.size > 1 || (calls.length > 1 && calls.some((call) => conversationOf(call) === call))) {
       this.#tell.unclaimed();
       return false;
     }
@@ -505,7 +505,7 @@ class Connection {
   #asking<T>(about: QuestionContext | undefined, ask: (from: Answers | undefined) => T): T | Promise<Awaited<T>> {
     if (this.#owner === SEVERAL) throw this.#ambiguous();
     const calling = [...this.#users].filter((user): user is CallingUser => user.call !== undefined);
-    if (!calling.some(({ call }) => isStateless(call))) return ask(this.#answersOf(calling));
+    if (!calling.some(({ call }) => comesAlone(call))) return ask(this.#answersOf(calling));
     if (calling.length > 1)
       return this.#known(about?.signal).then(() => this.#asking(about, ask)) as Promise<Awaited<T>>;
     [this.#asked] = calling;

@@ -299,19 +299,19 @@ export function abilitiesOf({ caller, carrier }: Call): ClientCapabilities {
 /** A pipe has one client. */
 const PIPES: ReadonlySet<string> = new Set(["stdio", "memory"]);
 
-export function isStateless({ caller }: Call): boolean {
+export function comesAlone({ caller }: Call): boolean {
   return caller.codec.revision.era === "stateless";
 }
 
 /** Whose call it is: without sessions every call stands alone, but for those of one pipe. */
-export function sessionOf(call: Call): object {
+export function conversationOf(call: Call): object {
   if (call.caller instanceof Session) return call.caller;
   return PIPES.has(call.carrier.kind) ? call.connection : call;
 }
 
 /** Who is asked what nothing says more of: the session, or where there is none the program, by what is known of it. */
 export function partyOf(call: Call): object | string {
-  const session = sessionOf(call);
+  const session = conversationOf(call);
   if (session !== call) return session;
   const { client } = call.caller;
   return call.identity?.program ?? (client === undefined ? "" : `${client.name} ${client.version}`);

@@ -474,7 +474,13 @@ const BY_HAND =
 const QUESTIONS = ["elicitation/create", "sampling/createMessage", "roots/list"];
 
 /** What is wrong with what a handler asks by hand; undefined when nothing is. */
-export function askedFault({ requests, state }: { readonly requests: unknown; readonly state: unknown }): string | undefined {
+export function askedFault({
+  requests,
+  state,
+}: {
+  readonly requests: unknown;
+  readonly state: unknown;
+}): string | undefined {
   if (!isJsonObject(requests)) return `"requests" is an object of questions by name: ${BY_HAND}`;
   const asked = Object.entries(requests);
   if (asked.length === 0 && state === undefined) return `it asks nothing and keeps no state: ${BY_HAND}`;

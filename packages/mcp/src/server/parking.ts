@@ -446,7 +446,10 @@ class Interaction implements Asker {
     const next = round && [round.call, ...round.others].find(({ cancellation }) => cancellation === undefined);
     if (round === undefined || next === undefined) return this.giveUp();
     if (next === round.call) return;
-    next.takePlaceOf(round.call);
+    // Whoever has the signal of the one that is cancelled goes on as well.
+    const { controller } = round.call;
+    round.call.controller = undefined;
+    next.whenCancelled(() => controller?.abort(next.signal.reason));
     round.call = next;
     this.#run.turn(next);
   }

@@ -122,7 +122,9 @@ async function person(target: string | Gateway, revision: string, options: Clien
 /** A call that can be cancelled; `ended` says how it did. */
 function calling(client: Client, name: string, tag: string) {
   const stop = new AbortController();
-  const ended = client.call(name, { tag }, { signal: stop.signal }).then(texts, (error: { code: string }) => error.code);
+  const ended = client
+    .call(name, { tag }, { signal: stop.signal })
+    .then(texts, (error: { code: string }) => error.code);
   return { cancel: () => stop.abort(), ended };
 }
 
@@ -225,20 +227,23 @@ describe.each(Object.keys(WAYS))("without a session over %s", (way) => {
     return { up, client, asked, atOnce, target };
   }
 
-  it.each(["over", "cancelled"])("it waits until the other call is over, and is refused where that may have asked (%s)", async (how) => {
-    const { up, client, atOnce } = await alone();
-    const wait = calling(client, "wait", "wait");
-    const ask = calling(client, "ask", "ask");
-    for (const tag of ["wait", "ask"]) await up.begins(tag);
-    up.gate("ask").open();
-    await expect.poll(() => up.arrived).toBe(1);
-    expect(up.outcomes).toEqual([]);
-    if (how === "over") up.gate("wait").open();
-    else wait.cancel();
-    expect(await ask.ended).toMatch(how === "over" ? "ask: accept Ada" : "Make the call again");
-    expect(await wait.ended).toBe(how === "over" ? "done" : "CANCELLED");
-    expect(await atOnce("again")).toEqual(["again: accept Ada"]);
-  });
+  it.each(["over", "cancelled"])(
+    "it waits until the other call is over, and is refused where that may have asked (%s)",
+    async (how) => {
+      const { up, client, atOnce } = await alone();
+      const wait = calling(client, "wait", "wait");
+      const ask = calling(client, "ask", "ask");
+      for (const tag of ["wait", "ask"]) await up.begins(tag);
+      up.gate("ask").open();
+      await expect.poll(() => up.arrived).toBe(1);
+      expect(up.outcomes).toEqual([]);
+      if (how === "over") up.gate("wait").open();
+      else wait.cancel();
+      expect(await ask.ended).toMatch(how === "over" ? "ask: accept Ada" : "Make the call again");
+      expect(await wait.ended).toBe(how === "over" ? "done" : "CANCELLED");
+      expect(await atOnce("again")).toEqual(["again: accept Ada"]);
+    },
+  );
 
   it("calls at once are each asked their own, from the second time on, and those refused before are told what to do", async () => {
     const { up, atOnce } = await alone();
@@ -256,7 +261,9 @@ describe.each(Object.keys(WAYS))("without a session over %s", (way) => {
     const { up, client, asked } = await alone(false);
     up.gate("left").open();
     const left = new AbortController();
-    const abandoned = client.call("ask", { tag: "left" }, { signal: left.signal }).catch((error: { code: string }) => error.code);
+    const abandoned = client
+      .call("ask", { tag: "left" }, { signal: left.signal })
+      .catch((error: { code: string }) => error.code);
     await asked(1);
     // It stays parked: its client does not come back, which nobody is told.
     left.abort();

@@ -61,7 +61,10 @@ function servedCalls(server: Server): ReadonlySet<unknown> {
   const served = new Set<unknown>();
   server.use((call, next) => {
     const listen = call.whenCancelled;
-    call.whenCancelled = (listener) => void (served.add(call), listen.call(call, listener));
+    call.whenCancelled = (listener) => {
+      served.add(call);
+      listen.call(call, listener);
+    };
     return next();
   });
   return served;
