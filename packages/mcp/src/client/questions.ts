@@ -98,7 +98,8 @@ export class Questions {
   }
 }
 
-type OwnRoots = (about: QuestionContext) => readonly Root[] | Promise<readonly Root[]>;
+/** Told of the question, which authors' functions are not. */
+export type OwnRoots = (about?: QuestionContext) => readonly Root[] | Promise<readonly Root[]>;
 
 /** The questions that a call waits for. Whoever is asked may never answer: the call ends when it is over all the same. */
 export class OpenQuestions {

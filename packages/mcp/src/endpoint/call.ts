@@ -92,7 +92,8 @@ export class Call implements InService {
   questions: Stop | undefined;
   /** Where it sits among the requests in service: the table's own note. */
   seat: number | undefined;
-  #controller: AbortController | undefined;
+  /** Of its signal, once somebody has looked at that. */
+  controller: AbortController | undefined;
   #questionMeta: JsonObject | undefined;
   #cleaner: ((params: object) => object) | undefined;
   #cancelListeners: { handleEvent(): void }[] | undefined;
@@ -125,12 +126,9 @@ export class Call implements InService {
 
   /** Aborted when the request is cancelled. Made at first use: most handlers never look at it. */
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.cancellation !== undefined)
-        this.#controller.abort(new DOMException(this.cancellation.reason, "AbortError"));
-    }
-    return this.#controller.signal;
+    const controller = (this.controller ??= new AbortController());
+    if (this.cancellation) controller.abort(new DOMException(this.cancellation.reason, "AbortError"));
+    return controller.signal;
   }
 
   /** Who is asking, with the scopes of its token; undefined where the transport knows no more than a name. */
@@ -174,7 +172,7 @@ export class Call implements InService {
   /** Calls the listener once when the request is cancelled, in the order of asking: cheaper than a signal, an object cheapest. */
   whenCancelled(listener: (() => void) | { handleEvent(): void }): void {
     const told = typeof listener === "function" ? { handleEvent: listener } : listener;
-    if (this.cancellation !== undefined) told.handleEvent();
+    if (this.cancellation) told.handleEvent();
     // An array that is added to keeps room for many more.
     else this.#cancelListeners = (this.#cancelListeners ?? []).concat(told);
   }
@@ -188,15 +186,16 @@ export class Call implements InService {
   }
 
   cancel(cancellation: Cancellation): void {
-    if (this.cancellation !== undefined || this.ended) return;
+    if (this.ended || this.cancellation) return;
     this.cancellation = cancellation;
     for (const listener of this.#cancelListeners ?? []) listener.handleEvent();
-    this.#controller?.abort(new DOMException(cancellation.reason, "AbortError"));
+    // Aborts it.
+    if (this.controller) void this.signal;
   }
 
   /** Sends a notification that belongs to this request, if its revision has it and the request still runs. */
   notify(method: string, params: object): void | Promise<void> {
-    if (this.ended || this.cancellation !== undefined) return undefined;
+    if (this.ended || this.cancellation) return undefined;
     const projected = this.caller.codec.notification(method, this.cleaned(params));
     if (projected === undefined) return undefined;
     return this.carrier.write(notificationText(method, projected), "notification");

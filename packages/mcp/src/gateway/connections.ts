@@ -1,13 +1,15 @@
 // The connections to one upstream: never shared between principals, nor between callers that can be asked different things.
 import type { Client } from "../client/client.js";
-import type { Answers, ClientOptions } from "../client/options.js";
-import { pause } from "../jsonrpc/outgoing.js";
+import type { Answers, ClientOptions, QuestionContext } from "../client/options.js";
+import type { OwnRoots } from "../client/questions.js";
+import { offAbort, onAbort, pause } from "../jsonrpc/outgoing.js";
 import type { Call } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { Root } from "../protocol/features/elicitation.js";
 import { levelIndex, LOGGING_LEVELS, type LoggingLevel } from "../protocol/features/lifecycle.js";
 import { Session } from "../server/session.js";
+import { abilitiesOf, AskingCalls, comesAlone, latestOf, NONE, partyOf, conversationOf } from "./offer.js";
 import { type MountState, OWN_HOP, UpstreamBreaker } from "./told.js";
 
 /** Opens a connection with these options added to one's own: they say what it can be asked, and who answers. */
@@ -36,6 +38,8 @@ export interface ConnectionsOptions {
 const MOST_CONNECTIONS = 256;
 /** Milliseconds that a connection which is given up may take to end what it had started. */
 const CLOSE_PATIENCE_MS = 5_000;
+/** Milliseconds a question waits to be known for one call's: most calls take less, and a server asks for longer. */
+const HELD_MS = 30_000;
 
 /** Errors after which nothing more can be sent. */
 const GONE: ReadonlySet<string> = new Set(["EXITED", "CLOSED"]);
@@ -74,8 +78,10 @@ export class Connections {
   readonly #sessions = new WeakMap<object, number>();
   readonly #breaker = new UpstreamBreaker();
   #numbers = 0;
-  /** Set once a question came of which nothing said whose it was: whoever calls has a connection of their own from then on. */
+  /** Set once a question came of which nothing said which caller's it was: each has a connection of their own from then on. */
   #apart = false;
+  /** Set once nothing said which call's it was: those without a session are alone on their connections from then on. */
+  #alone = false;
   /** Whether it was said that a log message reached nobody. */
   #unclaimed = false;
   #closed = false;
@@ -114,7 +120,8 @@ export class Connections {
     const written = capabilities === NONE ? "{}" : JSON.stringify(capabilities);
     const whose = this.#whose(call);
     const key = `${this.#sharer(call, whose)}\n${written}`;
-    return this.#lease(this.#apartFromOthers(key, call), capabilities, { call, answers }, whose);
+    const free = capabilities !== NONE && comesAlone(call) ? this.#free(key) : key;
+    return this.#lease(free, capabilities, { call, answers }, whose);
   }
 
   /**
@@ -160,8 +167,9 @@ export class Connections {
       },
       answered: () => this.#breaker.succeeded(),
       failed: (error) => this.#breaker.failed(error),
-      ambiguous: () => {
-        this.#apart = true;
+      ambiguous: (several) => {
+        this.#alone = true;
+        if (several) this.#apart = true;
       },
       unclaimed: () => {
         if (!this.#unclaimed) this.#options.onUnclaimed();
@@ -204,7 +212,7 @@ export class Connections {
   #whose(call: Call): Whose {
     const { sharing, upstream } = this.#options;
     if (typeof upstream !== "function") return undefined;
-    if (sharing !== "user") return sharing === "call" ? call : sessionOf(call);
+    if (sharing !== "user") return sharing === "call" ? call : conversationOf(call);
     // Callers whom nobody knows are not one user.
     return this.#apart || call.carrier.principal === undefined ? partyOf(call) : undefined;
   }
@@ -219,69 +227,18 @@ export class Connections {
     return `${principal}\n${number}`;
   }
 
-  /** Without a session a question goes with the answer of one call: no two of them are under way on a connection that may ask. */
-  #apartFromOthers(key: string, call: Call): string {
-    if (!this.#apart || !isStateless(call) || typeof this.#options.upstream !== "function") return key;
-    let number = 0;
-    const free = (): boolean => this.#open.get(`${key}\n${number}`)?.isCalled !== true;
-    while (!free()) number++;
-    return `${key}\n${number}`;
+  /** Without a session a question goes with the answer of one call: none joins one that is asked, or any where that was not known once. */
+  #free(key: string): string {
+    let free = key;
+    for (let number = 1; this.#open.get(free)?.isTaken(this.#alone) === true; number++) free = `${key}\n${number}`;
+    return free;
   }
-}
-
-/** Most callers can be asked nothing. */
-const NONE: ClientCapabilities = {};
-
-/** What one caller can be asked, which is all that may be declared in its name. */
-function abilitiesOf({ caller, carrier }: Call): ClientCapabilities {
-  const { revision } = caller.codec;
-  // Where only the answer is read, questions of a session would reach nobody.
-  if (revision.era === "handshake" && carrier.unheard === true) return NONE;
-  const { elicitation, sampling, roots } = caller.capabilities;
-  if (elicitation === undefined && sampling === undefined && roots === undefined) return NONE;
-  const can = (method: string): boolean => revision.serverRequests.has(method);
-  const abilities: ClientCapabilities = {};
-  if (elicitation !== undefined && can("elicitation/create")) {
-    const url = revision.elicitation.url && elicitation.url !== undefined;
-    const form = elicitation.form !== undefined || elicitation.url === undefined;
-    if (form || url) abilities.elicitation = { ...(form ? { form: {} } : {}), ...(url ? { url: {} } : {}) };
-  }
-  if (sampling !== undefined && can("sampling/createMessage")) {
-    const { tools, context } = sampling;
-    abilities.sampling = {
-      ...(tools === undefined ? {} : { tools: {} }),
-      ...(context === undefined ? {} : { context: {} }),
-    };
-  }
-  if (roots !== undefined && can("roots/list")) abilities.roots = {};
-  return abilities;
-}
-
-/** A pipe has one client. */
-const PIPES: ReadonlySet<string> = new Set(["stdio", "memory"]);
-
-function isStateless({ caller }: Call): boolean {
-  return caller.codec.revision.era === "stateless";
-}
-
-/** Whose call it is: without sessions every call stands alone, but for those of one pipe. */
-function sessionOf(call: Call): object {
-  if (call.caller instanceof Session) return call.caller;
-  return PIPES.has(call.carrier.kind) ? call.connection : call;
-}
-
-/** Who is asked what nothing says more of: the session, or where there is none the program, by what is known of it. */
-function partyOf(call: Call): object | string {
-  const session = sessionOf(call);
-  if (session !== call) return session;
-  const { client } = call.caller;
-  return call.identity?.program ?? (client === undefined ? "" : `${client.name} ${client.version}`);
 }
 
 /** Who answers what a server asks within one call. */
 export interface CallAnswers extends Answers {
   /** Who answers what it asks within one of these calls, of which this is one, where nothing says in which. */
-  among(calls: readonly Call[]): Answers;
+  among(calls: AskingCalls): Answers;
 }
 
 /** One who uses a connection; without a call it is the gateway itself. */
@@ -289,6 +246,9 @@ interface User {
   readonly call?: Call;
   readonly answers?: CallAnswers;
 }
+
+/** A call that uses a connection. */
+type CallingUser = Required<User>;
 
 /** Whose calls alone a connection is for. */
 type Whose = object | string | undefined;
@@ -301,8 +261,8 @@ interface ConnectionEvents {
   answered(): void;
   /** It ended before it had answered anything. */
   failed(error: unknown): void;
-  /** A question came of which nothing says whose it is. */
-  ambiguous(): void;
+  /** A question came of which nothing says whose it is: which of `several` callers', or which call's of one. */
+  ambiguous(several: boolean): void;
   /** The same of a log message. */
   unclaimed(): void;
 }
@@ -372,6 +332,12 @@ class Connection {
   #roots: readonly Root[] = [];
   #idle: ReturnType<typeof setTimeout> | undefined;
   #level = Number.POSITIVE_INFINITY;
+  /** The latest call without a session that something was asked of: it is asked until it is over. */
+  #asked: User | undefined;
+  /** Of questions that may be of several calls. */
+  readonly #among = new Set<AskingCalls>();
+  /** Questions that wait until it is known whose they are: each told once, with the refusal if it is none's. */
+  #held: ((refusal: Error | undefined) => void)[] = [];
 
   constructor(options: ConnectionsOptions, capabilities: ClientCapabilities, tell: ConnectionEvents) {
     this.#options = options;
@@ -395,9 +361,10 @@ class Connection {
     return this.#users.size;
   }
 
-  /** Whether a call is under way on it. */
-  get isCalled(): boolean {
-    return this.#calls.length > 0;
+  /** Whether what is asked could not be told from what is asked of a further call: of any where calls are to be `alone`. */
+  isTaken(alone: boolean): boolean {
+    if (alone) return this.#calls.length > 0;
+    return this.#held.length > 0 || (this.#asked !== undefined && this.#users.has(this.#asked));
   }
 
   get #calls(): readonly Call[] {
@@ -433,7 +400,7 @@ class Connection {
   }
 
   released(user: User, error: unknown): void {
-    this.#release(user);
+    this.#release(user, error instanceof LocalError);
     const gone = error instanceof LocalError && GONE.has(error.code);
     if (!gone && !(error instanceof LocalError) && !this.#answered) {
       this.#answered = true;
@@ -464,8 +431,11 @@ class Connection {
     if (this.#users.size === 0) void this.close();
   }
 
-  #release(user: User): void {
+  /** `unanswered`: its call was left, and may be asking still. */
+  #release(user: User, unanswered = false): void {
     this.#users.delete(user);
+    if (user.call !== undefined && this.#among.size > 0) this.#left(user.call);
+    if (this.#held.length > 0) this.#sortHeld(unanswered);
     if (this.#users.size > 0 || this.#isOver) return;
     if (this.#retired) return void this.close();
     const wait = this.ofOneCall ? 0 : this.#options.idleMs;
@@ -486,7 +456,7 @@ class Connection {
     const calls = this.#calls;
     const parties = new Set(calls.map(partyOf));
     const everybodys = typeof this.#options.upstream !== "function" && this.#owner === SEVERAL;
-    if (everybodys || parties.size > 1 || (calls.length > 1 && calls.some((call) => sessionOf(call) === call))) {
+    if (everybodys || parties.size > 1 || (calls.length > 1 && calls.some((call) => conversationOf(call) === call))) {
       this.#tell.unclaimed();
       return false;
     }
@@ -512,34 +482,83 @@ class Connection {
       ...(elicitation === undefined
         ? {}
         : {
-            elicit: (request, context) => this.#asker()?.elicit?.(request, context) ?? { action: "cancel" as const },
+            elicit: (request, context) =>
+              this.#asking(context, (from) => from?.elicit?.(request, context) ?? { action: "cancel" as const }),
           }),
-      ...(sampling === undefined ? {} : { sample: (request, context) => this.#asker()?.sample?.(request, context) }),
-      ...(roots === undefined ? {} : { roots: () => this.#askRoots() }),
+      ...(sampling === undefined
+        ? {}
+        : { sample: (request, context) => this.#asking(context, (from) => from?.sample?.(request, context)) }),
+      ...(roots === undefined ? {} : { roots: (about?: QuestionContext) => this.#askRoots(about) }),
     };
   }
 
-  async #askRoots(): Promise<readonly Root[]> {
-    const source = this.#asker()?.roots;
-    if (typeof source === "function") this.#roots = await source();
+  async #askRoots(about: QuestionContext | undefined): Promise<readonly Root[]> {
+    const source = await this.#asking(about, (from) => from?.roots as OwnRoots | undefined);
+    if (source !== undefined) this.#roots = await source(about);
     return this.#roots;
   }
 
   /**
-   * Who answers a question that names no call: whoever alone has ever called here. A server may ask for a call that is over, so that one
-   * call under way proves nothing: else nobody answers, and from now on everybody has a connection of their own, so that the next such
-   * question has an owner. Without a session it would go with the answer of one call: of several none is taken.
+   * Has a question that names no call answered by whoever alone has ever called here. A server may ask for a call that is over, so that
+   * one call under way proves nothing: else nobody answers, and from now on everybody has a connection of their own, so that the next
+   * such question has an owner. Without a session it would go with the answer of one call: of several it waits for one to be left.
    */
-  #asker(): Answers | undefined {
-    const calls = this.#calls;
-    if (this.#owner === SEVERAL || (calls.length > 1 && calls.some(isStateless))) {
-      this.#tell.ambiguous();
-      throw new RpcError(ErrorCode.InternalError, NOT_PASSED_ON);
-    }
-    // The latest is the likeliest to ask, and to be waited for: a client may have left an earlier one without a word.
-    const callers = [...this.#users].filter(({ call }) => call !== undefined);
-    const open = callers.findLast(({ call }) => call?.carrier.closed === false) ?? callers.at(-1);
-    return calls.length > 1 ? open?.answers?.among(calls) : open?.answers;
+  #asking<T>(about: QuestionContext | undefined, ask: (from: Answers | undefined) => T): T | Promise<Awaited<T>> {
+    if (this.#owner === SEVERAL) throw this.#ambiguous();
+    const calling = [...this.#users].filter((user): user is CallingUser => user.call !== undefined);
+    if (!calling.some(({ call }) => comesAlone(call))) return ask(this.#answersOf(calling));
+    if (calling.length > 1)
+      return this.#known(about?.signal).then(() => this.#asking(about, ask)) as Promise<Awaited<T>>;
+    [this.#asked] = calling;
+    return ask(this.#asked?.answers);
+  }
+
+  #ambiguous(): RpcError {
+    this.#tell.ambiguous(this.#owner === SEVERAL);
+    return new RpcError(ErrorCode.InternalError, NOT_PASSED_ON);
+  }
+
+  #answersOf(calling: readonly CallingUser[]): Answers | undefined {
+    const going = calling.filter(({ call }) => call.cancellation === undefined);
+    const asked = latestOf(going, ({ call }) => call);
+    const [first, ...others] = going.map(({ call }) => call);
+    if (asked === undefined || first === undefined || others.length === 0) return asked?.answers;
+    const among = new AskingCalls([first, ...others]);
+    this.#among.add(among);
+    return asked.answers.among(among);
+  }
+
+  #left(call: Call): void {
+    for (const among of this.#among) if (among.over(call)) this.#among.delete(among);
+  }
+
+  /** Resolves when a question must be of the only call that is left. */
+  #known(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (refusal: Error | undefined): void => {
+        clearTimeout(timer);
+        if (signal) offAbort(signal, gone);
+        this.#held = this.#held.filter((each) => each !== settle);
+        if (refusal === undefined) resolve();
+        else reject(refusal);
+      };
+      const gone = (): void => settle(new LocalError("CANCELLED", "The server took its question back"));
+      const timer = setTimeout(() => settle(this.#ambiguous()), HELD_MS);
+      if (signal) onAbort(signal, gone);
+      this.#held.push(settle);
+      this.#sortHeld(false);
+    });
+  }
+
+  /**
+   * What was held is for the only call that is left, but where one was left `unanswered`: it may be of that. Where every call may wait
+   * for an answer none would end: the latest question gets none.
+   */
+  #sortHeld(unanswered: boolean): void {
+    const { length } = this.#calls;
+    if (length <= 1 && !unanswered) for (const settle of this.#held) settle(undefined);
+    const most = unanswered ? 0 : length - 1;
+    for (const settle of this.#held.slice(Math.max(most, 0))) settle(this.#ambiguous());
   }
 }
 
@@ -555,4 +574,4 @@ async function connected(name: string, upstream: OpenUpstream, options: ClientOp
 }
 
 const NOT_PASSED_ON =
-  "Several calls came here, and nothing says which of them asks: the question was not passed on. From now on each caller has a connection of its own";
+  "Several calls came here, and nothing says which of them asks: the question was not passed on. Make the call again: from now on it has a connection of its own";

@@ -1,14 +1,18 @@
-// What one upstream server offers: its lists as they came, and what else its callers need to know of it.
+// What one upstream server offers: its lists as they came, and what else its callers need to know of it. And its callers: who they are
+// to it, and what they can be asked.
+import type { Call } from "../endpoint/call.js";
 import type { Client } from "../client/client.js";
 import { ErrorCode, invalidResponse, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { ListHints } from "../server/lists.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
-import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
+import type { Carrier, OutgoingKind } from "../jsonrpc/transport.js";
+import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import { TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
 import type { Prompt } from "../protocol/features/prompts.js";
 import type { Resource, ResourceTemplate } from "../protocol/features/resources.js";
 import type { Tool } from "../protocol/features/tools.js";
 import { revision as revisionOf } from "../protocol/revisions/all.js";
+import { Session } from "../server/session.js";
 
 /** What an upstream offers, unknown members and all. It is plain JSON, so that it can be kept and compared. */
 export interface Offer {
@@ -260,4 +264,137 @@ async function readPage(client: Client, method: string, cursor: string | undefin
 function hintsOf({ ttlMs, cacheScope }: JsonObject): ListHints {
   if (typeof ttlMs !== "number" || !(ttlMs >= 0)) return NO_HINTS;
   return { ttlMs, cacheScope: cacheScope === "public" ? "public" : "private" };
+}
+
+// The callers.
+
+/** Most callers can be asked nothing. */
+export const NONE: ClientCapabilities = {};
+
+/** What one caller can be asked, which is all that may be declared in its name. */
+export function abilitiesOf({ caller, carrier }: Call): ClientCapabilities {
+  const { revision } = caller.codec;
+  // Where only the answer is read, questions of a session would reach nobody.
+  if (revision.era === "handshake" && carrier.unheard === true) return NONE;
+  const { elicitation, sampling, roots } = caller.capabilities;
+  if (elicitation === undefined && sampling === undefined && roots === undefined) return NONE;
+  const can = (method: string): boolean => revision.serverRequests.has(method);
+  const abilities: ClientCapabilities = {};
+  if (elicitation !== undefined && can("elicitation/create")) {
+    const url = revision.elicitation.url && elicitation.url !== undefined;
+    const form = elicitation.form !== undefined || elicitation.url === undefined;
+    if (form || url) abilities.elicitation = { ...(form ? { form: {} } : {}), ...(url ? { url: {} } : {}) };
+  }
+  if (sampling !== undefined && can("sampling/createMessage")) {
+    const { tools, context } = sampling;
+    abilities.sampling = {
+      ...(tools === undefined ? {} : { tools: {} }),
+      ...(context === undefined ? {} : { context: {} }),
+    };
+  }
+  if (roots !== undefined && can("roots/list")) abilities.roots = {};
+  return abilities;
+}
+
+/** A pipe has one client. */
+const PIPES: ReadonlySet<string> = new Set(["stdio", "memory"]);
+
+export function comesAlone({ caller }: Call): boolean {
+  return caller.codec.revision.era === "stateless";
+}
+
+/** Whose call it is: without sessions every call stands alone, but for those of one pipe. */
+export function conversationOf(call: Call): object {
+  if (call.caller instanceof Session) return call.caller;
+  return PIPES.has(call.carrier.kind) ? call.connection : call;
+}
+
+/** Who is asked what nothing says more of: the session, or where there is none the program, by what is known of it. */
+export function partyOf(call: Call): object | string {
+  const session = conversationOf(call);
+  if (session !== call) return session;
+  const { client } = call.caller;
+  return call.identity?.program ?? (client === undefined ? "" : `${client.name} ${client.version}`);
+}
+
+/**
+ * The calls of one session within one of which something is asked, where nothing says in which. It is asked by way of the latest that
+ * can be reached, and is open until the last of them is over: then it is taken back, by way of that one.
+ */
+export class AskingCalls implements Carrier {
+  readonly all: readonly Call[];
+  readonly carrier: Carrier = this;
+  readonly #underWay: Set<Call>;
+  readonly #over = new AbortController();
+  #last: Call;
+
+  constructor(calls: readonly [Call, ...Call[]]) {
+    this.all = calls;
+    this.#underWay = new Set(calls);
+    [this.#last] = calls;
+    for (const call of calls) call.whenCancelled(this);
+  }
+
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  get connection(): Call["connection"] {
+    return this.#way.connection;
+  }
+
+  get caller(): Call["caller"] {
+    return this.#way.caller;
+  }
+
+  get questionMeta(): Call["questionMeta"] {
+    return this.#way.questionMeta;
+  }
+
+  get kind(): string {
+    return this.#way.carrier.kind;
+  }
+
+  get principal(): string | undefined {
+    return this.#way.carrier.principal;
+  }
+
+  get closed(): boolean {
+    return this.#way.carrier.closed;
+  }
+
+  get unheard(): boolean {
+    return this.#way.carrier.unheard === true;
+  }
+
+  header(name: string): string | undefined {
+    return this.#way.carrier.header(name);
+  }
+
+  write(text: string, kind: OutgoingKind): void | Promise<void> {
+    return this.#way.carrier.write(text, kind);
+  }
+
+  /** One of the calls was cancelled. */
+  handleEvent(): void {
+    for (const call of this.#underWay) if (call.cancellation !== undefined) this.over(call);
+  }
+
+  /** Says that a call is over; whether all of them are. */
+  over(call: Call): boolean {
+    if (this.#underWay.delete(call)) this.#last = call;
+    if (this.#underWay.size > 0) return false;
+    this.#over.abort("the calls it may have been of are over");
+    return true;
+  }
+
+  // A client may have left an earlier one without a word.
+  get #way(): Call {
+    return latestOf([...this.#underWay], (call) => call) ?? this.#last;
+  }
+}
+
+/** The latest whose call can be reached: it is the likeliest to ask, and to be waited for. */
+export function latestOf<T>(all: readonly T[], callOf: (one: T) => Call): T | undefined {
+  return all.findLast((one) => !callOf(one).carrier.closed) ?? all.at(-1);
 }

@@ -20,6 +20,7 @@ import { type InputRequired, inputRequired } from "../server/interactive.js";
 import { AskError, failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";
 import type { CallAnswers, Connections, Lease } from "./connections.js";
+import type { AskingCalls } from "./offer.js";
 import {
   checkedBy,
   cleaned,
@@ -464,7 +465,7 @@ async function runTask(
 /** Where the questions of a call are asked within. */
 interface Within {
   /** The calls within one of which it is. */
-  readonly among?: readonly Call[];
+  readonly among?: AskingCalls;
   readonly asked?: Asked;
 }
 
@@ -480,7 +481,7 @@ class Questioner implements CallAnswers {
   readonly stop: Stop = new Stop();
   readonly #options: RelayOptions;
   readonly #context: Context;
-  readonly #among: readonly Call[] | undefined;
+  readonly #among: AskingCalls | undefined;
   /** Most calls ask nothing. */
   #asked: Asked | undefined;
   #followed: Call | undefined;
@@ -493,7 +494,7 @@ class Questioner implements CallAnswers {
     this.#follow();
   }
 
-  among(calls: readonly Call[]): Answers {
+  among(calls: AskingCalls): Answers {
     return new Questioner(this.#options, this.#context, { among: calls, asked: (this.#asked ??= {}) });
   }
 
@@ -515,9 +516,10 @@ class Questioner implements CallAnswers {
     call.whenCancelled(this);
   }
 
-  /** The call was cancelled. */
+  /** The call was cancelled: another that brought the same answers may have taken its place. */
   handleEvent(): void {
-    this.stop.stop("cancelled by the caller");
+    this.#follow();
+    if (this.#followed?.cancellation !== undefined) this.stop.stop("cancelled by the caller");
   }
 
   // Made when something is asked: most calls ask nothing.
@@ -535,7 +537,7 @@ class Questioner implements CallAnswers {
 
   async #askRoots(about: QuestionContext | undefined): Promise<readonly Root[]> {
     try {
-      const pass = async (): Promise<JsonObject> => ({ roots: await this.#context.roots(relayedAs(about)) });
+      const pass = async (): Promise<JsonObject> => ({ roots: await this.#context.roots(this.#asAsked(about)) });
       const answer = await this.#questioned("roots/list", {}, pass);
       return (answer?.["roots"] ?? []) as unknown as readonly Root[];
     } catch (error) {
@@ -556,7 +558,13 @@ class Questioner implements CallAnswers {
 
   // Apart from what waits for the answer, which would keep what only the asking needs.
   #passing(method: Method, about: QuestionContext): (given: JsonObject) => Promise<JsonObject> {
-    return (given) => Context.ask(this.#context, method, given, relayedAs(about));
+    return (given) => Context.ask(this.#context, method, given, this.#asAsked(about));
+  }
+
+  /** It ends with the question it passes on. One in an answer ends with its call, as ours does: its signal would be made for us, and kept. */
+  #asAsked(about: QuestionContext | undefined): OwnAskOptions {
+    const signal = about && Object.hasOwn(about, "signal") ? { signal: about.signal } : undefined;
+    return { relayed: true, asking: this.#among, ...signal };
   }
 
   #questioned(
@@ -573,7 +581,7 @@ class Questioner implements CallAnswers {
     const exact = (given: JsonObject): Promise<JsonObject | undefined> => pass(given).then(exactly);
     // What it throws at once refuses as well.
     return new Promise((resolve) =>
-      resolve(question({ call, among: this.#among ?? [call], method, number, params }, exact)),
+      resolve(question({ call, among: this.#among?.all ?? [call], method, number, params }, exact)),
     );
   }
 
@@ -583,11 +591,6 @@ class Questioner implements CallAnswers {
     if (cause instanceof RpcError) throw new RpcError(cause.code, cause.message, cause.data);
     if (code === "EXPIRED") this.stop.stop(NOT_BACK);
   }
-}
-
-/** It ends with the question it passes on. One in an answer ends with its call, as ours does: its signal would be made for us, and kept. */
-function relayedAs(about: QuestionContext | undefined): OwnAskOptions {
-  return about && Object.hasOwn(about, "signal") ? { relayed: true, signal: about.signal } : { relayed: true };
 }
 
 function orCancelled(answer: JsonObject | undefined): ElicitResult {

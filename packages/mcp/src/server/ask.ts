@@ -64,10 +64,12 @@ export interface AskOptions {
   }) => void;
 }
 
-/** The same, of a question that may be asked for a server behind ours. */
+/** The same, for whoever asks in the place of a handler. */
 export interface OwnAskOptions extends AskOptions {
   /** No handler of an author waits for the answer: where nobody does, it is not that `await` was forgotten. */
   readonly relayed?: boolean;
+  /** On whose behalf it is asked, and until when, where that is not one call. */
+  readonly asking?: AskedFor | undefined;
 }
 
 type Told = Parameters<NonNullable<AskOptions["onProgress"]>>[0];
@@ -197,7 +199,7 @@ class OpenQuestion {
 }
 
 /** On whose behalf a question is asked, and where. */
-type AskedFor = Pick<Call, "carrier" | "connection" | "caller" | "questionMeta" | "signal"> & EndsWith;
+export type AskedFor = Pick<Call, "carrier" | "connection" | "caller" | "questionMeta" | "signal"> & EndsWith;
 
 /** Asks over the wire, on the carrier of the call that needs the answer. */
 export class WireAsker implements Asker {
@@ -284,19 +286,20 @@ export function askWithin(from: Within, method: string, params: object, options?
   const question = options?.relayed === true ? undefined : new QuestionWithin(from, method);
   try {
     requireCapability(call, method, params);
-    return (interaction ?? onWire(from)).ask(method, params, options, question);
+    return (interaction ?? onWire(from, options?.asking)).ask(method, params, options, question);
   } catch (error) {
     question?.failed();
     return Promise.reject(error);
   }
 }
 
-function onWire({ call, services, late }: Within): WireAsker {
+function onWire({ call, services, late }: Within, asking: AskedFor | undefined): WireAsker {
   if (call.caller.codec.revision.era === "stateless") {
     const what = `${call.method} cannot ask the client in this era: only tools, prompts and resources can`;
     throw new LocalError("CANNOT_ASK", what);
   }
   const { askTimeoutMs } = services.limits;
+  if (asking !== undefined) return new WireAsker(asking, askTimeoutMs);
   const left = !late && call.carrier.closed;
   return new WireAsker(call, askTimeoutMs, left ? (stop) => goneWith(call, askTimeoutMs, stop) : undefined);
 }
@@ -322,7 +325,7 @@ export function rootsWithin(
   if (session === undefined) return ask(options);
   const asked = options.relayed === true ? undefined : new QuestionWithin(from, "roots/list");
   // Of what is asked for all the end says nothing: each who waits for it hears of its own.
-  return new OpenQuestion(from.call, "roots/list", asked).until(options, () =>
+  return new OpenQuestion(options.asking ?? from.call, "roots/list", asked).until(options, () =>
     session.cachedRoots(() => ask({ ...options, relayed: true })),
   );
 }

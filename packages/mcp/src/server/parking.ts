@@ -3,18 +3,17 @@ import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/ca
 import type { InputRequest, InputRequests, InputResponse, InputResponses } from "../protocol/features/elicitation.js";
 import type { ServerLimits } from "./limits.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, isThenable, type JsonObject } from "../jsonrpc/message.js";
-import { shownValue } from "../schema/schema.js";
-import { type AskedQuestion, type Asker, endedBefore, GivingUp, type OwnAskOptions, TOO_LATE } from "./ask.js";
-import { requireCapability, WireAsker } from "./ask.js";
+import { isThenable, type JsonObject } from "../jsonrpc/message.js";
+import { type AskedQuestion, type Asker, endedBefore, GivingUp, type OwnAskOptions } from "./ask.js";
+import { requireCapability, TOO_LATE, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
 import {
+  askedFault,
   badState,
   ClusterSeal,
   jsonDigest,
   type GivenAnswer,
   givenBy,
-  isLost,
   openState,
   outcomeUnknown,
   type RequestState,
@@ -264,11 +263,6 @@ export class Parking {
     }
   }
 
-  #rest(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
-
   /** An interaction that has its answer is only kept for a repeated retry; a parked handler still waits for its first. */
   #leastNeeded(): string {
     for (const [id, { finished }] of this.#places) if (finished) return id;
@@ -279,9 +273,9 @@ export class Parking {
     const parked = this.#places.get(id);
     if (parked === undefined) return;
     this.#places.delete(id);
-    if (this.#places.size === 0) this.#rest();
+    if (this.#places.size === 0) this.#timer = clearTimeout(this.#timer) as undefined;
     this.#characters -= parked.characters;
-    parked.handleEvent();
+    parked.giveUp();
   }
 }
 
@@ -302,7 +296,9 @@ const NONE_GIVEN: readonly GivenAnswer[] = [];
 const NONE_OPEN: readonly Question[] = [];
 
 interface Round {
-  readonly call: Call;
+  call: Call;
+  /** Requests that brought the same answers, as where a connection died: each can take its place. */
+  others: readonly Call[];
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -398,9 +394,12 @@ class Interaction implements Asker {
     const mark = await jsonDigest(responses);
     const used = this.#used?.get(state.round);
     if (used !== undefined) {
-      if (used.digest === mark) return used.outcome;
-      throw badState("was used already, with other answers");
+      if (used.digest !== mark) throw badState("was used already, with other answers");
+      if (this.#open !== undefined && this.#used?.has(state.round + 1) === false) this.#join(this.#open, call);
+      return used.outcome;
     }
+    // Nothing came of it yet: a request that brings the same goes on.
+    if (call.cancellation !== undefined) return {};
     if (state.round !== this.#round) throw badState("is not the latest of this call");
     for (const { key, request } of this.#questions) checkAnswer(key, request.method, responses);
     const outcome = this.#serve(call, () => this.#wake(responses));
@@ -449,8 +448,27 @@ class Interaction implements Asker {
     question?.reject(error);
   }
 
-  /** Gives the handler up, as when its call is cancelled: whoever waits for an answer gets an error. */
+  #join(round: Round, call: Call): void {
+    round.others = round.others.concat(call);
+    call.whenCancelled(this);
+  }
+
+  /** A request was cancelled: the handler is given up, but where another one waits for the same answer. */
   handleEvent(): void {
+    const round = this.#open;
+    const next = round && [round.call, ...round.others].find(({ cancellation }) => cancellation === undefined);
+    if (round === undefined || next === undefined) return this.giveUp();
+    if (next === round.call) return;
+    // Whoever has the signal of the one that is cancelled goes on as well.
+    const { controller } = round.call;
+    round.call.controller = undefined;
+    next.whenCancelled(() => controller?.abort(next.signal.reason));
+    round.call = next;
+    this.#run.turn(next);
+  }
+
+  /** Whoever waits for an answer gets an error. */
+  giveUp(): void {
     this.#isOver = true;
     const error = new AskError("EXPIRED", NOT_ANSWERED);
     for (const { asked, reject } of this.#taken()) {
@@ -469,7 +487,7 @@ class Interaction implements Asker {
 
   #serve(call: Call, start: () => void): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const round: Round = { call, resolve, reject };
+      const round: Round = { call, others: [], resolve, reject };
       this.#run.turn(call);
       this.#open = round;
       call.whenCancelled(this);
@@ -551,29 +569,9 @@ class Interaction implements Asker {
       round.resolve({ resultType: "input_required", inputRequests, requestState });
     } catch (error) {
       round.reject(error);
-      this.handleEvent();
+      this.giveUp();
     }
   }
-}
-
-const BY_HAND =
-  'write inputRequired({ requests: { sure: { method: "elicitation/create", params: { message, requestedSchema } } } })';
-const QUESTIONS = ["elicitation/create", "sampling/createMessage", "roots/list"];
-
-/** What is wrong with what a handler asks by hand; undefined when nothing is. */
-function askedFault({ requests, state }: { readonly requests: unknown; readonly state: unknown }): string | undefined {
-  if (!isJsonObject(requests)) return `"requests" is an object of questions by name: ${BY_HAND}`;
-  const asked = Object.entries(requests);
-  if (asked.length === 0 && state === undefined) return `it asks nothing and keeps no state: ${BY_HAND}`;
-  for (const [name, request] of asked) {
-    const { method, params } = Object(request) as { readonly method?: unknown; readonly params?: unknown };
-    const named = `the request ${JSON.stringify(name)}`;
-    if (!QUESTIONS.includes(method as string))
-      return `${named} has the method ${shownValue(method)}, which is ${QUESTIONS.join(", ")}: ${BY_HAND}`;
-    if (method !== "roots/list" && !isJsonObject(params)) return `${named} needs "params": ${BY_HAND}`;
-  }
-  if (!isLost(state)) return undefined;
-  return `"state" is JSON, which keeps nothing of a Map or Set: write Object.fromEntries(map), or [...set]`;
 }
 
 const NOT_ANSWERED = "The client did not come back with an answer in time";

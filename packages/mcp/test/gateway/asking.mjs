@@ -1,7 +1,9 @@
 // A server of 2025-06-18 whose questions name no call: `ask` asks within a call, `later` when another call comes,
-// `exit` ends the process, `hold` says that it has begun and never ends, `hang` says nothing and never ends; `hanging` says how many of those began.
+// `exit` ends the process, `hold` says that it has begun and never ends, `hang` says nothing and never ends; `hanging` says how
+// many of those began, `ended` how what was asked has ended.
 const waiting = new Map();
 let late = [];
+const ended = [];
 let ids = 0;
 let hanging = 0;
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
@@ -14,7 +16,9 @@ const ask = (tag) =>
   });
 const asked = async (tag) => {
   const { result, error } = await ask(tag);
-  return error === undefined ? `${tag} -> ${result.content?.whose ?? result.action}` : `${tag} -> refused`;
+  const how = error === undefined ? `${tag} -> ${result.content?.whose ?? result.action}` : `${tag} -> refused`;
+  ended.push(how);
+  return how;
 };
 const tools = {
   plain: async () => "done",
@@ -33,6 +37,7 @@ const tools = {
     return new Promise(() => undefined);
   },
   hanging: async () => hanging,
+  ended: async () => ended.join("; "),
   fire: async () => {
     const tags = late;
     late = [];
@@ -47,7 +52,7 @@ const answers = {
   }),
   "tools/list": async () => ({ tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: "object" } })) }),
   "tools/call": async ({ name, arguments: given, _meta: meta }) => ({
-    content: [{ type: "text", text: `${process.pid} ${await tools[name](given, meta?.progressToken)}` }],
+    content: [{ type: "text", text: `${process.pid} ${await tools[name](given ?? {}, meta?.progressToken)}` }],
   }),
   ping: async () => ({}),
 };

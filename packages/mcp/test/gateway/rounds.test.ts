@@ -64,6 +64,56 @@ it("a retry that comes twice gets the answer that was kept, or a refusal, and th
   expect(counts).toMatchObject({ called: 1, answered: 1 });
 });
 
+it.each(["first", "second"])(
+  "a retry that comes twice at once is answered where its connection lives (the %s dies)",
+  async (dies) => {
+    let goOn = (): void => undefined;
+    const letGo = new Promise<void>((resolve) => (goOn = resolve));
+    const seen = { running: 0, aborted: 0 };
+    const upstream = new Server({ name: "up", version: "1" });
+    upstream.tool("ask", {
+      input: { type: "object", properties: { n: { type: "integer" } } },
+      async run(_given, context) {
+        context.signal.addEventListener("abort", () => seen.aborted++);
+        const { content } = await context.elicit({ message: "Who?", schema: NAME });
+        seen.running++;
+        await letGo;
+        return String(content?.name);
+      },
+    });
+    const gateway = stage.gateway();
+    // The retries whose end is of interest to the handler, and how many have died.
+    const served = new Set<unknown>();
+    let gone = 0;
+    gateway.use((call, next) => {
+      if (call.params["requestState"] === undefined) return next();
+      const listen = call.whenCancelled;
+      call.whenCancelled(() => void gone++);
+      call.whenCancelled = (listener) => {
+        served.add(call);
+        listen.call(call, listener);
+      };
+      return next();
+    });
+    await gateway.mount("up", open(await stage.serve(upstream), { revision: "2025-11-25" }));
+    const url = await stage.serve(gateway);
+    const { retry } = await firstRound(url);
+    const leave = new AbortController();
+    const send = (signal?: AbortSignal) => stage.post(url, "tools/call", retry, {}, signal);
+    const one = send(dies === "first" ? leave.signal : undefined);
+    await expect.poll(() => seen.running).toBe(1);
+    const two = send(dies === "first" ? undefined : leave.signal);
+    const [dead, living] = dies === "first" ? [one, two] : [two, one];
+    await expect.poll(() => served.size).toBe(2);
+    leave.abort();
+    await expect(dead).rejects.toThrow();
+    await expect.poll(() => gone).toBe(1);
+    goOn();
+    expect(JSON.stringify((await living).result)).toContain("Ada");
+    expect(seen).toEqual({ running: 1, aborted: 0 });
+  },
+);
+
 it("a retry with another call's arguments, person, state or key is refused, and its server hears nothing (case 5)", async () => {
   const { counts, url } = await asking({}, (request) => request.header("authorization")?.slice("Bearer ".length));
   const ada = { authorization: "Bearer ada" };

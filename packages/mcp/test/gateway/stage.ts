@@ -104,6 +104,7 @@ export class Stage {
     method: string,
     params: JsonObject,
     headers: Readonly<Record<string, string>> = {},
+    signal: AbortSignal | null = null,
   ): Promise<{
     readonly status: number;
     readonly result?: JsonObject;
@@ -119,6 +120,7 @@ export class Stage {
     const id: RequestId = ++this.#ids;
     const response = await fetch(url, {
       method: "POST",
+      signal,
       headers: {
         "content-type": "application/json",
         accept: "application/json, text/event-stream",

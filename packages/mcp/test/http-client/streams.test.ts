@@ -154,6 +154,33 @@ describe("a request's stream", () => {
     expect(sink.arrivals).toHaveLength(before + 4);
   });
 
+  it.each(["a stream that is open", "nothing yet"])(
+    "of a request that was left is read for a moment, and ends even when the server leaves it open (%s)",
+    async (state) => {
+      const [posted, closed, left] = [gate(), gate(), gate()];
+      const note = `data: {"jsonrpc":"2.0","method":"note"}\n\n`;
+      const { url } = await withoutStanding((one) => {
+        one.response.on("close", () => closed.open());
+        if (state !== "nothing yet") one.response.writeHead(200, EVENTS).write(": open\n\n");
+        void left.opened.then(() => {
+          if (!one.response.headersSent) one.response.writeHead(200, EVENTS);
+          one.response.write(note);
+        });
+        posted.open();
+      });
+      const { ask, handshake, sink, link } = await linkTo(url, { limits: { lingerMs: 1_000 } });
+      await handshake();
+      const before = sink.arrivals.length;
+      void ask("tools/call");
+      await posted.opened;
+      // The second after the handshake's. In a session the transport has no way of its own to tell the server.
+      expect(link.forget?.(2)).toBe(false);
+      left.open();
+      await sink.until(({ arrivals }) => arrivals.length > before);
+      await expect(within(closed.opened, "the stream is closed")).resolves.toBeUndefined();
+    },
+  );
+
   it("ends soon after the answer even when the server leaves it open", async () => {
     const closed = gate();
     const { url } = await withoutStanding((one) => {

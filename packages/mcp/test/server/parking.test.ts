@@ -56,6 +56,20 @@ async function ask(peer: Peer, name = "ask", n = 1) {
     call(peer, { ...params, inputResponses, requestState, ...more });
 }
 
+/** The calls, from now on, whose end a parked handler wants to be told of. */
+function servedCalls(server: Server): ReadonlySet<unknown> {
+  const served = new Set<unknown>();
+  server.use((call, next) => {
+    const listen = call.whenCancelled;
+    call.whenCancelled = (listener) => {
+      served.add(call);
+      listen.call(call, listener);
+    };
+    return next();
+  });
+  return served;
+}
+
 /** Opens states in the order they come: by itself the thread pool may be done with a later one first. */
 function inOrder(seal: Seal): Seal {
   let before: Promise<unknown> = Promise.resolve();
@@ -154,6 +168,89 @@ describe("a parked handler", () => {
     ]);
     expect(textOf(await retry(YES))).toBe("1: true");
     expect(count).toEqual({ started: 1, ended: 1 });
+  });
+
+  describe("whose retry came twice at once", () => {
+    const cancel = (peer: Peer, id: unknown): void =>
+      peer.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
+
+    /** A handler that goes on until it is let go, looks at its signal and asks once more; and both retries, in service. */
+    async function twice(first: "at once" | "while it runs") {
+      const server = new Server({ name: "asking", version: "1.0.0", seal: inOrder(aesSeal()) });
+      const seen = { running: 0, aborted: 0 };
+      let goOn = (): void => undefined;
+      const letGo = new Promise<void>((resolve) => (goOn = resolve));
+      server.tool("ask", {
+        async run(_args, ctx) {
+          await ctx.elicit({ message: "Sure?", schema: { sure: { type: "boolean" } } });
+          const { signal } = ctx;
+          signal.addEventListener("abort", () => seen.aborted++);
+          seen.running++;
+          await letGo;
+          signal.throwIfAborted();
+          const { content } = await ctx.elicit({ message: "Really?", schema: { sure: { type: "boolean" } } });
+          return `${content?.sure}`;
+        },
+      });
+      const peer = serveStub(server);
+      const params = { name: "ask", arguments: {} };
+      const requestState = stateOf(await call(peer, params));
+      const retry = { ...params, requestState, inputResponses: YES };
+      const both = [++ids, ++ids] as const;
+      const served = servedCalls(server);
+      const running = (): Promise<void> => vi.waitFor(() => expect(seen.running).toBe(1), { timeout: 10_000 });
+      peer.send(stateless(both[0], "tools/call", retry, CAN));
+      if (first === "while it runs") await running();
+      peer.send(stateless(both[1], "tools/call", retry, CAN));
+      await running();
+      await vi.waitFor(() => expect(served.size).toBe(2), { timeout: 10_000 });
+      return { peer, params, both, seen, goOn };
+    }
+
+    const WHEN = ["at once", "while it runs"] as const;
+    it.each(WHEN.flatMap((when) => ([0, 1] as const).map((dies) => [when, dies] as const)))(
+      "goes on for the one that lives (the second comes %s, number %i dies)",
+      async (when, dies) => {
+        const { peer, params, both, seen, goOn } = await twice(when);
+        cancel(peer, both[dies]);
+        goOn();
+        const requestState = stateOf(await peer.answer(both[1 - dies]));
+        const inputResponses = { "ask-2": { action: "accept", content: { sure: true } } };
+        expect(textOf(await call(peer, { ...params, requestState, inputResponses }))).toBe("true");
+        expect(seen).toEqual({ running: 1, aborted: 0 });
+        expect(peer.written.filter(({ id }) => id === both[dies])).toEqual([]);
+      },
+    );
+
+    it.each([
+      [0, 1],
+      [1, 0],
+    ])("is given up when both die, whichever is the first (%i, %i)", async (...order) => {
+      const { peer, both, seen } = await twice("at once");
+      for (const [number, aborted] of [
+        [order[0], 0],
+        [order[1], 1],
+      ] as const) {
+        cancel(peer, both[number as 0 | 1]);
+        await turns();
+        expect(seen.aborted).toBe(aborted);
+      }
+    });
+
+    it("goes on for a second one where the first died before it was read", async () => {
+      const seal = aesSeal();
+      let opened = (): void => undefined;
+      const reading = new Promise<void>((resolve) => (opened = resolve));
+      const slow: Seal = { seal: (text) => seal.seal(text), open: (sealed) => reading.then(() => seal.open(sealed)) };
+      const peer = serveStub(asking({ seal: slow }).server);
+      const params = { name: "ask", arguments: { n: 1 } };
+      const retry = { ...params, requestState: stateOf(await call(peer, params)), inputResponses: YES };
+      const [dead, living] = [++ids, ++ids];
+      for (const id of [dead, living]) peer.send(stateless(id, "tools/call", retry, CAN));
+      cancel(peer, dead);
+      opened();
+      expect(textOf(await peer.answer(living))).toBe("1: true");
+    });
   });
 
   it("keeps its answer no longer than there is room for it", async () => {

@@ -28,6 +28,7 @@ export class RequestExchange {
   readonly #canceller = new Canceller();
   #reconnection: Reconnection | undefined;
   #linger: ReturnType<typeof setTimeout> | undefined;
+  #sent = false;
   #answered = false;
   #status = 0;
 
@@ -40,6 +41,7 @@ export class RequestExchange {
 
   /** Resolves when nothing more will come of it; the sink has then been given the answer, or told that there is none. */
   async run(): Promise<void> {
+    this.#sent = true;
     try {
       const reply = await this.#wire.post({
         text: this.#message.text,
@@ -66,6 +68,13 @@ export class RequestExchange {
   cancel(): void {
     this.#canceller.cancel();
     this.#reconnection?.cancel();
+  }
+
+  /** Nobody waits for the answer any more: what still comes of a request that was sent is taken in for a while. */
+  leave(): void {
+    if (!this.#sent) return this.cancel();
+    this.#answered = true;
+    this.#linger ??= setTimeout(() => this.cancel(), this.#wire.limits.lingerMs);
   }
 
   async #take(reply: HttpReply): Promise<void> {
@@ -179,10 +188,7 @@ export class RequestExchange {
   #event({ type, data }: SseEvent): void | Promise<void> {
     if (this.cancelled || type !== "message" || data === "") return undefined;
     const { id } = this.#message;
-    if (!this.#answered && answers(data, id, this.#written)) {
-      this.#answered = true;
-      this.#linger = setTimeout(() => this.#canceller.cancel(), this.#wire.limits.lingerMs);
-    }
+    if (!this.#answered && answers(data, id, this.#written)) this.leave();
     return this.#wire.sink.receive(data, { status: this.#status, forRequest: id });
   }
 

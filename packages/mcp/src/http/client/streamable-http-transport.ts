@@ -127,9 +127,11 @@ class StreamableHttpTransport implements Transport, LinkWire {
 
   forget(id: RequestId): boolean {
     const exchange = this.#requests.get(id);
-    this.#requests.delete(id);
-    exchange?.cancel();
-    return exchange !== undefined && this.#agreement?.era !== "handshake";
+    // In a session the server is told by a message: what it takes back for that comes on this stream.
+    const lasts = this.#agreement?.era === "handshake";
+    if (lasts) exchange?.leave();
+    else exchange?.cancel();
+    return exchange !== undefined && !lasts;
   }
 
   established(agreement: Agreement): void {
