@@ -45,8 +45,8 @@ export function passedOn(meta: Readonly<Record<string, unknown>>): Meta | undefi
 
 /** An answer without what belongs to the upstream's hop alone. */
 export function cleaned(answer: JsonObject): JsonObject {
-  const { resultType, _meta: meta, ...rest } = answer;
-  if (resultType === undefined && meta === undefined) return answer;
+  if (answer["resultType"] === undefined && answer["_meta"] === undefined) return answer;
+  const { resultType: _, _meta: meta, ...rest } = answer;
   const passed = isJsonObject(meta) ? passedOn(meta) : undefined;
   return passed === undefined ? rest : { ...rest, _meta: passed };
 }

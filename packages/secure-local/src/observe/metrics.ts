@@ -308,7 +308,11 @@ class ProcessWatch {
     this.#delay.enable();
     const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
-    text.metric("nodejs_eventloop_lag_mean_seconds", "gauge", "Mean delay of the event loop since the metrics were first read.");
+    text.metric(
+      "nodejs_eventloop_lag_mean_seconds",
+      "gauge",
+      "Mean delay of the event loop since the metrics were first read.",
+    );
     text.sample(seconds(this.#delay.mean));
     text.metric("nodejs_eventloop_lag_p99_seconds", "gauge", "99th percentile of the delay of the event loop.");
     text.sample(seconds(this.#delay.percentile(99)));

@@ -151,7 +151,17 @@ const GITHUB = `ghp_${"0123456789abcdefABCDEF".repeat(2)}`.slice(0, 40);
 const ENCODED = Buffer.from(`hidden\u200b and ${GITHUB}`).toString("base64");
 const text = fc.oneof(
   fc.string({ maxLength: 20 }),
-  fc.constantFrom("plain", BAD, "line\nand\ttab", `api_key = "q8Zx71LmPw04Tk"`, GITHUB, `a ${GITHUB}.`, "\ud800", "", ENCODED),
+  fc.constantFrom(
+    "plain",
+    BAD,
+    "line\nand\ttab",
+    `api_key = "q8Zx71LmPw04Tk"`,
+    GITHUB,
+    `a ${GITHUB}.`,
+    "\ud800",
+    "",
+    ENCODED,
+  ),
   fc.nat(300).map((length) => "x".repeat(length)),
 );
 const key = fc.oneof(
@@ -191,7 +201,9 @@ describe("what is plain at a first look", () => {
     const outcomes = (): string[] =>
       cases.map(([given, { wholeBytes, ...limits }, isResult]) => {
         const all = wholeBytes === undefined ? limits : { ...limits, wholeBytes };
-        return outcomeOf(() => (isResult ? cleanResult({ content: [given], more: given }, all) : cleanValue(given, all)));
+        return outcomeOf(() =>
+          isResult ? cleanResult({ content: [given], more: given }, all) : cleanValue(given, all),
+        );
       });
     const before = outcomes();
     // Once a value is known nothing is plain at a first look; this one stands nowhere.

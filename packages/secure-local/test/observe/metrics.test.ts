@@ -121,7 +121,7 @@ describe("the text", () => {
     const metrics = new Metrics("1.2.3");
     const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 25));
     const block = (ms: number): void => {
-      for (const until = performance.now() + ms; performance.now() < until; );
+      for (const until = performance.now() + ms; performance.now() < until;);
     };
     await turn();
     block(60);
