@@ -233,9 +233,11 @@ export class AuditRecorder {
 }
 
 /** The hop without what the policy leaves out of its records. */
-function hopText({ ids, ms, ...hop }: UpstreamHop, records: CompiledPolicy["records"]): UpstreamHop {
+function hopText({ revision, transport, sent, ids, ms }: UpstreamHop, records: CompiledPolicy["records"]): UpstreamHop {
   return {
-    ...hop,
+    revision,
+    transport,
+    sent,
     ids: records.id ? ids : undefined,
     ms: records.duration && ms !== undefined ? thousandths(ms) : undefined,
   };
