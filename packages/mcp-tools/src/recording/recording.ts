@@ -180,15 +180,21 @@ function prepare(descriptor: number, path: string, existing: Existing): void {
   if (existing === "replace") fs.ftruncateSync(descriptor, 0);
 }
 
+/** Neither a pipe, which may never end, nor a device is waited for. */
 function textOf(path: string): string {
+  let descriptor: number | undefined;
   try {
-    const bytes = fs.readFileSync(path);
-    if (bytes.length <= MOST_BYTES) return bytes.toString("utf8");
+    descriptor = fs.openSync(path, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
+    const status = fs.fstatSync(descriptor);
+    if (!status.isFile()) throw new Error("it is no regular file; of a pipe, keep what comes in a file first");
+    if (status.size <= MOST_BYTES) return fs.readFileSync(descriptor, "utf8");
   } catch (error) {
-    throw new LocalError(
-      "USAGE",
-      `${path} cannot be read (${(error as Error).message}); name a recording that record has made`,
-    );
+    const { code, message } = error as NodeJS.ErrnoException;
+    // So the system says that it is a socket.
+    const why = code === "ENXIO" ? "it is no regular file" : code === "ENOENT" ? "there is no such file" : message;
+    throw new LocalError("USAGE", `${path} cannot be read: ${why}; name a recording that record has made`);
+  } finally {
+    if (descriptor !== undefined) fs.closeSync(descriptor);
   }
   throw new LocalError("USAGE", `${path} is longer than ${MOST_BYTES} bytes; record a shorter conversation`);
 }

@@ -191,14 +191,16 @@ async function readText(path: string, most: number): Promise<{ text: string; dev
     const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const status = await file.stat();
-      if (!status.isFile()) throw new Error("it is no regular file");
-      if (status.size > most) throw new Error(`it has more than ${most} bytes`);
+      if (!status.isFile()) throw new Error("it is no regular file; of a pipe, keep what comes in a file first");
+      if (status.size > most) throw new Error(`it has more than ${most} bytes; name the file of a client`);
       return { text: await file.readFile("utf8"), dev: status.dev, ino: status.ino };
     } finally {
       await file.close();
     }
   } catch (error) {
-    throw usage(`${path} cannot be read: ${(error as Error).message}`);
+    // So the system says that it is a socket.
+    const isSocket = (error as NodeJS.ErrnoException).code === "ENXIO";
+    throw usage(`${path} cannot be read: ${isSocket ? "it is no regular file" : (error as Error).message}`);
   }
 }
 

@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { readLine, type RecordLink } from "./event-text.js";
-import { openAtOnce } from "./owned-files.js";
+import { openAtOnce, readAtMost, WrongKindError } from "./owned-files.js";
 
 /** An open log file. Every operation throws (or rejects) with the system's error. */
 export interface LogFile {
@@ -127,13 +127,7 @@ const MAX_BESIDE_BYTES = 16 * 1024 * 1024;
 
 /** The text of a small file beside the log, at once. @throws Error for what is no file or too long, and the system's */
 export function readBeside(path: string, most: number = MAX_BESIDE_BYTES): string {
-  const fd = openAtOnce(path);
-  try {
-    if (fs.fstatSync(fd).size > most) throw new Error(`${path} is longer than ${most} bytes`);
-    return fs.readFileSync(fd, "utf8");
-  } finally {
-    fs.closeSync(fd);
-  }
+  return readAtMost(path, most);
 }
 
 /** Without this a power failure could take the name of a new log away, and its records with it. */
@@ -219,13 +213,34 @@ export function writeHead(log: string, link: RecordLink): void {
 
 /** The head of a log; undefined when there is none or it is unreadable. */
 export function readHead(log: string): RecordLink | undefined {
+  return lookAtHead(log).head;
+}
+
+/** The head of a log, if there is one; `fault`: why one that is there cannot be used, and what that means. */
+export function lookAtHead(log: string): { readonly head?: RecordLink; readonly fault?: string } {
+  const path = headPath(log);
+  // What it leads to may be missing; the name itself then is there all the same.
+  if (fs.lstatSync(path, { throwIfNoEntry: false }) === undefined) return {};
   try {
-    const { records, hash } = JSON.parse(readBeside(headPath(log), MAX_HEAD_BYTES)) as Record<string, unknown>;
-    if (Number.isSafeInteger(records) && typeof hash === "string") return { seq: records as number, hash };
-  } catch {
-    // No head, or not a whole one: the chain of the log itself still holds.
+    const head = headIn(readBeside(path, MAX_HEAD_BYTES));
+    return head === undefined ? { fault: unusable(path, "it is damaged") } : { head };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return { fault: unusable(path, error instanceof WrongKindError ? `it is ${error.what}` : (code ?? message)) };
   }
-  return undefined;
+}
+
+function unusable(path: string, why: string): string {
+  return `the head file ${path} cannot be read (${why}), so nobody can tell whether records were cut off the end of the log`;
+}
+
+function headIn(text: string): RecordLink | undefined {
+  try {
+    const { records, hash } = JSON.parse(text) as Record<string, unknown>;
+    return Number.isSafeInteger(records) && typeof hash === "string" ? { seq: records as number, hash } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 // A small file beside the log, of fixed size, into which a few records are synced in less time than into the log itself.
@@ -427,8 +442,12 @@ export function readJournal(log: string): Buffer {
   return lookAtJournal(log).content;
 }
 
-/** The bytes of a log's journal, and why it is none of ours, if it is not. */
-export function lookAtJournal(log: string): { readonly content: Buffer; readonly fault?: string } {
+/** The bytes of a log's journal, and why it is none of ours, if it is not; `unread`: nobody can say what is in it. */
+export function lookAtJournal(log: string): {
+  readonly content: Buffer;
+  readonly fault?: string;
+  readonly unread?: true;
+} {
   const path = journalPath(log);
   try {
     const fd = openAtOnce(path, NO_FOLLOW);
@@ -449,7 +468,8 @@ export function lookAtJournal(log: string): { readonly content: Buffer; readonly
   } catch (error) {
     const none = { content: Buffer.alloc(0) };
     const { code, message } = error as NodeJS.ErrnoException;
-    return code === "ENOENT" ? none : { ...none, fault: `the journal ${path} cannot be read (${code ?? message})` };
+    if (code === "ENOENT") return none;
+    return { ...none, fault: `the journal ${path} cannot be read (${code ?? message})`, unread: true };
   }
 }
 

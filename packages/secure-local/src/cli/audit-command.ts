@@ -8,6 +8,7 @@ import { type ArchivedFile, archivedElsewhere, isArchiveOf } from "../audit/arch
 import { AuditError } from "../audit/audit-event.js";
 import { recordOf } from "../audit/call-records.js";
 import { checkpointKey, publicKeyPath } from "../audit/checkpoint.js";
+import { LineCutter } from "../audit/lines.js";
 import { archivedPath, archivesOf, readBeside } from "../audit/log-file.js";
 import { existingLogs, rememberedLogs } from "../audit/log-writer.js";
 import { handleAtOnce, openAtOnce } from "../audit/owned-files.js";
@@ -19,7 +20,6 @@ import type { Policy } from "../policy/policy.js";
 import {
   callsOf,
   EntryJoiner,
-  LineCutter,
   localTime,
   PolicyNames,
   readLogs,
@@ -89,9 +89,13 @@ async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[])
       else complain(`${log.at ?? log.file}: ${log.said}`);
     }
   }
-  // Of one that could not be read no records were counted: nothing was found to be changed.
-  const unread = logs.every((log) => log.ok || log.records === undefined);
-  return ok ? ExitCode.Ok : unread ? ExitCode.Usage : ExitCode.Failed;
+  return verdictOn(logs);
+}
+
+/** What could not be read was not found to be changed. */
+function verdictOn(all: readonly { readonly ok: boolean; readonly notChecked?: true }[]): number {
+  if (all.every(({ ok }) => ok)) return ExitCode.Ok;
+  return all.every(({ ok, notChecked }) => ok || notChecked) ? ExitCode.Usage : ExitCode.Failed;
 }
 
 /** The logs of all processes of a server, and what they say of each other. What Redis has is read before the logs are. */
@@ -111,7 +115,7 @@ async function verifyFolder(line: CommandLine, folder: string): Promise<number> 
   else if (chains.length === 0) complain(`mcp-secure-local: there is no audit log in ${folder}`);
   else for (const chain of chains) tellChain(chain);
   if (notChecked !== undefined && !line.json) complain(`mcp-secure-local: ${notChecked}`);
-  return ok ? ExitCode.Ok : fine || chains.length === 0 ? ExitCode.Usage : ExitCode.Failed;
+  return ok ? ExitCode.Ok : fine || chains.length === 0 ? ExitCode.Usage : verdictOn(chains);
 }
 
 /** Why nothing in a folder could be compared with Redis: there is nothing there, or only of processes whose logs are not in it. */
@@ -202,6 +206,8 @@ interface Verified {
   /** The first bad line, as FILE:LINE. */
   readonly at?: string;
   readonly records?: number;
+  /** It could not be read, or something beside it that tells whether it is whole. */
+  readonly notChecked?: true;
   readonly continues?: ArchivedFile;
 }
 
@@ -216,6 +222,7 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
       badFile = file,
       firstBadLine,
       reason = "",
+      unread,
       tornTail,
       inJournal,
       continues,
@@ -224,7 +231,7 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
       restored = [],
     } = report;
     const at = `${badFile}${firstBadLine === undefined ? "" : `:${firstBadLine}`}`;
-    if (!ok) return { file, ok, at, said: reason, records };
+    if (!ok) return { file, ok, at, said: reason, records, ...(unread && { notChecked: unread }) };
     const notes = [
       files > 1 ? ` in ${files} files` : "",
       ", none changed, missing or added",
@@ -241,7 +248,7 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const said = code === "ENOENT" ? "there is no file of that name" : `it cannot be read: ${message}`;
-    return { file, ok: false, said };
+    return { file, ok: false, said, notChecked: true };
   }
 }
 

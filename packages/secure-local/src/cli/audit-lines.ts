@@ -1,8 +1,7 @@
 // Reads audit logs line by line, in the order of time over several, finds the records that are wanted, and joins them
 // into calls.
-import { createReadStream, statSync } from "node:fs";
+import { createReadStream } from "node:fs";
 import { basename } from "node:path";
-import { StringDecoder } from "node:string_decoder";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import {
   callerOf,
@@ -16,10 +15,12 @@ import {
   ruleOf,
   textOf,
 } from "../audit/call-records.js";
-import { MAX_LINE_BYTES } from "../audit/event-text.js";
+import { LineCutter } from "../audit/lines.js";
 import { archivesOf } from "../audit/log-file.js";
+import { openAtOnce } from "../audit/owned-files.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { UsageError } from "./command-line.js";
+import { whyUnread } from "./named-file.js";
 import { fitted, outputWidth, styled } from "./terminal.js";
 
 interface LogLine {
@@ -70,34 +71,28 @@ export class PolicyNames {
   }
 }
 
-/** Cuts text into lines; of one that is longer than any record the rest is dropped. */
-export class LineCutter {
-  readonly #decoder = new StringDecoder("utf8");
-  #rest = "";
-
-  /** The whole lines that have come up to now. */
-  take(chunk: Buffer): string[] {
-    const lines = (this.#rest + this.#decoder.write(chunk)).split("\n");
-    this.#rest = lines.pop() ?? "";
-    if (this.#rest.length > MAX_LINE_BYTES) this.#rest = "";
-    return lines;
-  }
-}
-
 /** A log with its full files, in the order of the chain and in bounded memory. Lines that are no records are passed over: `audit verify` names them. */
 export async function* readLog(log: string): AsyncIterable<LogLine> {
   for (const file of [...archivesOf(log), log]) {
-    const found = statSync(file, { throwIfNoEntry: false });
-    if (found === undefined) continue;
-    // A pipe would be waited for without end.
-    if (!found.isFile()) throw new UsageError(`${file} is no file, so it is no audit log: name another with --audit`);
+    const fd = fdOf(file);
+    if (fd === undefined) continue;
     const cutter = new LineCutter();
-    for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+    for await (const chunk of createReadStream(file, { fd }) as AsyncIterable<Buffer>) {
       for (const line of cutter.take(chunk)) {
         const record = recordOf(line);
         if (record !== undefined) yield { record, line, log };
       }
     }
+  }
+}
+
+/** Undefined where there is none. @throws UsageError for what is no file: of a pipe nobody knows whether it ends */
+function fdOf(file: string): number | undefined {
+  try {
+    return openAtOnce(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new UsageError(`${file} is no audit log: ${whyUnread(error)}; name another with --audit`, { cause: error });
   }
 }
 

@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { makeFolder } from "../audit/owned-files.js";
+import { makeFolder, WrongKindError } from "../audit/owned-files.js";
 import type { PathKind } from "../policy/review-policy.js";
 import { UsageError } from "./command-line.js";
 import { remedyFor } from "./failure.js";
@@ -16,6 +16,9 @@ import { remedyFor } from "./failure.js";
 export function writeNewFile(file: string, text: string, replace?: boolean): string | undefined {
   const draft = `${file}.${process.pid}.new`;
   try {
+    const there = replace === true ? fs.statSync(file, { throwIfNoEntry: false }) : undefined;
+    // Of a pipe or a device something else lives, as of /dev/stdout.
+    if (there?.isFile() === false) return `${file} is ${new WrongKindError(file, there).what}; name another file`;
     makeFolder(dirname(file));
     const fd = fs.openSync(draft, "wx", 0o600);
     try {
