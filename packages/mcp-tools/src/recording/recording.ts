@@ -4,6 +4,7 @@ import * as fs from "node:fs";
 import { LocalError } from "@secure-local/mcp/client/node";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import type { Message } from "../remote/text-link.js";
+import { whyUnread } from "../remote/why-unread.js";
 
 export type Side = "client" | "server";
 
@@ -142,7 +143,7 @@ function opened(path: string): number {
   try {
     descriptor = fs.openSync(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, OWNER_ONLY);
   } catch (error) {
-    throw new LocalError("USAGE", `${path} cannot be written (${(error as Error).message}); name another file`);
+    throw new LocalError("USAGE", `${path} cannot be written: ${whyUnread(error)}; name another file`);
   }
   if (fs.fstatSync(descriptor).isFile()) return descriptor;
   fs.closeSync(descriptor);
@@ -189,10 +190,7 @@ function textOf(path: string): string {
     if (!status.isFile()) throw new Error("it is no regular file; of a pipe, keep what comes in a file first");
     if (status.size <= MOST_BYTES) return fs.readFileSync(descriptor, "utf8");
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    // So the system says that it is a socket.
-    const why = code === "ENXIO" ? "it is no regular file" : code === "ENOENT" ? "there is no such file" : message;
-    throw new LocalError("USAGE", `${path} cannot be read: ${why}; name a recording that record has made`);
+    throw new LocalError("USAGE", `${path} cannot be read: ${whyUnread(error)}; name a recording that record has made`);
   } finally {
     if (descriptor !== undefined) fs.closeSync(descriptor);
   }

@@ -14,6 +14,7 @@ import {
   workspaceOf,
 } from "./config-locations.js";
 import type { Target } from "./target.js";
+import { whyUnread } from "./why-unread.js";
 
 /** A server as a file has it: nothing is filled in, started or reached. */
 export interface ConfiguredServer {
@@ -198,9 +199,7 @@ async function readText(path: string, most: number): Promise<{ text: string; dev
       await file.close();
     }
   } catch (error) {
-    // So the system says that it is a socket.
-    const isSocket = (error as NodeJS.ErrnoException).code === "ENXIO";
-    throw usage(`${path} cannot be read: ${isSocket ? "it is no regular file" : (error as Error).message}`);
+    throw usage(`${path} cannot be read: ${whyUnread(error)}`);
   }
 }
 

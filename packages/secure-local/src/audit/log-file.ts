@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { readLine, type RecordLink } from "./event-text.js";
-import { openAtOnce, readAtMost, WrongKindError } from "./owned-files.js";
+import { openAtOnce, readAtMost, whyUnread, WrongKindError } from "./owned-files.js";
 
 /** An open log file. Every operation throws (or rejects) with the system's error. */
 export interface LogFile {
@@ -88,7 +88,14 @@ function fileEndsIn(path: string, bytes: Buffer, size: number): boolean {
 
 function openAppending(path: string, flags = 0): number {
   const { O_RDWR, O_APPEND, O_CREAT } = fs.constants;
-  return openAtOnce(path, O_RDWR | O_APPEND | O_CREAT | NO_FOLLOW | flags, 0o600);
+  try {
+    return openAtOnce(path, O_RDWR | O_APPEND | O_CREAT | NO_FOLLOW | flags, 0o600);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ELOOP") throw new Error("it is a link, which the log may not be", { cause: error });
+    if (code === "EISDIR") throw new WrongKindError(path, fs.statSync(path));
+    throw error;
+  }
 }
 
 /**
@@ -225,8 +232,7 @@ export function lookAtHead(log: string): { readonly head?: RecordLink; readonly 
     const head = headIn(readBeside(path, MAX_HEAD_BYTES));
     return head === undefined ? { fault: unusable(path, "it is damaged") } : { head };
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return { fault: unusable(path, error instanceof WrongKindError ? `it is ${error.what}` : (code ?? message)) };
+    return { fault: unusable(path, whyUnread(error)) };
   }
 }
 

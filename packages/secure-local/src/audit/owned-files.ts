@@ -66,6 +66,26 @@ function kindOf(status: fs.Stats): string {
   return status.isFile() ? "a file" : "a device";
 }
 
+/** Why a file cannot be read, without its name. */
+export function whyUnread(error: unknown): string {
+  if (error instanceof WrongKindError) {
+    const advice = error.what.endsWith("a pipe") ? "; keep what comes out of it in a file first" : "";
+    return `it is ${error.what}${advice}`;
+  }
+  const { code, message } = error as NodeJS.ErrnoException;
+  return (code !== undefined && SAID[code]) || message;
+}
+
+const SAID: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EACCES: "you have no right to read it",
+  EPERM: "you have no right to read it",
+  EISDIR: "it is a folder",
+  // So the system says that it is a socket.
+  ENXIO: "it is no regular file",
+  ELOOP: "it is a link that may not be followed, or its links lead in a circle",
+};
+
 /** To read what may be no file: of a pipe the system waits for whoever opens its other end, which may be nobody. Windows has no such flag. */
 export const READ_AT_ONCE: number = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
 

@@ -5,6 +5,7 @@ import { type ChainHead, chainOf, type SignedHead } from "./checkpoint.js";
 import { linesOf } from "./lines.js";
 import { archivedPath, archivesOf, headPath, journalPath, lookAtHead } from "./log-file.js";
 import { rememberedLogs } from "./log-writer.js";
+import { whyUnread } from "./owned-files.js";
 import { restoredPath } from "./restored.js";
 import { checkpointedLogs, missingLog, verifyAudit, type VerifyOptions } from "./verify-audit.js";
 
@@ -134,7 +135,7 @@ async function reportOn(file: string, options: VerifyOptions): ReturnType<typeof
   try {
     return await verifyAudit(file, options);
   } catch (error) {
-    return { ok: false, records: 0, reason: `it cannot be read: ${(error as Error).message}`, unread: true };
+    return { ok: false, records: 0, reason: `it cannot be read: ${whyUnread(error)}`, unread: true };
   }
 }
 

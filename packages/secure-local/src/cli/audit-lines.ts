@@ -17,10 +17,9 @@ import {
 } from "../audit/call-records.js";
 import { LineCutter } from "../audit/lines.js";
 import { archivesOf } from "../audit/log-file.js";
-import { openAtOnce } from "../audit/owned-files.js";
+import { openAtOnce, whyUnread } from "../audit/owned-files.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { UsageError } from "./command-line.js";
-import { whyUnread } from "./named-file.js";
 import { fitted, outputWidth, styled } from "./terminal.js";
 
 interface LogLine {

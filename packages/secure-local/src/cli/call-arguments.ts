@@ -1,9 +1,8 @@
 // Reads a tool's arguments from the command line: one JSON object, or key=value pairs, values of files among them.
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { DEFAULT_LIMITS, ParseFault, parseJson } from "@secure-local/mcp/jsonrpc";
-import { WrongKindError } from "../audit/owned-files.js";
+import { whyUnread, WrongKindError } from "../audit/owned-files.js";
 import { adviceWord, UsageError } from "./command-line.js";
-import { whyUnread } from "./named-file.js";
 
 const KEY = /^([A-Za-z_][\w.-]*)=([\s\S]*)$/;
 

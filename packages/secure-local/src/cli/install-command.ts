@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { redactString } from "../audit/event-text.js";
-import { readAtMost, readAtOnce } from "../audit/owned-files.js";
+import { readAtMost, readAtOnce, whyUnread } from "../audit/owned-files.js";
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import { canonicalJson } from "@secure-local/inspection/drift";
 import { configFolder, stateFolder } from "../policy/own-places.js";
@@ -16,7 +16,6 @@ import { type CommandLine, UsageError, inUse, nearest } from "./command-line.js"
 import { editedText, entriesOf } from "./edit-client-file.js";
 import { likelySecretsIn, withoutValues } from "./likely-secrets.js";
 import { policyFile } from "./settings.js";
-import { whyUnread } from "./named-file.js";
 import { ExitCode, agreesInTerminal, complain, print, printJson, styled, tell } from "./terminal.js";
 import type { ImportPlan } from "./servers-import.js";
 import { launch } from "./welcome.js";

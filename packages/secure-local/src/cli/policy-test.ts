@@ -1,6 +1,6 @@
 // `mcp-secure-local policy test FILE`: whether calls are allowed and denied as a file of cases says.
 import { basename, dirname, resolve } from "node:path";
-import { readAtMost } from "../audit/owned-files.js";
+import { readAtMost, whyUnread } from "../audit/owned-files.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { Faults, type Place, PolicyError } from "../policy/faults.js";
 import { loadPolicy } from "../policy/load-policy.js";
@@ -15,7 +15,6 @@ import {
   readQuestionText,
   ruleWithPlace,
 } from "./policy-explain.js";
-import { whyUnread } from "./named-file.js";
 import { policyFile, type PolicyContext, policyContext } from "./settings.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 
