@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { LocalError } from "@secure-local/mcp/client/node";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import type { Message } from "../remote/text-link.js";
-import { whyUnread } from "../remote/why-unread.js";
+import { whyUnread } from "../remote/configured-servers.js";
 
 export type Side = "client" | "server";
 

@@ -14,7 +14,6 @@ import {
   workspaceOf,
 } from "./config-locations.js";
 import type { Target } from "./target.js";
-import { whyUnread } from "./why-unread.js";
 
 /** A server as a file has it: nothing is filled in, started or reached. */
 export interface ConfiguredServer {
@@ -292,4 +291,22 @@ async function targetOf(
 
 function usage(text: string): LocalError {
   return new LocalError("USAGE", text);
+}
+
+// Says why the system gives no file.
+
+const SAID: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EACCES: "you have no right to it",
+  EPERM: "you have no right to it",
+  EISDIR: "it is a folder",
+  // So the system says that it is a socket, or a pipe that nobody reads.
+  ENXIO: "it is no regular file",
+  ELOOP: "its links lead in a circle",
+};
+
+/** Without the name of the file. */
+export function whyUnread(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return (code !== undefined && SAID[code]) || message;
 }

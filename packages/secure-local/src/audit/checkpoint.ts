@@ -8,8 +8,7 @@ import { basename, dirname } from "node:path";
 import { archivedFiles } from "./archive.js";
 import { AuditError, type AuditEvent, type AuditSink } from "./audit-event.js";
 import { readLine, type RecordLink } from "./event-text.js";
-import { linesOf } from "./lines.js";
-import { archivesOf } from "./log-file.js";
+import { archivesOf, linesOf } from "./log-file.js";
 import { makeFolder, readAtOnce } from "./owned-files.js";
 
 export interface Checkpoint extends RecordLink {

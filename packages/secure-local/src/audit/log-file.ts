@@ -1,9 +1,10 @@
 // The few file operations the log needs, behind an interface so that tests can make each of them fail, and whether an
 // open file still has its name.
 import * as fs from "node:fs";
-import { readdirSync } from "node:fs";
+import { createReadStream, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { readLine, type RecordLink } from "./event-text.js";
+import { StringDecoder } from "node:string_decoder";
+import { MAX_LINE_BYTES, readLine, type RecordLink } from "./event-text.js";
 import { openAtOnce, readAtMost, whyUnread, WrongKindError } from "./owned-files.js";
 
 /** An open log file. Every operation throws (or rejects) with the system's error. */
@@ -537,4 +538,42 @@ function presenceOf(path: string, { dev, ino }: HeldFile): FilePresence {
     if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return "gone";
     throw error;
   }
+}
+
+// Reads files line by line in bounded memory: a file that is no log may have no end of line at all.
+
+/** Cuts text into lines; of one that is longer than any record the rest is dropped. */
+export class LineCutter {
+  readonly #decoder = new StringDecoder("utf8");
+  /** What has come of the line that is not whole. */
+  #parts: string[] = [];
+  #length = 0;
+
+  /** The whole lines that have come up to now. */
+  take(chunk: Buffer): string[] {
+    const lines = this.#decoder.write(chunk).split("\n");
+    const rest = lines.pop() ?? "";
+    if (lines.length > 0) lines[0] = this.end() + (lines[0] ?? "");
+    this.#length += rest.length;
+    if (this.#length > MAX_LINE_BYTES) this.#parts = [];
+    else if (rest !== "") this.#parts.push(rest);
+    return lines;
+  }
+
+  /** What stands behind the last whole line. */
+  end(): string {
+    const rest = this.#parts.join("");
+    this.#parts = [];
+    this.#length = 0;
+    return rest;
+  }
+}
+
+/** The lines of a file, with what stands behind the last end of line. Throws as `openAtOnce` does. */
+export async function* linesOf(file: string): AsyncIterable<string> {
+  const cutter = new LineCutter();
+  const fd = openAtOnce(file);
+  for await (const chunk of createReadStream(file, { fd }) as AsyncIterable<Buffer>) yield* cutter.take(chunk);
+  const rest = cutter.end();
+  if (rest !== "") yield rest;
 }

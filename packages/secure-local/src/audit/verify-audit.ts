@@ -5,8 +5,15 @@ import { createReadStream, existsSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { type ArchivedFile, signedArchives, type VerifiedFile } from "./archive.js";
 import { GENESIS, type RecordLink, MAX_LINE_BYTES, readLine } from "./event-text.js";
-import { linesOf } from "./lines.js";
-import { archivedPath, archivesOf, journalledAfter, lookAtHead, lookAtJournal, newestRound } from "./log-file.js";
+import {
+  archivedPath,
+  archivesOf,
+  journalledAfter,
+  linesOf,
+  lookAtHead,
+  lookAtJournal,
+  newestRound,
+} from "./log-file.js";
 import { type Checkpoint, publicKeyOf, readCheckpoint } from "./checkpoint.js";
 import { openAtOnce, WrongKindError } from "./owned-files.js";
 import { type Restored, signedRestores } from "./restored.js";

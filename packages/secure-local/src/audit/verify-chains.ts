@@ -2,8 +2,7 @@
 import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type ChainHead, chainOf, type SignedHead } from "./checkpoint.js";
-import { linesOf } from "./lines.js";
-import { archivedPath, archivesOf, headPath, journalPath, lookAtHead } from "./log-file.js";
+import { archivedPath, archivesOf, headPath, journalPath, linesOf, lookAtHead } from "./log-file.js";
 import { rememberedLogs } from "./log-writer.js";
 import { whyUnread } from "./owned-files.js";
 import { restoredPath } from "./restored.js";

@@ -8,8 +8,7 @@ import { archivedElsewhere, isArchiveOf } from "../audit/archive.js";
 import { AuditError } from "../audit/audit-event.js";
 import { recordOf } from "../audit/call-records.js";
 import { checkpointKey, publicKeyPath } from "../audit/checkpoint.js";
-import { LineCutter } from "../audit/lines.js";
-import { archivedPath, archivesOf, readBeside } from "../audit/log-file.js";
+import { archivedPath, archivesOf, LineCutter, readBeside } from "../audit/log-file.js";
 import { existingLogs, rememberedLogs } from "../audit/log-writer.js";
 import { handleAtOnce, openAtOnce } from "../audit/owned-files.js";
 import type { CheckedChain } from "../audit/verify-chains.js";
@@ -17,6 +16,7 @@ import { checkpointedLogs, verifyAudit, type VerifyOptions } from "../audit/veri
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import {
+  agreeing,
   callsOf,
   EntryJoiner,
   localTime,
@@ -26,12 +26,13 @@ import {
   type RecordFilter,
   tableHead,
   tableRow,
+  verdictOn,
+  verifiedLogs,
 } from "./audit-lines.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { checkpointKeyFile } from "./open-audit.js";
 import { clusterPlace, clusterSettings } from "./serve-http-settings.js";
 import { auditFile, policyFile, programVersion } from "./settings.js";
-import { agreeing, verdictOn, verifiedLogs } from "./verified-logs.js";
 import { calm, complain, ExitCode, print, printJson, showProgress, styled } from "./terminal.js";
 
 const ACTIONS = ["verify", "query", "tail", "report", "archive", "restored"];

@@ -23,7 +23,7 @@ import { PolicyError } from "../policy/faults.js";
 import type { Policy } from "../policy/policy.js";
 import { serverLogFile } from "../server/server-log.js";
 import { knownLogs, usualFile, verifyOptions } from "./audit-command.js";
-import { continuesText } from "./verified-logs.js";
+import { continuesText } from "./audit-lines.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { judgeQuestion, type PolicyQuestion, readQuestionText, VERDICTS } from "./policy-explain.js";
 import { reachOf } from "./policy-map.js";

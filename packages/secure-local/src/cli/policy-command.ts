@@ -23,8 +23,7 @@ import { type PolicyChoices, policyText, PRESET_NAMES } from "../policy/policy-t
 import { hostPattern } from "../policy/host-matcher.js";
 import { pathPatternFault } from "../policy/path-matcher.js";
 import { fromVscode, toVscode, type VscodeSandbox, vscodeSandboxFault } from "../policy/vscode-sandbox.js";
-import { namedText } from "./named-file.js";
-import { isThere, kindOfPath, requireFolderOf, writeNewFile } from "./write-new-file.js";
+import { isThere, kindOfPath, namedText, requireFolderOf, writeNewFile } from "./write-new-file.js";
 
 type Action = (line: CommandLine) => Promise<number>;
 

@@ -15,7 +15,7 @@ import { ConnectError, LocalError } from "@secure-local/mcp/client/node";
 import { cleanLine, cleanText } from "../../guard/cleaning/clean-text.js";
 import type { SecureServer } from "../../server/secure-server.js";
 import { type CommandLine, UsageError } from "../command-line.js";
-import { namedText } from "../named-file.js";
+import { namedText } from "../write-new-file.js";
 import { clientTokensFile, programVersion } from "../settings.js";
 import { type Ask, askYesNo, clearProgress, complain, InterruptedError, showProgress, styled } from "../terminal.js";
 import { findTarget } from "./find-target.js";
