@@ -4,6 +4,7 @@ import * as fs from "node:fs";
 import { LocalError } from "@secure-local/mcp/client/node";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import type { Message } from "../remote/text-link.js";
+import { whyUnread } from "../remote/configured-servers.js";
 
 export type Side = "client" | "server";
 
@@ -142,7 +143,7 @@ function opened(path: string): number {
   try {
     descriptor = fs.openSync(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, OWNER_ONLY);
   } catch (error) {
-    throw new LocalError("USAGE", `${path} cannot be written (${(error as Error).message}); name another file`);
+    throw new LocalError("USAGE", `${path} cannot be written: ${whyUnread(error)}; name another file`);
   }
   if (fs.fstatSync(descriptor).isFile()) return descriptor;
   fs.closeSync(descriptor);
@@ -180,15 +181,18 @@ function prepare(descriptor: number, path: string, existing: Existing): void {
   if (existing === "replace") fs.ftruncateSync(descriptor, 0);
 }
 
+/** Neither a pipe, which may never end, nor a device is waited for. */
 function textOf(path: string): string {
+  let descriptor: number | undefined;
   try {
-    const bytes = fs.readFileSync(path);
-    if (bytes.length <= MOST_BYTES) return bytes.toString("utf8");
+    descriptor = fs.openSync(path, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
+    const status = fs.fstatSync(descriptor);
+    if (!status.isFile()) throw new Error("it is no regular file; of a pipe, keep what comes in a file first");
+    if (status.size <= MOST_BYTES) return fs.readFileSync(descriptor, "utf8");
   } catch (error) {
-    throw new LocalError(
-      "USAGE",
-      `${path} cannot be read (${(error as Error).message}); name a recording that record has made`,
-    );
+    throw new LocalError("USAGE", `${path} cannot be read: ${whyUnread(error)}; name a recording that record has made`);
+  } finally {
+    if (descriptor !== undefined) fs.closeSync(descriptor);
   }
   throw new LocalError("USAGE", `${path} is longer than ${MOST_BYTES} bytes; record a shorter conversation`);
 }

@@ -191,14 +191,14 @@ async function readText(path: string, most: number): Promise<{ text: string; dev
     const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const status = await file.stat();
-      if (!status.isFile()) throw new Error("it is no regular file");
-      if (status.size > most) throw new Error(`it has more than ${most} bytes`);
+      if (!status.isFile()) throw new Error("it is no regular file; of a pipe, keep what comes in a file first");
+      if (status.size > most) throw new Error(`it has more than ${most} bytes; name the file of a client`);
       return { text: await file.readFile("utf8"), dev: status.dev, ino: status.ino };
     } finally {
       await file.close();
     }
   } catch (error) {
-    throw usage(`${path} cannot be read: ${(error as Error).message}`);
+    throw usage(`${path} cannot be read: ${whyUnread(error)}`);
   }
 }
 
@@ -291,4 +291,22 @@ async function targetOf(
 
 function usage(text: string): LocalError {
   return new LocalError("USAGE", text);
+}
+
+// Says why the system gives no file.
+
+const SAID: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EACCES: "you have no right to it",
+  EPERM: "you have no right to it",
+  EISDIR: "it is a folder",
+  // So the system says that it is a socket, or a pipe that nobody reads.
+  ENXIO: "it is no regular file",
+  ELOOP: "its links lead in a circle",
+};
+
+/** Without the name of the file. */
+export function whyUnread(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return (code !== undefined && SAID[code]) || message;
 }

@@ -213,9 +213,10 @@ export class Relay {
     item: RelayedItem,
     { call, answers, came }: { readonly call: Call; readonly answers: Questioner; readonly came: Sent },
   ): Promise<ToolResult> {
-    const { name, words = {} } = this.#options;
+    const { name, rounds, words = {} } = this.#options;
     const isCall = item.kind === "tool";
-    if (answers.any) came.begun = true;
+    // Without a `before` nobody but the server has asked what is answered now.
+    if (answers.any || (rounds && isRetry(call))) came.begun = true;
     const told = await toldOf({ name, call, isCall, came, asked: answers.elicited, words }, error, answers.stop);
     // The model can act on a sentence in a result, and on an error of the protocol it cannot.
     if (isCall && told instanceof UpstreamError) return failure(told.message);

@@ -45,8 +45,8 @@ export function passedOn(meta: Readonly<Record<string, unknown>>): Meta | undefi
 
 /** An answer without what belongs to the upstream's hop alone. */
 export function cleaned(answer: JsonObject): JsonObject {
-  const { resultType, _meta: meta, ...rest } = answer;
-  if (resultType === undefined && meta === undefined) return answer;
+  if (answer["resultType"] === undefined && answer["_meta"] === undefined) return answer;
+  const { resultType: _, _meta: meta, ...rest } = answer;
   const passed = isJsonObject(meta) ? passedOn(meta) : undefined;
   return passed === undefined ? rest : { ...rest, _meta: passed };
 }
@@ -59,6 +59,7 @@ const CAUSES: ReadonlyMap<string, string> = new Map([
   ["CLOSED", "the connection to it ended"],
   ["EXITED", "its process ended"],
   ["FORBIDDEN", "it refused the login that its owner gave"],
+  ["FORGOTTEN", "it does not know this call any more: it may have been restarted while a question was open"],
   ["HTTP_STATUS", "it answered with an error of HTTP"],
   ["INCOMPATIBLE", "it speaks no protocol version that the gateway does"],
   ["LIMIT", "a limit was reached"],
@@ -210,13 +211,22 @@ interface Told {
 
 /**
  * A server that ended before it had answered, and said so, is told of like one whose connection ended: in no words of its own. A
- * gateway that says the same of a server behind it, which it names, has not ended.
+ * gateway that says the same of a server behind it, which it names, has not ended. Nor does a server know a call any more that asked
+ * something and whose state it refuses: its caller has sent that state as it came.
  */
-function asEnded(error: unknown): unknown {
-  if (!(error instanceof RpcError) || error instanceof UpstreamError || error.code !== ErrorCode.InternalError)
-    return error;
+function asEnded(error: unknown, begun: boolean): unknown {
+  if (!(error instanceof RpcError) || error instanceof UpstreamError) return error;
+  if (begun && refusesState(error)) return new LocalError("FORGOTTEN", error.message, { cause: error });
+  if (error.code !== ErrorCode.InternalError) return error;
   const saysSo = isJsonObject(error.data) && error.data["outcome"] === "unknown" && !("server" in error.data);
   return saysSo ? new LocalError("CLOSED", error.message) : error;
+}
+
+/** Whether an error is about the state of a round. The specification has no code for it: those of other makes have its name in their words. */
+function refusesState({ code, data, message }: RpcError): boolean {
+  if (code !== ErrorCode.InvalidParams) return false;
+  const path = isJsonObject(data) ? data["path"] : undefined;
+  return path === undefined ? /request.?state/i.test(message) : path === "/requestState";
 }
 
 /** The error as the caller is told of it. */
@@ -225,7 +235,7 @@ export async function toldOf(
   thrown: unknown,
   stop: Stop,
 ): Promise<unknown> {
-  const error = asEnded(thrown);
+  const error = asEnded(thrown, came.begun);
   if (error instanceof AskError) return error;
   if (error instanceof RpcError) {
     if (error instanceof UpstreamError) return error;

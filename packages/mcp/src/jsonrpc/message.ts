@@ -152,12 +152,10 @@ function everySteering(): RegExp {
   return steering;
 }
 
-/** One line of at most `most` characters (and a mark where it was cut), without characters that act on a terminal. */
-export function visibleText(text: string, most: number): string {
-  const cut = text.length > most;
-  const begin = cut ? text.slice(0, most) : text;
-  const shown = UNUSUAL.test(begin) ? begin.replace(everySteering(), escape) : begin;
-  return cut ? `${shown}… (${text.length} characters)` : shown;
+/** One line of at most `most` characters (and a mark where it was cut), without characters that act on a terminal, but for those kept. */
+export function visibleText(text: string, most: number, kept = ""): string {
+  const cut = text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
+  return UNUSUAL.test(cut) ? cut.replace(everySteering(), (each) => (kept.includes(each) ? each : escape(each))) : cut;
 }
 
 /** What a peer said, as an error may repeat it. */
@@ -171,15 +169,12 @@ export function quotedWords(said: string): string {
 }
 
 /**
- * The message of an error as it may leave: bounded, and nothing in it hidden. Lines and tabs stay, since a handler may have
+ * The message of an error as it may leave: bounded, and nothing in it hidden. What was cut stays as it is at the next one: with its
+ * mark it is shorter than the longest. Lines and tabs stay, since a handler may have
  * written them; who repeats a peer's words takes `peerWords`, which leaves none.
  */
 export function errorMessage(message: string): string {
-  if (message.length <= LONGEST_MESSAGE && !UNUSUAL.test(message)) return message;
-  const cut = message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)}…` : message;
-  return cut.replace(everySteering(), (character) =>
-    character === "\n" || character === "\t" ? character : escape(character),
-  );
+  return visibleText(message, message.length > LONGEST_MESSAGE ? 8_000 : LONGEST_MESSAGE, "\n\t");
 }
 
 function escape(character: string): string {

@@ -3,7 +3,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Client } from "../../src/client/client.js";
 import { Gateway } from "../../src/gateway/gateway.js";
+import { RpcError } from "../../src/jsonrpc/errors.js";
 import { connect } from "../../src/serve/connect.js";
+import { Server } from "../../src/server/server.js";
 import { connect as connectNode } from "../../src/serve/connect-node.js";
 
 const PROGRAM = fileURLToPath(new URL("broken.mjs", import.meta.url));
@@ -147,3 +149,28 @@ it.each([
   const ended = await client.call("up__shaped", { line: answer(result) });
   expect(JSON.stringify(ended)).not.toContain("violated");
 });
+
+it.each(["2025-11-25", "2026-07-28"])(
+  "says of an error's message that is too long that it was cut, and of how many characters, once (%s)",
+  async (revision) => {
+    const server = new Server({ name: "u", version: "1" });
+    server.tool("long", {
+      input: { type: "object", properties: { length: { type: "integer" } } },
+      run: ({ length }: { length: number }) => {
+        throw new RpcError(-32_050, "x".repeat(length));
+      },
+    });
+    // Each of them writes the message again.
+    const [outer, inner] = [new Gateway({ name: "o", version: "1" }), new Gateway({ name: "i", version: "1" })];
+    await inner.mount("up", (options) => connect(server, options));
+    await outer.mount("in", (options) => connect(inner, options));
+    const asking = await connect(outer, { revision });
+    const messageOf = (length: number): Promise<string> =>
+      asking.call("in__up__long", { length }).then(String, (error: RpcError) => error.message);
+    expect(await messageOf(8_192)).toBe("x".repeat(8_192));
+    expect(await messageOf(20_000)).toBe(`${"x".repeat(8_000)}… (20000 characters)`);
+    await asking.close();
+    await outer.unmountAll();
+    await inner.unmountAll();
+  },
+);

@@ -4,10 +4,13 @@ import type { Client } from "../../src/client/client.js";
 import type { ClientOptions } from "../../src/client/options.js";
 import type { Mounted } from "../../src/gateway/gateway.js";
 import { LocalError, RpcError } from "../../src/jsonrpc/errors.js";
-import { serveHttp } from "../../src/serve/http.js";
+import type { JsonObject } from "../../src/jsonrpc/message.js";
+import type { ElicitResult } from "../../src/protocol/features/elicitation.js";
+import { serveHttp, toNodeHandler } from "../../src/serve/http.js";
 import { connect } from "../../src/serve/connect-node.js";
+import type { Context } from "../../src/server/context.js";
 import { Server } from "../../src/server/server.js";
-import { Stage } from "./stage.js";
+import { type Asked, Stage } from "./stage.js";
 
 const stage = new Stage();
 afterEach(() => stage.close());
@@ -115,7 +118,7 @@ async function told(client: Client, kind: string): Promise<{ readonly text: stri
     return { text: (content[0] as { text: string }).text };
   } catch (error) {
     const { message, data } = error as RpcError;
-    return { text: message, outcome: (data as { outcome?: unknown }).outcome };
+    return { text: message, outcome: (data as { outcome?: unknown } | undefined)?.outcome };
   }
 }
 
@@ -143,6 +146,88 @@ describe("a request that was sent to a server", () => {
     const { text, outcome } = await said;
     expect(text).toMatch(kind === "read" || kind === "prompt" ? READ_UNKNOWN : CALL_UNKNOWN);
     if (kind === "read" || kind === "prompt") expect(outcome).toBe("unknown");
+  });
+});
+
+/** A server that asks once in each request, and knows nothing of the calls of others like it. */
+function asking(): Server {
+  const server = new Server({ name: "asking", version: "1", report: false });
+  const ask = async (context: Context): Promise<string> =>
+    (await context.elicit({ message: "Who?", schema: { name: { type: "string" } } })).action;
+  server.tool("pay", { run: (_, context) => ask(context) });
+  server.resource("note://a", { read: ask });
+  server.prompt("ask", { run: (_, context) => ask(context) });
+  return server;
+}
+
+interface Losing {
+  open(options: ClientOptions): Promise<Client>;
+  lose(mounted: Mounted): unknown;
+}
+
+/** What may become of a server while its caller is asked. */
+const LOSSES: Record<string, () => Promise<Losing>> = {
+  "is started again": async () => ({
+    open: (options) => connect(asking(), { ...options, revision: "2026-07-28" }),
+    lose: (mounted) => mounted.restart(),
+  }),
+  "cannot be started again": async () => {
+    let gone = false;
+    return {
+      open: (options) =>
+        gone ? connect({ command: "/nowhere/no-such-program", args: [] }) : connect(asking(), options),
+      lose(mounted) {
+        gone = true;
+        return mounted.restart();
+      },
+    };
+  },
+  "is another behind the same address": async () => {
+    let handler = toNodeHandler(asking());
+    const url = await stage.listen((request, response) => void handler(request, response));
+    return {
+      open: (options) => connect(url, { ...options, revision: "2026-07-28", verdicts: false }),
+      lose: () => (handler = toNodeHandler(asking())),
+    };
+  },
+  "forgets it, and says so in words of its own": async () => {
+    const question = { method: "elicitation/create", params: { mode: "form", message: "Who?", requestedSchema: FORM } };
+    const once = ({ params }: Asked): JsonObject => {
+      if (params["requestState"] !== undefined) throw new RpcError(-32_602, "Invalid or expired requestState");
+      return { resultType: "input_required", inputRequests: { q: question }, requestState: "s" };
+    };
+    const kinds = { tools: {}, resources: {}, prompts: {} };
+    const { url } = await stage.strange({
+      "server/discover": () => ({ supportedVersions: ["2026-07-28"], capabilities: kinds, ...HINTS }),
+      "tools/list": () => ({ tools: [{ name: "pay", inputSchema: { type: "object" } }], ...HINTS }),
+      "resources/list": () => ({ resources: [{ uri: "note://a", name: "a" }], ...HINTS }),
+      "resources/templates/list": () => ({ resourceTemplates: [], ...HINTS }),
+      "prompts/list": () => ({ prompts: [{ name: "ask" }], ...HINTS }),
+      "tools/call": once,
+      "resources/read": once,
+      "prompts/get": once,
+    });
+    return { open: (options) => connect(url, { ...options, verdicts: false }), lose: () => undefined };
+  },
+};
+const FORM = { type: "object", properties: { name: { type: "string" } } };
+const HINTS = { ttlMs: 0, cacheScope: "private" };
+
+describe("a request that asked its caller, of a server that", () => {
+  const cases = Object.keys(LOSSES).flatMap((loss) =>
+    ["2025-11-25", "2026-07-28"].flatMap((ours) => ["call", "read", "prompt"].map((kind) => ({ loss, ours, kind }))),
+  );
+  it.each(cases)("$loss: a $kind of $ours has an unknown outcome", async ({ loss, ours, kind }) => {
+    const losing = await (LOSSES[loss] as () => Promise<Losing>)();
+    const gateway = stage.gateway({ report: false });
+    const mounted = await gateway.mount("up", (options) => losing.open(options));
+    const elicit = async (): Promise<ElicitResult> => {
+      await losing.lose(mounted);
+      return { action: "accept", content: { name: "Ada" } };
+    };
+    const { text, outcome } = await told(await stage.client(gateway, { revision: ours, elicit }), kind);
+    expect(text).toMatch(kind === "call" ? CALL_UNKNOWN : READ_UNKNOWN);
+    if (kind !== "call") expect(outcome).toBe("unknown");
   });
 });
 

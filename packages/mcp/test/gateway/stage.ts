@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Client } from "../../src/client/client.js";
 import type { ClientOptions } from "../../src/client/options.js";
 import { Gateway } from "../../src/gateway/gateway.js";
+import type { RpcError } from "../../src/jsonrpc/errors.js";
 import type { JsonObject, RequestId } from "../../src/jsonrpc/message.js";
 import { connect } from "../../src/serve/connect-node.js";
 import { serveHttp, type ServeHttpOptions } from "../../src/serve/http.js";
@@ -20,7 +21,7 @@ export interface Asked {
   readonly headers: IncomingMessage["headers"];
 }
 
-/** What a method is answered with; undefined: that there is none. */
+/** What a method is answered with; undefined: that there is none. Throws an RpcError for one. */
 export type Answers = Readonly<Record<string, (asked: Asked) => JsonObject | undefined>>;
 
 const KEPT = { ttlMs: 0, cacheScope: "private" };
@@ -29,6 +30,18 @@ const USUAL: Answers = {
   "tools/list": () => ({ tools: [{ name: "read", inputSchema: { type: "object" } }], ...KEPT }),
   "tools/call": () => ({ content: [{ type: "text", text: "read" }] }),
 };
+
+/** The rest of the answer to a request; what a case throws is an error. */
+function saidTo(about: Asked, answer: Answers[string] | undefined): object {
+  try {
+    const result = answer?.(about);
+    if (result !== undefined) return { result: { resultType: "complete", ...result } };
+    return { error: { code: -32601, message: `no ${about.method}` } };
+  } catch (error) {
+    const { code, message } = error as RpcError;
+    return { error: { code, message } };
+  }
+}
 
 async function textOf(request: IncomingMessage): Promise<string> {
   let text = "";
@@ -86,11 +99,7 @@ export class Stage {
         const about = { method, params, headers: request.headers };
         asked.push(about);
         if (id === undefined) return void response.writeHead(202).end();
-        const result = (answers[method] ?? USUAL[method])?.(about);
-        const said =
-          result === undefined
-            ? { error: { code: -32601, message: `no ${method}` } }
-            : { result: { resultType: "complete", ...result } };
+        const said = saidTo(about, answers[method] ?? USUAL[method]);
         response.writeHead(200, { "content-type": "application/json" });
         return void response.end(JSON.stringify({ jsonrpc: "2.0", id, ...said }));
       });

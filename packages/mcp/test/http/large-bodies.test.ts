@@ -82,9 +82,23 @@ async function refused(url: string): Promise<Socket> {
     `POST /mcp HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n`,
   );
   const [reply] = (await once(socket, "data")) as [Buffer];
-  expect(String(reply)).toMatch(/^HTTP\/1.1 413 [\s\S]*connection: close[\s\S]*The body is too long$/i);
+  expect(String(reply)).toMatch(
+    /^HTTP\/1.1 413 [\s\S]*connection: close[\s\S]*Message refused: it is longer than 4194304 bytes$/i,
+  );
   return socket;
 }
+
+it.each([
+  ["announced", { "content-length": "5000" }],
+  ["not announced", {}],
+])("a body that is too long, and that is %s, is refused with the limit", async (_how, head) => {
+  const { url } = await start(new Server({ name: "t", version: "1", limits: { messageBytes: 4_000 } }));
+  const reply = await begun(url, { ...JSON_TYPES, ...head }, "x".repeat(5_000));
+  expect(reply.statusCode).toBe(413);
+  let text = "";
+  for await (const chunk of reply.setEncoding("utf8")) text += chunk as string;
+  expect(text).toBe("Message refused: it is longer than 4000 bytes");
+});
 
 it("a refused sender that neither ends nor stops is cut after a second, or when it has sent too much", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

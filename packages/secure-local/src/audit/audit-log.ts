@@ -12,9 +12,9 @@ import {
   HEAD_RECORDS,
   journalledAfter,
   type LogFile,
+  lookAtHead,
   newestRound,
   openLogFile,
-  readHead,
   readJournal,
   removeUnbegun,
   writeHead,
@@ -89,7 +89,7 @@ export class AuditLog implements AuditSink {
    * `log.repaired` records say so; records missing at the end are noted by `log.truncated`. All of it is on the disk when
    * the promise resolves.
    *
-   * @throws AuditError when the file cannot be used: `io`, `not_ours` or `in_use`.
+   * @throws AuditError when the file, or the head file beside it, cannot be used: `io`, `not_ours` or `in_use`.
    */
   static async open(file: string, options: AuditLogOptions = {}): Promise<AuditLog> {
     const path = resolve(file);
@@ -100,6 +100,7 @@ export class AuditLog implements AuditSink {
     let log: LogFile | undefined;
     let audit: AuditLog | undefined;
     try {
+      const head = usableHead(lock.file);
       const opened = orAuditError(lock.file, () => (log = (options.openFile ?? openLogFile)(lock.file)));
       const tail = orAuditError(lock.file, () => readTail(opened, lock.file));
       const made = new AuditLog(lock, opened, { tail, options, named: path });
@@ -107,11 +108,11 @@ export class AuditLog implements AuditSink {
       const round = newestRound(readJournal(made.file));
       const restored = await made.#putBack(tail);
       const last = { seq: made.#seq, hash: made.#prev };
-      const damage = damageOf({ tornBytes: tail.tornBytes, restored, head: readHead(made.file), last, round });
+      const damage = damageOf({ tornBytes: tail.tornBytes, restored, head, last, round });
       await Promise.all(damage.map((event) => made.record(event)));
       await dropJournal(made.file, opened);
       // A stop that had no room for one would leave the log without its second witness until many records later.
-      if (readHead(made.file) === undefined) await made.#saveHead();
+      if (head === undefined) await made.#saveHead();
       return made;
     } catch (error) {
       // Nothing may be written to a file that is let go of.
@@ -300,6 +301,15 @@ export class AuditLog implements AuditSink {
       // The head is a second witness; the log does not depend on it, and it is written again later.
     }
   }
+}
+
+/** Undefined where there is none. @throws AuditError (`io`) for one that is there and cannot be used: it may be what tells that records are gone */
+function usableHead(log: string): RecordLink | undefined {
+  const { head, fault } = lookAtHead(log);
+  if (fault === undefined) return head;
+  const advice =
+    "Put it right, or look at the log (mcp-secure-local audit verify) and move the head file away: the next";
+  throw new AuditError("io", log, `${fault}. ${advice} start makes a new one.`);
 }
 
 // Finds the end of an existing log: its last whole record, and how many bytes of a torn one follow.

@@ -2,14 +2,13 @@
 // and the key that signs them.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto";
 import * as fs from "node:fs";
-import { constants, createReadStream, existsSync } from "node:fs";
+import { constants, existsSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { createInterface } from "node:readline";
 import { archivedFiles } from "./archive.js";
 import { AuditError, type AuditEvent, type AuditSink } from "./audit-event.js";
 import { readLine, type RecordLink } from "./event-text.js";
-import { archivesOf } from "./log-file.js";
+import { archivesOf, linesOf } from "./log-file.js";
 import { makeFolder, readAtOnce } from "./owned-files.js";
 
 export interface Checkpoint extends RecordLink {
@@ -293,19 +292,13 @@ export interface SignedHead extends ChainHead {
 /** The hash of a chain's first record, which may have been archived; undefined where there is none yet. Rejects with the system's error. */
 export async function chainOf(log: string): Promise<string | undefined> {
   const first = [...archivesOf(log), log].find((file) => existsSync(file));
-  // A pipe in its place would be waited for.
   if (first === undefined || !fs.statSync(first).isFile()) return undefined;
-  const lines = createInterface({ input: createReadStream(first) });
-  try {
-    for await (const line of lines) {
-      const record = readLine(Buffer.from(line));
-      if (typeof record === "string") return undefined;
-      return record.seq === 1 ? record.hash : archivedFiles(log).at(-1)?.chain;
-    }
-    return archivedFiles(log).at(-1)?.chain;
-  } finally {
-    lines.close();
+  for await (const line of linesOf(first)) {
+    const record = readLine(Buffer.from(line));
+    if (typeof record === "string") return undefined;
+    return record.seq === 1 ? record.hash : archivedFiles(log).at(-1)?.chain;
   }
+  return archivedFiles(log).at(-1)?.chain;
 }
 
 export function headText({ chain, node, file, seq, hash }: ChainHead, key: KeyObject): string {

@@ -315,83 +315,78 @@ export function eventText(event: AuditEvent): string {
     if (budget.cut || budget.guess.made) whole.push(wholeText(name, json(event[name])));
     return written;
   };
-  for (const name of TEXTS) {
-    const given = event[name];
-    if (given !== undefined && isLost(given)) whole.push(wholeText(name, given));
-  }
-  let text = `,"kind":${usualText(event.kind)}`;
-  if (id !== undefined) text += `,"id":${typeof id === "number" ? JSON.stringify(id) : anyText(id)}`;
+  const words = (name: TextOf, given: string, usual = true): string => {
+    const { written, isWhole } = usual ? usualText(given) : textOf(given);
+    if (!isWhole) whole.push(wholeText(name, given));
+    return `,"${name}":${written}`;
+  };
+  let text = `,"kind":${usualText(event.kind).written}`;
+  if (id !== undefined) text += `,"id":${typeof id === "number" ? JSON.stringify(id) : textOf(id).written}`;
   if (connection !== undefined) text += `,"connection":${connection}`;
-  if (event.principal !== undefined) text += `,"principal":${usualText(event.principal)}`;
-  if (event.client !== undefined) text += `,"client":${usualText(event.client)}`;
-  if (event.revision !== undefined) text += `,"revision":${usualText(event.revision)}`;
-  if (event.profile !== undefined) text += `,"profile":${usualText(event.profile)}`;
-  if (event.method !== undefined) text += `,"method":${usualText(event.method)}`;
-  if (event.tool !== undefined) text += `,"tool":${usualText(event.tool)}`;
-  if (event.server !== undefined) text += `,"server":${usualText(event.server)}`;
+  if (event.principal !== undefined) text += words("principal", event.principal);
+  if (event.client !== undefined) text += words("client", event.client);
+  if (event.revision !== undefined) text += `,"revision":${usualText(event.revision).written}`;
+  if (event.profile !== undefined) text += `,"profile":${usualText(event.profile).written}`;
+  if (event.method !== undefined) text += words("method", event.method);
+  if (event.tool !== undefined) text += words("tool", event.tool);
+  if (event.server !== undefined) text += words("server", event.server);
   if (event.arguments !== undefined) text += argumentsText(event.arguments, whole);
   if (decision) {
     const line = decision.line === undefined ? "" : `,"line":${decision.line}`;
-    text += `,"decision":{"allowed":${decision.allowed},"rule":${usualText(decision.rule)}${line}}`;
+    text += `,"decision":{"allowed":${decision.allowed},"rule":${usualText(decision.rule).written}${line}}`;
   }
   if (duration !== undefined) text += `,"duration_ms":${JSON.stringify(duration)}`;
   if (event.upstream !== undefined) text += value("upstream");
-  if (event.outcome !== undefined) text += `,"outcome":${usualText(event.outcome)}`;
+  if (event.outcome !== undefined) text += `,"outcome":${usualText(event.outcome).written}`;
   if (event.result !== undefined) text += value("result");
-  if (event.error_id !== undefined) text += `,"error_id":${anyText(event.error_id)}`;
-  if (event.error !== undefined) text += `,"error":${anyText(event.error)}`;
-  if (event.policy !== undefined) text += `,"policy":${usualText(event.policy)}`;
+  if (event.error_id !== undefined) text += words("error_id", event.error_id, false);
+  if (event.error !== undefined) text += words("error", event.error, false);
+  if (event.policy !== undefined) text += `,"policy":${usualText(event.policy).written}`;
   if (event.detail !== undefined) text += value("detail");
   return whole.length === 0 ? text : `${text},"whole_hmac":{${whole.join(",")}}`;
 }
 
 /** Fields that are a text of somebody else's. */
-const TEXTS = ["principal", "client", "method", "tool", "server", "error_id", "error"] as const;
+type TextOf = "principal" | "client" | "method" | "tool" | "server" | "error_id" | "error";
 
 /** Tells two texts apart that a record cannot hold as they are, and tells nobody without the key what they were. */
 function wholeText(name: string, text = ""): string {
   return `"${name}":"${createHmac("sha256", recordKey()).update(text).digest("hex")}"`;
 }
 
-/** Whether the record has less of a text than was given, but for secrets that are known. */
-function isLost(text: string): boolean {
-  if (text.length > MAX_TEXT) return true;
-  if (usualVersion === secretsVersion() && usual.has(text) && !lost.has(text)) return false;
-  return mayHoldSecret(text) && redactString(text) !== replaceKnown(text);
+/** A text as a record has it. */
+interface Written {
+  readonly written: string;
+  /** Whether that is all that was given, but for secrets that are known. */
+  readonly isWhole: boolean;
 }
 
 /** Texts kept with their written form: the names, rules and outcomes of a server fit many times over. */
 const MAX_USUAL = 512;
 /** Longer texts are rarely the same twice. */
 const MAX_USUAL_LENGTH = 128;
-const usual = new Map<string, string>();
-/** Those of them that are not written whole. */
-const lost = new Set<string>();
+const usual = new Map<string, Written>();
 let usualVersion = 0;
 
 /** A text of which a server has few: its written form is made once. */
-function usualText(text: string): string {
-  if (usualVersion !== secretsVersion()) forgetUsual();
+function usualText(text: string): Written {
+  if (usualVersion !== secretsVersion()) usual.clear();
   usualVersion = secretsVersion();
   const known = usual.get(text);
   if (known !== undefined) return known;
-  const written = anyText(text);
+  const made = textOf(text);
   if (text.length <= MAX_USUAL_LENGTH) {
-    if (usual.size >= MAX_USUAL) forgetUsual();
-    usual.set(text, written);
-    if (mayHoldSecret(text)) lost.add(text);
+    if (usual.size >= MAX_USUAL) usual.clear();
+    usual.set(text, made);
   }
-  return written;
+  return made;
 }
 
-function forgetUsual(): void {
-  usual.clear();
-  lost.clear();
-}
-
-function anyText(text: string): string {
-  if (text.length <= MAX_TEXT && !mayHoldSecret(text)) return JSON.stringify(text);
-  return escapeUnseen(JSON.stringify(redactString(text)));
+function textOf(text: string): Written {
+  const isShort = text.length <= MAX_TEXT;
+  if (isShort && !mayHoldSecret(text)) return { written: JSON.stringify(text), isWhole: true };
+  const redacted = redactString(text);
+  return { written: escapeUnseen(JSON.stringify(redacted)), isWhole: isShort && redacted === replaceKnown(text) };
 }
 
 /**

@@ -1,10 +1,11 @@
 // The few file operations the log needs, behind an interface so that tests can make each of them fail, and whether an
 // open file still has its name.
 import * as fs from "node:fs";
-import { readdirSync } from "node:fs";
+import { createReadStream, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { readLine, type RecordLink } from "./event-text.js";
-import { openAtOnce } from "./owned-files.js";
+import { StringDecoder } from "node:string_decoder";
+import { MAX_LINE_BYTES, readLine, type RecordLink } from "./event-text.js";
+import { openAtOnce, readAtMost, whyUnread, WrongKindError } from "./owned-files.js";
 
 /** An open log file. Every operation throws (or rejects) with the system's error. */
 export interface LogFile {
@@ -88,7 +89,14 @@ function fileEndsIn(path: string, bytes: Buffer, size: number): boolean {
 
 function openAppending(path: string, flags = 0): number {
   const { O_RDWR, O_APPEND, O_CREAT } = fs.constants;
-  return openAtOnce(path, O_RDWR | O_APPEND | O_CREAT | NO_FOLLOW | flags, 0o600);
+  try {
+    return openAtOnce(path, O_RDWR | O_APPEND | O_CREAT | NO_FOLLOW | flags, 0o600);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ELOOP") throw new Error("it is a link, which the log may not be", { cause: error });
+    if (code === "EISDIR") throw new WrongKindError(path, fs.statSync(path));
+    throw error;
+  }
 }
 
 /**
@@ -127,13 +135,7 @@ const MAX_BESIDE_BYTES = 16 * 1024 * 1024;
 
 /** The text of a small file beside the log, at once. @throws Error for what is no file or too long, and the system's */
 export function readBeside(path: string, most: number = MAX_BESIDE_BYTES): string {
-  const fd = openAtOnce(path);
-  try {
-    if (fs.fstatSync(fd).size > most) throw new Error(`${path} is longer than ${most} bytes`);
-    return fs.readFileSync(fd, "utf8");
-  } finally {
-    fs.closeSync(fd);
-  }
+  return readAtMost(path, most);
 }
 
 /** Without this a power failure could take the name of a new log away, and its records with it. */
@@ -219,13 +221,33 @@ export function writeHead(log: string, link: RecordLink): void {
 
 /** The head of a log; undefined when there is none or it is unreadable. */
 export function readHead(log: string): RecordLink | undefined {
+  return lookAtHead(log).head;
+}
+
+/** The head of a log, if there is one; `fault`: why one that is there cannot be used, and what that means. */
+export function lookAtHead(log: string): { readonly head?: RecordLink; readonly fault?: string } {
+  const path = headPath(log);
+  // What it leads to may be missing; the name itself then is there all the same.
+  if (fs.lstatSync(path, { throwIfNoEntry: false }) === undefined) return {};
   try {
-    const { records, hash } = JSON.parse(readBeside(headPath(log), MAX_HEAD_BYTES)) as Record<string, unknown>;
-    if (Number.isSafeInteger(records) && typeof hash === "string") return { seq: records as number, hash };
-  } catch {
-    // No head, or not a whole one: the chain of the log itself still holds.
+    const head = headIn(readBeside(path, MAX_HEAD_BYTES));
+    return head === undefined ? { fault: unusable(path, "it is damaged") } : { head };
+  } catch (error) {
+    return { fault: unusable(path, whyUnread(error)) };
   }
-  return undefined;
+}
+
+function unusable(path: string, why: string): string {
+  return `the head file ${path} cannot be read (${why}), so nobody can tell whether records were cut off the end of the log`;
+}
+
+function headIn(text: string): RecordLink | undefined {
+  try {
+    const { records, hash } = JSON.parse(text) as Record<string, unknown>;
+    return Number.isSafeInteger(records) && typeof hash === "string" ? { seq: records as number, hash } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 // A small file beside the log, of fixed size, into which a few records are synced in less time than into the log itself.
@@ -427,8 +449,12 @@ export function readJournal(log: string): Buffer {
   return lookAtJournal(log).content;
 }
 
-/** The bytes of a log's journal, and why it is none of ours, if it is not. */
-export function lookAtJournal(log: string): { readonly content: Buffer; readonly fault?: string } {
+/** The bytes of a log's journal, and why it is none of ours, if it is not; `unread`: nobody can say what is in it. */
+export function lookAtJournal(log: string): {
+  readonly content: Buffer;
+  readonly fault?: string;
+  readonly unread?: true;
+} {
   const path = journalPath(log);
   try {
     const fd = openAtOnce(path, NO_FOLLOW);
@@ -449,7 +475,8 @@ export function lookAtJournal(log: string): { readonly content: Buffer; readonly
   } catch (error) {
     const none = { content: Buffer.alloc(0) };
     const { code, message } = error as NodeJS.ErrnoException;
-    return code === "ENOENT" ? none : { ...none, fault: `the journal ${path} cannot be read (${code ?? message})` };
+    if (code === "ENOENT") return none;
+    return { ...none, fault: `the journal ${path} cannot be read (${code ?? message})`, unread: true };
   }
 }
 
@@ -511,4 +538,42 @@ function presenceOf(path: string, { dev, ino }: HeldFile): FilePresence {
     if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return "gone";
     throw error;
   }
+}
+
+// Reads files line by line in bounded memory: a file that is no log may have no end of line at all.
+
+/** Cuts text into lines; of one that is longer than any record the rest is dropped. */
+export class LineCutter {
+  readonly #decoder = new StringDecoder("utf8");
+  /** What has come of the line that is not whole. */
+  #parts: string[] = [];
+  #length = 0;
+
+  /** The whole lines that have come up to now. */
+  take(chunk: Buffer): string[] {
+    const lines = this.#decoder.write(chunk).split("\n");
+    const rest = lines.pop() ?? "";
+    if (lines.length > 0) lines[0] = this.end() + (lines[0] ?? "");
+    this.#length += rest.length;
+    if (this.#length > MAX_LINE_BYTES) this.#parts = [];
+    else if (rest !== "") this.#parts.push(rest);
+    return lines;
+  }
+
+  /** What stands behind the last whole line. */
+  end(): string {
+    const rest = this.#parts.join("");
+    this.#parts = [];
+    this.#length = 0;
+    return rest;
+  }
+}
+
+/** The lines of a file, with what stands behind the last end of line. Throws as `openAtOnce` does. */
+export async function* linesOf(file: string): AsyncIterable<string> {
+  const cutter = new LineCutter();
+  const fd = openAtOnce(file);
+  for await (const chunk of createReadStream(file, { fd }) as AsyncIterable<Buffer>) yield* cutter.take(chunk);
+  const rest = cutter.end();
+  if (rest !== "") yield rest;
 }

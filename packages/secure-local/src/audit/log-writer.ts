@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
 import { AuditError, type AuditEvent } from "./audit-event.js";
 import { bodyHash, GENESIS, type RecordLink, sealText } from "./event-text.js";
-import { archivedPath, type FilePresence, type Journal, type LogFile, readHead } from "./log-file.js";
+import { archivedPath, type FilePresence, type Journal, type LogFile, lookAtHead } from "./log-file.js";
 
 /** The end of a batch that is read again: the last record's hash, which no other record has. */
 const PROOF_BYTES = sealText(GENESIS).length;
@@ -393,7 +393,8 @@ function isBegun(log: string): boolean {
 
 /** Whether a record of it was ever written, as what lies beside it says. */
 function hasRecords(log: string): boolean {
-  return (readHead(log)?.seq ?? 0) > 0 || fs.existsSync(archivedPath(log));
+  const { head, fault } = lookAtHead(log);
+  return fault !== undefined || (head?.seq ?? 0) > 0 || fs.existsSync(archivedPath(log));
 }
 
 /**

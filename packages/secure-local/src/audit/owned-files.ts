@@ -47,10 +47,14 @@ function readKey(file: string): Buffer {
 export class WrongKindError extends Error {
   /** As the system would say it, where a folder was wanted, or is there in place of a file. */
   readonly code: "ENOTDIR" | "EISDIR" | undefined;
+  /** Without its name, and without what to do: `no file but a pipe`. */
+  readonly what: string;
 
   constructor(path: string, status: fs.Stats, wanted: "file" | "folder" = "file") {
-    super(`${path} is no ${wanted} but ${kindOf(status)}; move it away`);
+    const what = `no ${wanted} but ${kindOf(status)}`;
+    super(`${path} is ${what}; move it away`);
     this.name = "WrongKindError";
+    this.what = what;
     this.code = wanted === "folder" ? "ENOTDIR" : status.isDirectory() ? "EISDIR" : undefined;
   }
 }
@@ -61,6 +65,26 @@ function kindOf(status: fs.Stats): string {
   if (status.isDirectory()) return "a folder";
   return status.isFile() ? "a file" : "a device";
 }
+
+/** Why a file cannot be read, without its name. */
+export function whyUnread(error: unknown): string {
+  if (error instanceof WrongKindError) {
+    const advice = error.what.endsWith("a pipe") ? "; keep what comes out of it in a file first" : "";
+    return `it is ${error.what}${advice}`;
+  }
+  const { code, message } = error as NodeJS.ErrnoException;
+  return (code !== undefined && SAID[code]) || message;
+}
+
+const SAID: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EACCES: "you have no right to read it",
+  EPERM: "you have no right to read it",
+  EISDIR: "it is a folder",
+  // So the system says that it is a socket.
+  ENXIO: "it is no regular file",
+  ELOOP: "it is a link that may not be followed, or its links lead in a circle",
+};
 
 /** To read what may be no file: of a pipe the system waits for whoever opens its other end, which may be nobody. Windows has no such flag. */
 export const READ_AT_ONCE: number = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
@@ -76,7 +100,9 @@ export function openAtOnce(file: string, flags: number = fs.constants.O_RDONLY, 
 
 /** The same to read it, for whoever waits for the system in turns. */
 export async function handleAtOnce(file: string): Promise<FileHandle> {
-  const handle = await open(file, READ_AT_ONCE);
+  const handle = await open(file, READ_AT_ONCE).catch((error: unknown) => {
+    throw wrongKind(error, file) ?? error;
+  });
   const status = await handle.stat();
   if (status.isFile()) return handle;
   await handle.close();
@@ -87,10 +113,15 @@ function opened(file: string, flags: number, mode: number | undefined): number {
   try {
     return fs.openSync(file, flags, mode);
   } catch (error) {
-    // So the system says that it is a socket, or a pipe that nobody reads.
-    if ((error as NodeJS.ErrnoException).code === "ENXIO") throw new WrongKindError(file, fs.statSync(file));
-    throw error;
+    throw wrongKind(error, file) ?? error;
   }
+}
+
+/** So the system says that it is a socket, or a pipe that nobody reads. */
+function wrongKind(error: unknown, file: string): WrongKindError | undefined {
+  if ((error as NodeJS.ErrnoException).code !== "ENXIO") return undefined;
+  const status = statusAt(file);
+  return status && new WrongKindError(file, status);
 }
 
 /** The text of a file, at once, or its bytes. Throws as `openAtOnce` does. */
@@ -100,6 +131,17 @@ export function readAtOnce(file: string, encoding: "utf8" | null = "utf8"): stri
   const fd = openAtOnce(file);
   try {
     return fs.readFileSync(fd, encoding);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** The text of a file that is no longer than that. Throws as `openAtOnce` does, and an Error for a longer one. */
+export function readAtMost(file: string, mostBytes: number): string {
+  const fd = openAtOnce(file);
+  try {
+    if (fs.fstatSync(fd).size > mostBytes) throw new Error(`${file} is longer than ${mostBytes} bytes`);
+    return fs.readFileSync(fd, "utf8");
   } finally {
     fs.closeSync(fd);
   }

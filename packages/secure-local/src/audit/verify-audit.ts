@@ -3,12 +3,19 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { createReadStream, existsSync } from "node:fs";
 import { basename, dirname } from "node:path";
-import { createInterface } from "node:readline";
 import { type ArchivedFile, signedArchives, type VerifiedFile } from "./archive.js";
 import { GENESIS, type RecordLink, MAX_LINE_BYTES, readLine } from "./event-text.js";
-import { archivedPath, archivesOf, readHead, journalledAfter, lookAtJournal, newestRound } from "./log-file.js";
+import {
+  archivedPath,
+  archivesOf,
+  journalledAfter,
+  linesOf,
+  lookAtHead,
+  lookAtJournal,
+  newestRound,
+} from "./log-file.js";
 import { type Checkpoint, publicKeyOf, readCheckpoint } from "./checkpoint.js";
-import { openAtOnce } from "./owned-files.js";
+import { openAtOnce, WrongKindError } from "./owned-files.js";
 import { type Restored, signedRestores } from "./restored.js";
 
 /** What a check found. */
@@ -36,6 +43,8 @@ interface AuditReport {
   /** Number of the first bad line in its file, counted from 1. */
   readonly firstBadLine?: number;
   readonly reason?: string;
+  /** Of what is not in order: nothing was found to be changed, but something that has to be read could not be. */
+  readonly unread?: true;
   /** Bytes of an unfinished last line; the next start of a server cuts them off and says so. */
   readonly tornTail?: number;
   /** Records that a power failure took from the log and its journal has; the next start puts them back. */
@@ -79,16 +88,16 @@ export async function verifyAudit(file: string, options: VerifyOptions = {}): Pr
   if (typeof said === "string") return { ok: false, records: 0, reason: said };
   const restored = options.supposed === undefined ? said : [...said, options.supposed];
   const newest = options.checkpoints && readCheckpoints(file, options.checkpoints, restored);
-  if (typeof newest === "string") return { ok: false, records: 0, reason: newest };
+  if (newest !== undefined && "reason" in newest) return { ok: false, records: 0, ...newest };
   const checkpoints = newest && (await withOlder(file, newest, { ...options, restored }));
   const archived = readArchived(file, options.archives);
   if (typeof archived === "string") return { ok: false, records: 0, reason: archived };
-  const head = readHead(file);
+  const { head, fault: headFault } = lookAtHead(file);
   const { witnesses = NONE } = options;
   const place = options.named === true ? archivePlace(file, archived) : undefined;
   // Before the log, which a server may be writing: whatever is in its journal is in the log already.
-  const { content: journal, fault } = lookAtJournal(file);
-  if (fault !== undefined) return { ok: false, records: 0, reason: fault };
+  const { content: journal, fault, unread } = lookAtJournal(file);
+  if (fault !== undefined) return { ok: false, records: 0, reason: fault, ...(unread && { unread }) };
   const round = newestRound(journal);
   const walk = new Walk(file, head, {
     checkpoints,
@@ -110,7 +119,10 @@ export async function verifyAudit(file: string, options: VerifyOptions = {}): Pr
     const report = await walk.read(each, each === files.at(-1));
     if (report !== undefined) return report;
   }
-  return walk.conclude(journal);
+  const report = walk.conclude(journal);
+  if (!report.ok || headFault === undefined) return report;
+  const advice = "put it right, or compare the log with a copy of yours, then move the head file away";
+  return { ok: false, records: report.records, reason: `${headFault}; ${advice}`, unread: true };
 }
 
 /** In words what is wrong with what is said of archived files. Without the key a log that has all its files needs none of it. */
@@ -208,11 +220,11 @@ class Walk {
     this.#line = 0;
     this.#files += 1;
     let rest: Buffer = Buffer.alloc(0);
-    // Of a pipe nobody knows when its text comes, or whether.
-    if (!fs.statSync(file).isFile()) return this.#bad("it is no file");
+    const fd = fdOf(file);
+    if (typeof fd !== "number") return this.#unread(fd);
     const digest = this.#full === undefined || file === this.#log ? undefined : createHash("sha256");
     let bytes = 0;
-    for await (const piece of createReadStream(file) as AsyncIterable<Buffer>) {
+    for await (const piece of createReadStream(file, { fd }) as AsyncIterable<Buffer>) {
       digest?.update(piece);
       bytes += piece.length;
       const chunk = rest.length > 0 ? Buffer.concat([rest, piece]) : piece;
@@ -353,6 +365,11 @@ class Walk {
     return this.#files > 1 ? { files: this.#files } : {};
   }
 
+  #unread(reason: string): AuditReport {
+    const { firstBadLine: _, ...report } = this.#bad(reason, undefined);
+    return { ...report, unread: true };
+  }
+
   #bad(reason: string, earlier: AuditReport["earlier"] = this.#copy): AuditReport {
     const file = this.#file === this.#log || this.#file === "" ? {} : { badFile: this.#file };
     const records = this.#last.seq - (this.#before?.seq ?? 0);
@@ -366,6 +383,16 @@ class Walk {
       reason,
       ...(earlier === undefined ? {} : { earlier }),
     };
+  }
+}
+
+/** The open file, or why it is none: of a pipe nobody knows when its text comes, or whether. Throws the system's error. */
+function fdOf(file: string): number | string {
+  try {
+    return openAtOnce(file);
+  } catch (error) {
+    if (error instanceof WrongKindError) return `it is ${error.what}; put the log there, or name another`;
+    throw error;
   }
 }
 
@@ -411,18 +438,19 @@ const MAX_CHECKED = 10_000;
 /** As many checkpoints and more. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** What is wrong with the file, in words, when it holds a line that nobody with the key wrote. */
+/** What is wrong with the file, in words, when it cannot be read or holds a line that nobody with the key wrote. */
 function readCheckpoints(
   log: string,
   given: { file: string; publicKey: string },
   restored: readonly Restored[],
-): Checkpoints | string {
+): Checkpoints | { readonly reason: string; readonly unread?: true } {
   const { file } = given;
   let text: string;
   try {
     text = endOf(file);
   } catch (error) {
-    return `the checkpoints in ${file} cannot be read (${error instanceof Error ? error.message : String(error)})`;
+    const why = error instanceof Error ? error.message : String(error);
+    return { reason: `the checkpoints in ${file} cannot be read (${why})`, unread: true };
   }
   const key = publicKeyOf(given.publicKey);
   // What stands behind the last newline was cut short by a crash.
@@ -434,7 +462,8 @@ function readCheckpoints(
     const line = lines[index] as string;
     // A crash left a torn line here, and the next server went on behind it.
     const checkpoint = readCheckpoint(line, key) ?? readCheckpoint(line.slice(line.lastIndexOf('{"log":')), key);
-    if (checkpoint === undefined) return `line ${index + 1} of ${file} is not signed with the key of this log`;
+    if (checkpoint === undefined)
+      return { reason: `line ${index + 1} of ${file} is not signed with the key of this log` };
     if (checkpoint.log !== basename(log) || wasLost(restored, checkpoint.seq, checkpoint.time)) continue;
     // A server that went on with a log that was cut off signs for other records of the same numbers: the first word holds.
     if (!hashes.has(checkpoint.seq)) hashes.set(checkpoint.seq, checkpoint.hash);
@@ -487,20 +516,18 @@ const LOG_NAME = /\{"log":"([^"\\]{1,255})",[^{}]*\}$/;
 /** The last lines of each log, by its name, read in bounded memory. */
 async function lastLines(file: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const found = new Map<string, string[]>();
-  let fd: number;
   try {
-    fd = openAtOnce(file);
+    for await (const line of linesOf(file)) {
+      const [text, name] = LOG_NAME.exec(line) ?? [];
+      if (text === undefined || name === undefined) continue;
+      const lines = found.get(name) ?? [];
+      if (lines.length === 0 && found.size >= MAX_NAMES) continue;
+      lines.push(text);
+      if (lines.length > LAST_LINES) lines.shift();
+      found.set(name, lines);
+    }
   } catch {
-    return found;
-  }
-  for await (const line of createInterface({ input: createReadStream(file, { fd }), crlfDelay: Infinity })) {
-    const [text, name] = LOG_NAME.exec(line) ?? [];
-    if (text === undefined || name === undefined) continue;
-    const lines = found.get(name) ?? [];
-    if (lines.length === 0 && found.size >= MAX_NAMES) continue;
-    lines.push(text);
-    if (lines.length > LAST_LINES) lines.shift();
-    found.set(name, lines);
+    // That it cannot be read is told by the check of a log.
   }
   return found;
 }

@@ -1,10 +1,10 @@
 // Checks the chains of all processes of a server: each is there, whole, and as long as any other process remembers it.
 import * as fs from "node:fs";
-import { createInterface } from "node:readline";
 import { basename, dirname, join } from "node:path";
 import { type ChainHead, chainOf, type SignedHead } from "./checkpoint.js";
-import { archivedPath, archivesOf, headPath, journalPath, readHead } from "./log-file.js";
+import { archivedPath, archivesOf, headPath, journalPath, linesOf, lookAtHead } from "./log-file.js";
 import { rememberedLogs } from "./log-writer.js";
+import { whyUnread } from "./owned-files.js";
 import { restoredPath } from "./restored.js";
 import { checkpointedLogs, missingLog, verifyAudit, type VerifyOptions } from "./verify-audit.js";
 
@@ -21,6 +21,8 @@ export interface CheckedChain {
   /** It is where files of the log were archived to. */
   readonly isArchive?: boolean;
   readonly reason?: string;
+  /** Nothing was found to be changed, but something that has to be read could not be. */
+  readonly notChecked?: true;
   /** The first bad line, as FILE:LINE. */
   readonly at?: string;
 }
@@ -38,8 +40,8 @@ const JOINED = '"kind":"cluster.joined"';
 
 /**
  * Checks every log in a folder and in its folders, one for each process or machine. `heads`: what the processes have signed where
- * all of them keep it; read before this is called. `signed`: what is signed elsewhere of logs by their names. Throws the system's error when a
- * file cannot be read.
+ * all of them keep it; read before this is called. `signed`: what is signed elsewhere of logs by their names. Throws the system's error when the
+ * folder cannot be read.
  */
 export async function verifyChains(
   folder: string,
@@ -47,11 +49,13 @@ export async function verifyChains(
   signed: Signed = {},
 ): Promise<readonly CheckedChain[]> {
   const logs = new Map<string, string | undefined>();
-  for (const file of logsIn(folder)) logs.set(file, await chainOf(file));
+  // What cannot be read is said when it is checked.
+  for (const file of logsIn(folder)) logs.set(file, await chainOf(file).catch(() => undefined));
   const memory = new Witnesses();
   const keys = new Map<string, Set<string>>();
   for (const [file, chain] of logs) {
-    for (const each of [...archivesOf(file), file]) await memory.readAll(each, (key) => noteKey(keys, chain, key));
+    for (const each of [...archivesOf(file), file])
+      await memory.readAll(each, (key) => noteKey(keys, chain, key)).catch(() => undefined);
   }
   for (const head of heads) {
     // A key that the chain does not name is another one's, whatever it says.
@@ -97,7 +101,7 @@ async function takenAway(
 /** Whether one of the heads is of a log in a folder: where none is, they are those of other processes. */
 export async function knowsSome(folder: string, heads: readonly SignedHead[]): Promise<boolean> {
   const known = new Set(heads.map(({ chain }) => chain));
-  for (const file of logsIn(folder)) if (known.has((await chainOf(file)) ?? "")) return true;
+  for (const file of logsIn(folder)) if (known.has((await chainOf(file).catch(() => undefined)) ?? "")) return true;
   return false;
 }
 
@@ -114,14 +118,24 @@ async function checkedLog(
   isOne: boolean,
 ): Promise<CheckedChain> {
   const { witnesses } = options;
-  let report = await verifyAudit(file, { ...options, named: true });
+  let report = await reportOn(file, { ...options, named: true });
   if (!report.ok && !isOne && report.checkpoints === 0)
-    report = await verifyAudit(file, { ...options, checkpoints: undefined, named: true });
-  const { ok, records, firstBadLine, badFile = file, reason, checkpoints = 0, archive } = report;
+    report = await reportOn(file, { ...options, checkpoints: undefined, named: true });
+  const { ok, records, firstBadLine, badFile = file, reason, unread, checkpoints = 0, archive } = report;
   const isArchive = archive === undefined ? {} : { isArchive: true };
   if (ok) return { file, ok, records, witnesses: witnesses.size, checkpoints, ...isArchive };
   const at = firstBadLine === undefined ? {} : { at: `${badFile}:${firstBadLine}` };
-  return { file, ok, records, witnesses: 0, checkpoints, ...(reason === undefined ? {} : { reason }), ...at };
+  const why = { ...(reason === undefined ? {} : { reason }), ...(unread && { notChecked: unread }) };
+  return { file, ok, records, witnesses: 0, checkpoints, ...why, ...at };
+}
+
+/** One that cannot be read keeps no other from being checked. */
+async function reportOn(file: string, options: VerifyOptions): ReturnType<typeof verifyAudit> {
+  try {
+    return await verifyAudit(file, options);
+  } catch (error) {
+    return { ok: false, records: 0, reason: `it cannot be read: ${whyUnread(error)}`, unread: true };
+  }
 }
 
 /** What processes remember of each other's chains. */
@@ -149,10 +163,7 @@ class Witnesses {
 
   /** Takes what a file says of others. `onKey` is told of the keys that its own process has signed with. */
   async readAll(file: string, onKey: (publicKey: string) => void): Promise<void> {
-    // Of a pipe nobody knows when its text comes, or whether; that it is no file is said when the log is checked.
-    if (fs.statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return;
-    const lines = createInterface({ input: fs.createReadStream(file), crlfDelay: Infinity });
-    for await (const line of lines) {
+    for await (const line of linesOf(file)) {
       if (line.includes(JOINED)) onKey(String(detailOf(line)["publicKey"]));
       else if (line.includes(HEADS)) for (const head of (detailOf(line)["heads"] ?? []) as ChainHead[]) this.add(head);
     }
@@ -174,16 +185,31 @@ function logsIn(folder: string): readonly string[] {
   const look = (place: string, deeper: boolean): void => {
     for (const entry of fs.readdirSync(place, { withFileTypes: true })) {
       const path = join(place, entry.name);
-      if (entry.isDirectory() && deeper) look(path, false);
+      if (entry.name.endsWith(".log.head")) {
+        if (isHeadOfRecords(path.slice(0, -5))) found.add(path.slice(0, -5));
+      } else if (entry.isDirectory() && deeper) look(path, false);
       else if (entry.isFile() && entry.name.endsWith(".log")) {
         if (deeper || !isServersWords(path)) found.add(path);
-      } else if (entry.isFile() && entry.name.endsWith(".log.head") && (readHead(path.slice(0, -5))?.seq ?? 0) > 0)
-        found.add(path.slice(0, -5));
+      }
+      // A pipe has no records, and may stand where a log was.
+      else if (entry.name.endsWith(".log") && isNeither(entry, path)) found.add(path);
       else if (entry.isFile() && entry.name.endsWith(".log.archived")) found.add(path.slice(0, -9));
     }
   };
   look(folder, true);
   return [...found].sort();
+}
+
+/** One that cannot be used may be of many. */
+function isHeadOfRecords(log: string): boolean {
+  const { head, fault } = lookAtHead(log);
+  return fault !== undefined || (head?.seq ?? 0) > 0;
+}
+
+/** Whether it is neither a file nor a folder, nor a link to one. */
+function isNeither(entry: fs.Dirent, path: string): boolean {
+  const status = entry.isSymbolicLink() ? fs.statSync(path, { throwIfNoEntry: false }) : entry;
+  return status !== undefined && !status.isFile() && !status.isDirectory();
 }
 
 // A state folder has `servers/NAME-HASH.log` too: what the policy's servers said on their standard error. They are no audit logs.

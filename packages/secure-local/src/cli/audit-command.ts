@@ -4,22 +4,21 @@ import { createReadStream, existsSync, statSync } from "node:fs";
 import { type FileHandle, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
-import { type ArchivedFile, archivedElsewhere, isArchiveOf } from "../audit/archive.js";
+import { archivedElsewhere, isArchiveOf } from "../audit/archive.js";
 import { AuditError } from "../audit/audit-event.js";
 import { recordOf } from "../audit/call-records.js";
 import { checkpointKey, publicKeyPath } from "../audit/checkpoint.js";
-import { archivedPath, archivesOf, readBeside } from "../audit/log-file.js";
+import { archivedPath, archivesOf, LineCutter, readBeside } from "../audit/log-file.js";
 import { existingLogs, rememberedLogs } from "../audit/log-writer.js";
 import { handleAtOnce, openAtOnce } from "../audit/owned-files.js";
-import type { Restored } from "../audit/restored.js";
 import type { CheckedChain } from "../audit/verify-chains.js";
-import { checkpointedLogs, recordsWith, verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
+import { checkpointedLogs, verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import {
+  agreeing,
   callsOf,
   EntryJoiner,
-  LineCutter,
   localTime,
   PolicyNames,
   readLogs,
@@ -27,6 +26,8 @@ import {
   type RecordFilter,
   tableHead,
   tableRow,
+  verdictOn,
+  verifiedLogs,
 } from "./audit-lines.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { checkpointKeyFile } from "./open-audit.js";
@@ -89,9 +90,7 @@ async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[])
       else complain(`${log.at ?? log.file}: ${log.said}`);
     }
   }
-  // Of one that could not be read no records were counted: nothing was found to be changed.
-  const unread = logs.every((log) => log.ok || log.records === undefined);
-  return ok ? ExitCode.Ok : unread ? ExitCode.Usage : ExitCode.Failed;
+  return verdictOn(logs);
 }
 
 /** The logs of all processes of a server, and what they say of each other. What Redis has is read before the logs are. */
@@ -111,7 +110,7 @@ async function verifyFolder(line: CommandLine, folder: string): Promise<number> 
   else if (chains.length === 0) complain(`mcp-secure-local: there is no audit log in ${folder}`);
   else for (const chain of chains) tellChain(chain);
   if (notChecked !== undefined && !line.json) complain(`mcp-secure-local: ${notChecked}`);
-  return ok ? ExitCode.Ok : fine || chains.length === 0 ? ExitCode.Usage : ExitCode.Failed;
+  return ok ? ExitCode.Ok : fine || chains.length === 0 ? ExitCode.Usage : verdictOn(chains);
 }
 
 /** Why nothing in a folder could be compared with Redis: there is nothing there, or only of processes whose logs are not in it. */
@@ -134,22 +133,11 @@ function tellChain({ file, ok, records, witnesses, checkpoints, reason, at }: Ch
 /** What keys in Redis begin with where nobody says otherwise. */
 const USUAL_PREFIX = "mcp";
 
-/** `1 witness agrees`, `2 witnesses agree`. */
-function agreeing(count: number, noun: string): string {
-  if (count === 1) return `1 ${noun} agrees`;
-  return `${count} ${noun}${noun.endsWith("s") ? "es" : "s"} agree`;
-}
-
 /** A log and its neighbours: those there are, and those that are gone though something remembers them. */
 export async function knownLogs(usual: string, { checkpoints }: VerifyOptions): Promise<readonly string[]> {
   // Where files of some logs were archived to there is nothing of the others.
   if (checkpoints === undefined || isArchiveOf(usual)) return rememberedLogs(usual);
   return rememberedLogs(usual, await checkpointedLogs(checkpoints));
-}
-
-async function verifiedLogs(files: readonly string[], options: VerifyOptions): Promise<Verified[]> {
-  showProgress(`verifying ${files.join(", ")}`);
-  return Promise.all(files.map((file) => verify(file, options)));
 }
 
 async function noLog(line: CommandLine, code: number = ExitCode.Failed): Promise<number> {
@@ -192,73 +180,6 @@ export async function usualFile(line: CommandLine): Promise<string> {
   const without = auditFile(line, undefined);
   const file = line.audit === undefined && !process.env["MCP_SECURE_LOCAL_AUDIT"] ? policyFile(line) : undefined;
   return file === undefined ? without : auditFile(line, await loadPolicy(file));
-}
-
-/** What a check found of one log. */
-interface Verified {
-  readonly file: string;
-  readonly ok: boolean;
-  readonly said: string;
-  /** The first bad line, as FILE:LINE. */
-  readonly at?: string;
-  readonly records?: number;
-  readonly continues?: ArchivedFile;
-}
-
-async function verify(file: string, options: VerifyOptions): Promise<Verified> {
-  try {
-    const report = await verifyAudit(file, options);
-    const {
-      ok,
-      records,
-      files = 1,
-      checkpoints,
-      badFile = file,
-      firstBadLine,
-      reason = "",
-      tornTail,
-      inJournal,
-      continues,
-      earlierArchives = [],
-      archive,
-      restored = [],
-    } = report;
-    const at = `${badFile}${firstBadLine === undefined ? "" : `:${firstBadLine}`}`;
-    if (!ok) return { file, ok, at, said: reason, records };
-    const notes = [
-      files > 1 ? ` in ${files} files` : "",
-      ", none changed, missing or added",
-      checkpoints === undefined ? "" : `; ${vouching(checkpoints)}`,
-      tornTail === undefined ? "" : `; an unfinished last line of ${tornTail} bytes, which the next start repairs`,
-      inJournal === undefined ? "" : `; ${inJournal} more in its journal, which the next start puts back`,
-      continues === undefined ? "" : `; continues from ${continuesText(continues)}`,
-      ...earlierArchives.map((each) => `; before that, ${continuesText(each)}`),
-      archive === undefined ? "" : `; an archive, which ends with record ${archive}`,
-      ...restored.map((each) => `; ${lossText(each)}`),
-    ];
-    const before = continues === undefined ? {} : { continues };
-    return { file, ok, records, said: `${records} records${notes.join("")}`, ...before };
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const said = code === "ENOENT" ? "there is no file of that name" : `it cannot be read: ${message}`;
-    return { file, ok: false, said };
-  }
-}
-
-/** A log that nobody signed for may be anybody's. */
-function vouching(checkpoints: number): string {
-  return checkpoints === 0 ? "vouched for by no checkpoint" : agreeing(checkpoints, "signed checkpoint");
-}
-
-/** What a restore that was accepted has cost. Who and why are the words of a person. */
-function lossText({ time, by, why, seq, known }: Restored): string {
-  const lost = known > seq ? `${recordsWith(seq + 1, known, "is")} lost` : "nothing that was signed is lost";
-  return escapeUnseen(`RESTORED from a copy, accepted on ${localTime(time)} by ${by} (${why}): ${lost}`);
-}
-
-/** Which file came before what is there, and what is known of it. */
-export function continuesText({ file, to, time, seq }: ArchivedFile): string {
-  return `${file}, archived to ${to} at ${time}, verified up to record ${seq}`;
 }
 
 // `mcp-secure-local audit archive FOLDER`: verifies the log, and moves its full files away for good.
@@ -332,6 +253,7 @@ async function auditReport(line: CommandLine, files: readonly string[], words: r
   if (line.json) printJson({ file, ok: logs.every(({ ok }) => ok) });
   else print(`${styled("green", "written")}  ${file}`);
   tellArchived(files);
+  for (const { ok, at, file: log, said } of logs) if (!ok) complain(`${at ?? log}: ${said}`);
   return logs.every(({ ok }) => ok) ? ExitCode.Ok : ExitCode.Failed;
 }
 

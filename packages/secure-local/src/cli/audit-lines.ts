@@ -1,8 +1,7 @@
-// Reads audit logs line by line, in the order of time over several, finds the records that are wanted, and joins them
-// into calls.
-import { createReadStream, statSync } from "node:fs";
+// Reads audit logs line by line, in the order of time over several, finds the records that are wanted, joins them into calls,
+// and says what a check of the logs found.
+import { createReadStream } from "node:fs";
 import { basename } from "node:path";
-import { StringDecoder } from "node:string_decoder";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
 import {
   callerOf,
@@ -16,11 +15,14 @@ import {
   ruleOf,
   textOf,
 } from "../audit/call-records.js";
-import { MAX_LINE_BYTES } from "../audit/event-text.js";
-import { archivesOf } from "../audit/log-file.js";
+import type { ArchivedFile } from "../audit/archive.js";
+import { archivesOf, LineCutter } from "../audit/log-file.js";
+import { openAtOnce, whyUnread } from "../audit/owned-files.js";
+import type { Restored } from "../audit/restored.js";
+import { recordsWith, verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { UsageError } from "./command-line.js";
-import { fitted, outputWidth, styled } from "./terminal.js";
+import { ExitCode, fitted, outputWidth, showProgress, styled } from "./terminal.js";
 
 interface LogLine {
   readonly record: LogRecord;
@@ -70,34 +72,28 @@ export class PolicyNames {
   }
 }
 
-/** Cuts text into lines; of one that is longer than any record the rest is dropped. */
-export class LineCutter {
-  readonly #decoder = new StringDecoder("utf8");
-  #rest = "";
-
-  /** The whole lines that have come up to now. */
-  take(chunk: Buffer): string[] {
-    const lines = (this.#rest + this.#decoder.write(chunk)).split("\n");
-    this.#rest = lines.pop() ?? "";
-    if (this.#rest.length > MAX_LINE_BYTES) this.#rest = "";
-    return lines;
-  }
-}
-
 /** A log with its full files, in the order of the chain and in bounded memory. Lines that are no records are passed over: `audit verify` names them. */
 export async function* readLog(log: string): AsyncIterable<LogLine> {
   for (const file of [...archivesOf(log), log]) {
-    const found = statSync(file, { throwIfNoEntry: false });
-    if (found === undefined) continue;
-    // A pipe would be waited for without end.
-    if (!found.isFile()) throw new UsageError(`${file} is no file, so it is no audit log: name another with --audit`);
+    const fd = fdOf(file);
+    if (fd === undefined) continue;
     const cutter = new LineCutter();
-    for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+    for await (const chunk of createReadStream(file, { fd }) as AsyncIterable<Buffer>) {
       for (const line of cutter.take(chunk)) {
         const record = recordOf(line);
         if (record !== undefined) yield { record, line, log };
       }
     }
+  }
+}
+
+/** Undefined where there is none. @throws UsageError for what is no file: of a pipe nobody knows whether it ends */
+function fdOf(file: string): number | undefined {
+  try {
+    return openAtOnce(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new UsageError(`${file} is no audit log: ${whyUnread(error)}; name another with --audit`, { cause: error });
   }
 }
 
@@ -467,3 +463,93 @@ function seen(text: string): string {
 
 const NOTHING = "-";
 const COLUMNS: readonly (keyof Widths)[] = ["time", "client", "policy", "tool", "object", "outcome", "rule"];
+
+// Says in words what a check of logs found.
+
+/** What a check found of one log. */
+export interface Verified {
+  readonly file: string;
+  readonly ok: boolean;
+  readonly said: string;
+  /** The first bad line, as FILE:LINE. */
+  readonly at?: string;
+  readonly records?: number;
+  /** It could not be read, or something beside it that tells whether it is whole. */
+  readonly notChecked?: true;
+  readonly continues?: ArchivedFile;
+}
+
+/** As `verify` of each of them. */
+export async function verifiedLogs(files: readonly string[], options: VerifyOptions): Promise<Verified[]> {
+  showProgress(`verifying ${files.join(", ")}`);
+  return Promise.all(files.map((file) => verify(file, options)));
+}
+
+async function verify(file: string, options: VerifyOptions): Promise<Verified> {
+  try {
+    const report = await verifyAudit(file, options);
+    const {
+      ok,
+      records,
+      files = 1,
+      checkpoints,
+      badFile = file,
+      firstBadLine,
+      reason = "",
+      unread,
+      tornTail,
+      inJournal,
+      continues,
+      earlierArchives = [],
+      archive,
+      restored = [],
+    } = report;
+    const at = `${badFile}${firstBadLine === undefined ? "" : `:${firstBadLine}`}`;
+    if (!ok) return { file, ok, at, said: reason, records, ...(unread && { notChecked: unread }) };
+    const notes = [
+      files > 1 ? ` in ${files} files` : "",
+      ", none changed, missing or added",
+      checkpoints === undefined ? "" : `; ${vouching(checkpoints)}`,
+      tornTail === undefined ? "" : `; an unfinished last line of ${tornTail} bytes, which the next start repairs`,
+      inJournal === undefined ? "" : `; ${inJournal} more in its journal, which the next start puts back`,
+      continues === undefined ? "" : `; continues from ${continuesText(continues)}`,
+      ...earlierArchives.map((each) => `; before that, ${continuesText(each)}`),
+      archive === undefined ? "" : `; an archive, which ends with record ${archive}`,
+      ...restored.map((each) => `; ${lossText(each)}`),
+    ];
+    const before = continues === undefined ? {} : { continues };
+    return { file, ok, records, said: `${records} records${notes.join("")}`, ...before };
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    const said = isMissing ? "there is no file of that name" : `it cannot be read: ${whyUnread(error)}; put that right`;
+    return { file, ok: false, said, notChecked: true };
+  }
+}
+
+/** A log that nobody signed for may be anybody's. */
+function vouching(checkpoints: number): string {
+  return checkpoints === 0 ? "vouched for by no checkpoint" : agreeing(checkpoints, "signed checkpoint");
+}
+
+/** What a restore that was accepted has cost. Who and why are the words of a person. */
+function lossText({ time, by, why, seq, known }: Restored): string {
+  const lost = known > seq ? `${recordsWith(seq + 1, known, "is")} lost` : "nothing that was signed is lost";
+  return escapeUnseen(`RESTORED from a copy, accepted on ${localTime(time)} by ${by} (${why}): ${lost}`);
+}
+
+/** Which file came before what is there, and what is known of it. */
+export function continuesText({ file, to, time, seq }: ArchivedFile): string {
+  return `${file}, archived to ${to} at ${time}, verified up to record ${seq}`;
+}
+
+/** `1 witness agrees`, `2 witnesses agree`. */
+export function agreeing(count: number, noun: string): string {
+  if (count === 1) return `1 ${noun} agrees`;
+  return `${count} ${noun}${noun.endsWith("s") ? "es" : "s"} agree`;
+}
+
+/** What could not be read was not found to be changed. */
+export function verdictOn(all: readonly { readonly ok: boolean; readonly notChecked?: true }[]): number {
+  if (all.every(({ ok }) => ok)) return ExitCode.Ok;
+  return all.every(({ ok, notChecked }) => ok || notChecked) ? ExitCode.Usage : ExitCode.Failed;
+}

@@ -1,6 +1,7 @@
 // Reads a tool's arguments from the command line: one JSON object, or key=value pairs, values of files among them.
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { DEFAULT_LIMITS, ParseFault, parseJson } from "@secure-local/mcp/jsonrpc";
+import { whyUnread, WrongKindError } from "../audit/owned-files.js";
 import { adviceWord, UsageError } from "./command-line.js";
 
 const KEY = /^([A-Za-z_][\w.-]*)=([\s\S]*)$/;
@@ -60,7 +61,7 @@ function textOf(value: string): string {
     const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const status = fstatSync(file);
-      if (!status.isFile()) throw new Error("it is no regular file");
+      if (!status.isFile()) throw new WrongKindError(path, status);
       if (status.size > MOST_FILE_BYTES) throw new Error(`it has more than ${MOST_FILE_BYTES} bytes`);
       return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
     } finally {
@@ -68,7 +69,7 @@ function textOf(value: string): string {
     }
   } catch (error) {
     throw new UsageError(
-      `${path} cannot be read as text: ${(error as Error).message}; a value that begins with @ is written with two of them`,
+      `${path} cannot be read as text: ${whyUnread(error)}; a value that begins with @ is written with two of them`,
     );
   }
 }

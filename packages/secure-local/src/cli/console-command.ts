@@ -1,9 +1,9 @@
 // `mcp-secure-local console`: a page in the browser, where a person watches what agents do, answers, and proves.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeFolder } from "../audit/owned-files.js";
+import { makeFolder, WrongKindError } from "../audit/owned-files.js";
 import { consoleApi } from "../console/console-api.js";
 import { ConsoleListener } from "../console/console-listener.js";
 import { ConsoleState } from "../console/console-state.js";
@@ -87,6 +87,9 @@ function openInBrowser(address: string): () => void {
 export async function openConsole({ line, port }: ConsoleSettings): Promise<OpenConsole> {
   const inbox = new ApprovalsInbox(controlFolder(), "console");
   const auditFile = await usualFile(line);
+  const there = statSync(auditFile, { throwIfNoEntry: false });
+  if (there?.isFile() === false)
+    throw new UsageError(`${auditFile} is ${new WrongKindError(auditFile, there).what}; name the log with --audit`);
   const state = new ConsoleState({ auditFile, controlFolder: controlFolder(), inbox });
   const listener = new ConsoleListener({
     api: consoleApi(state, consoleCommands(line)),

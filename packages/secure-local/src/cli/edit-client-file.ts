@@ -1,6 +1,7 @@
 // Changes the servers of a client's file in the file's own format; what else stands there stays as it is.
 import type { Node, ParseError } from "jsonc-parser";
-import type { ClientFile } from "./client-files.js";
+import { clientEnvironment } from "@secure-local/mcp-tools/config-locations";
+import { type ClientFile, fileOf } from "./client-files.js";
 import { UsageError } from "./command-line.js";
 
 /** What is to be different in a file. */
@@ -15,6 +16,11 @@ export interface Edit {
 export async function editedText(file: ClientFile, text: string, edit: Edit): Promise<string> {
   if (file.form === "json") return editedJson(file, text, edit);
   return file.form === "toml" ? editedToml(file, text, edit) : editedYaml(file, text, edit);
+}
+
+/** Its client and where it lies. */
+function named(client: ClientFile): string {
+  return `the file of ${client.client}, ${fileOf(client, clientEnvironment())},`;
 }
 
 const BOM = "\ufeff";
@@ -47,9 +53,9 @@ async function membersOf({ form, member }: ClientFile, text: string): Promise<(r
 
 type Members = Readonly<Record<string, unknown>> | null | undefined;
 
-async function editedJson({ member, client }: ClientFile, given: string, { put, take }: Edit): Promise<string> {
-  const { applyEdits, findNodeAtLocation, modify, parse, parseTree, printParseErrorCode } =
-    await import("jsonc-parser");
+async function editedJson(client: ClientFile, given: string, { put, take }: Edit): Promise<string> {
+  const { applyEdits, findNodeAtLocation, modify, parse, parseTree } = await import("jsonc-parser");
+  const { member } = client;
   const mark = given.startsWith(BOM) ? BOM : "";
   let text = given.slice(mark.length).trim() === "" ? "{}\n" : given.slice(mark.length);
   const errors: ParseError[] = [];
@@ -57,9 +63,7 @@ async function editedJson({ member, client }: ClientFile, given: string, { put, 
   const [fault] = errors;
   if (fault !== undefined) {
     const line = text.slice(0, fault.offset).split("\n").length;
-    throw new UsageError(
-      `the file of ${client} cannot be read (line ${line}: ${printParseErrorCode(fault.error)}); mend it first`,
-    );
+    throw new UsageError(`${named(client)} cannot be read: line ${line} is not JSON; mend it first`);
   }
   const formattingOptions = { ...indentation(text), eol: text.includes("\r\n") ? "\r\n" : "\n" };
   const set = (path: string[], value: unknown): void => {
@@ -125,15 +129,15 @@ function indentation(text: string): { readonly insertSpaces: boolean; readonly t
 }
 
 /** Tables are whole runs of lines: what stands between them stays as it is. */
-async function editedToml({ member, client }: ClientFile, text: string, { put, take }: Edit): Promise<string> {
+async function editedToml(client: ClientFile, text: string, { put, take }: Edit): Promise<string> {
   const { parse, stringify } = await import("smol-toml");
+  const { member } = client;
   const read = (toml: string): Readonly<Record<string, unknown>> => {
     try {
       return (parse(toml)[member] ?? {}) as Readonly<Record<string, unknown>>;
     } catch (error) {
-      throw new UsageError(
-        `the file of ${client} cannot be read (${(error as Error).message.split("\n")[0]}); mend it first`,
-      );
+      const why = (error as Error).message.split("\n")[0];
+      throw new UsageError(`${named(client)} cannot be read (${why}); mend it first`);
     }
   };
   const before = read(text);
@@ -153,9 +157,7 @@ async function editedToml({ member, client }: ClientFile, text: string, { put, t
   const after = put.size === 0 ? rest : `${rest}${gap}${stringify({ [member]: Object.fromEntries(put) })}`;
   const wanted = [...Object.keys(before).filter((name) => !names.has(name)), ...put.keys()];
   if (JSON.stringify(Object.keys(read(after)).sort()) !== JSON.stringify(wanted.sort()))
-    throw new UsageError(
-      `the file of ${client} has its servers in a form that cannot be changed safely; change it by hand`,
-    );
+    throw new UsageError(`${named(client)} has its servers in a form that cannot be changed safely; change it by hand`);
   return after;
 }
 
@@ -163,12 +165,12 @@ function isTable(table: string, name: string): boolean {
   return table === name || table.startsWith(`${name}.`);
 }
 
-async function editedYaml({ member, client }: ClientFile, text: string, { put, take }: Edit): Promise<string> {
+async function editedYaml(client: ClientFile, text: string, { put, take }: Edit): Promise<string> {
   const { isMap, isSeq, parseDocument } = await import("yaml");
   const document = parseDocument(text);
   const [fault] = document.errors;
-  if (fault !== undefined)
-    throw new UsageError(`the file of ${client} cannot be read (${fault.message}); mend it first`);
+  if (fault !== undefined) throw new UsageError(`${named(client)} cannot be read (${fault.message}); mend it first`);
+  const { member } = client;
   const names = new Set([...take, ...put.keys()]);
   const list = document.get(member);
   if (isSeq(list)) list.items = list.items.filter((item) => !(isMap(item) && names.has(String(item.get("name")))));

@@ -1,5 +1,5 @@
 // The one way in which commands change a policy: what could not be loaded afterwards is never written.
-import { readFileSync } from "node:fs";
+import { readAtOnce } from "../audit/owned-files.js";
 import { PolicyError } from "../policy/faults.js";
 import { parsePolicy } from "../policy/parse-policy.js";
 import { UsageError } from "./command-line.js";
@@ -7,7 +7,7 @@ import { UsageError } from "./command-line.js";
 /** The text of a policy as `edit` leaves it. @throws UsageError where it would not load, with the lines of what is wrong */
 export async function editedPolicy(file: string, edit: (text: string) => string): Promise<string> {
   try {
-    const text = edit(readFileSync(file, "utf8"));
+    const text = edit(readAtOnce(file));
     await parsePolicy(text, { file });
     return text;
   } catch (error) {

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { redactString } from "../audit/event-text.js";
-import { readAtOnce } from "../audit/owned-files.js";
+import { readAtMost, readAtOnce, whyUnread } from "../audit/owned-files.js";
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import { canonicalJson } from "@secure-local/inspection/drift";
 import { configFolder, stateFolder } from "../policy/own-places.js";
@@ -417,14 +417,15 @@ function firstMissing(folder: string): string | undefined {
   return missing;
 }
 
+/** More than any configuration of a client has. */
+const MOST_BYTES = 32 * 1024 * 1024;
+
 function readIfThere(file: string): string | undefined {
   try {
-    return readAtOnce(file);
+    return readAtMost(file, MOST_BYTES);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new UsageError(
-      `${file} cannot be read (${(error as Error).message}); see to its rights, then run this again`,
-    );
+    throw new UsageError(`${file} cannot be read: ${whyUnread(error)}; put that right, then run this again`);
   }
 }
 

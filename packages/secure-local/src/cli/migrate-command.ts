@@ -1,9 +1,9 @@
 // `mcp-secure-local migrate DIR`: brings a server of the official SDK over to our library, by its imports or to our own API.
 
-import { readFileSync } from "node:fs";
 import { lstat, readFile, readdir } from "node:fs/promises";
 import { dirname, extname, join, relative, resolve } from "node:path";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
+import { readAtOnce } from "../audit/owned-files.js";
 import { type Leftover, lineNumberAt } from "./migrate/source-tree.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { ExitCode, print, printJson, showProgress } from "./terminal.js";
@@ -202,7 +202,7 @@ function oldZod(folder: string): FileReport | undefined {
 
 function readPackage(path: string): string | undefined {
   try {
-    return readFileSync(path, "utf8");
+    return readAtOnce(path);
   } catch {
     // Not there, or nothing to read: the next folder up may have one.
     return undefined;

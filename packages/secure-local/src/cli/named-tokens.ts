@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { OWNER } from "../audit/call-records.js";
+import { whyUnread } from "../audit/owned-files.js";
 import { UsageError } from "./command-line.js";
 import type { HttpServing } from "@secure-local/mcp/http";
 import type { AuditSink } from "../audit/audit-event.js";
@@ -83,8 +84,8 @@ function readTokensFile(file: string): string {
     return fs.readFileSync(descriptor, "utf8");
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === "ENOENT" ? "there is no such file; check the path" : `${message}; see to its rights`;
+    const { code } = error as NodeJS.ErrnoException;
+    const why = `${whyUnread(error)}; ${code === "ENOENT" || code === "ENXIO" ? "check the path" : "see to its rights"}`;
     throw new UsageError(`the tokens of --tokens ${file} cannot be read: ${why}`, { cause: error });
   } finally {
     if (descriptor !== undefined) fs.closeSync(descriptor);

@@ -1,5 +1,5 @@
 // `mcp-secure-local policy`: makes, checks, shows, explains and tests policies.
-import { lstatSync, readFileSync, statSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { homedir } from "node:os";
 import { loadPolicy } from "../policy/load-policy.js";
@@ -23,7 +23,7 @@ import { type PolicyChoices, policyText, PRESET_NAMES } from "../policy/policy-t
 import { hostPattern } from "../policy/host-matcher.js";
 import { pathPatternFault } from "../policy/path-matcher.js";
 import { fromVscode, toVscode, type VscodeSandbox, vscodeSandboxFault } from "../policy/vscode-sandbox.js";
-import { isThere, kindOfPath, requireFolderOf, writeNewFile } from "./write-new-file.js";
+import { isThere, kindOfPath, namedText, requireFolderOf, writeNewFile } from "./write-new-file.js";
 
 type Action = (line: CommandLine) => Promise<number>;
 
@@ -263,12 +263,9 @@ export async function policyExport(line: CommandLine): Promise<number> {
 }
 
 function readConfiguration(file: string): unknown {
-  const status = statSync(file, { throwIfNoEntry: false });
-  if (!status?.isFile()) throw new UsageError(`there is no file ${file}; check the path`);
-  if (status.size > MAX_BYTES)
-    throw new UsageError(`${file} is longer than ${MAX_BYTES} bytes; name the configuration of a client`);
   const keepTexts = (match: string): string => (match.startsWith('"') ? match : "");
-  const text = readFileSync(file, "utf8").replace(TEXT_OR_COMMENT, keepTexts).replace(TEXT_OR_COMMA, keepTexts);
+  const written = namedText(file, MAX_BYTES, "name the configuration of a client, as .vscode/mcp.json");
+  const text = written.replace(TEXT_OR_COMMENT, keepTexts).replace(TEXT_OR_COMMA, keepTexts);
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {

@@ -1,6 +1,6 @@
 // `mcp-secure-local policy test FILE`: whether calls are allowed and denied as a file of cases says.
-import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
+import { readAtMost, whyUnread } from "../audit/owned-files.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { Faults, type Place, PolicyError } from "../policy/faults.js";
 import { loadPolicy } from "../policy/load-policy.js";
@@ -151,14 +151,10 @@ function plain(tree: Tree): unknown {
 }
 
 function textOf(file: string): string {
-  const fault = (message: string): PolicyError => new PolicyError([{ file, line: 1, column: 1, message }]);
   try {
-    const status = statSync(file);
-    if (!status.isFile()) throw fault("this is not a regular file; name one");
-    if (status.size > MAX_BYTES) throw fault(`the file is longer than ${MAX_BYTES} bytes; divide it`);
-    return readFileSync(file, "utf8");
+    return readAtMost(file, MAX_BYTES);
   } catch (error) {
-    if (error instanceof PolicyError) throw error;
-    throw fault(`the file cannot be read (${(error as Error).message}); check the path`);
+    const message = `the file cannot be read: ${whyUnread(error)}; name a file of cases`;
+    throw new PolicyError([{ file, line: 1, column: 1, message }]);
   }
 }

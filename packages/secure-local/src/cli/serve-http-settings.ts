@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { makeFolder } from "../audit/owned-files.js";
+import { makeFolder, whyUnread } from "../audit/owned-files.js";
 import type { ClusterPlace } from "../cluster/open-cluster.js";
 import { configFolder } from "../policy/own-places.js";
 import { didYouMean } from "../policy/section.js";
@@ -255,10 +255,8 @@ function storedSecrets(file: string, kind: SecretKind, onMade?: (file: string) =
     if (onMade !== undefined) return [makeSecret(file, kind, onMade)];
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(
-      `the ${kind.noun} file ${file} cannot be used (${(error as Error).message}); ${kind.mend.other}`,
-      { cause: error },
-    );
+    const why = whyUnread(error);
+    throw new UsageError(`the ${kind.noun} file ${file} cannot be used: ${why}; ${kind.mend.other}`, { cause: error });
   }
   throw new UsageError(
     `there is no key at ${file}: copy it from a machine where serve shares, or name it with --share-key FILE`,

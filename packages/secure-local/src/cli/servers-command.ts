@@ -1,7 +1,8 @@
 // `mcp-secure-local servers`: other MCP servers behind this policy: added, looked at, approved, tried and taken away.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import type { OfferedDefinitions } from "@secure-local/console/api";
 import type { Offer } from "@secure-local/mcp/gateway";
+import { readAtOnce } from "../audit/owned-files.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Finding } from "@secure-local/inspection/finding";
 import type { Change, Items } from "@secure-local/inspection/drift";
@@ -442,7 +443,7 @@ async function removeServer(line: CommandLine): Promise<number> {
   const { policy, file } = await policyOf(line);
   const { name } = namedServer(policy, line.words, "remove");
   const { profilesWith, withoutServer } = await import("../policy/edit-servers.js");
-  const profiles = profilesWith(readFileSync(file, "utf8"), name);
+  const profiles = profilesWith(readAtOnce(file), name);
   writeInPlace(file, await editedPolicy(file, (text) => withoutServer(text, name)));
   const approved = new Map(approvedServers(policy));
   if (approved.delete(name)) writeLock(serverLockFile(file), approved);

@@ -194,7 +194,11 @@ async function serversToImport(from: string | undefined, policy: Policy, leftOut
   for (const { name, place, found, problem } of listed) {
     // What a folder's file names comes from anybody: whoever means it names the file.
     if (client !== undefined ? place.client !== client : from === undefined && place.owner !== "user") continue;
-    if (found === undefined)
+    if (found === undefined && name === "") {
+      // Without a server's name stands a file that cannot be read: nothing else is in what was named.
+      if (from !== undefined) throw new UsageError(`${cleanLine(problem ?? place.path)}; mend it, then run this again`);
+      leftOut.push(`the servers of ${place.client} are left out: ${cleanLine(problem ?? place.path)}`);
+    } else if (found === undefined)
       leftOut.push(`${place.path}: "${cleanLine(name)}" is left out: ${cleanLine(problem ?? "")}`);
     else if (isOurs(found)) continue;
     else if (found.server.disabled)

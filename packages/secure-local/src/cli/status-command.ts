@@ -3,9 +3,11 @@
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { type CommandLine, inUse, adviceWord, UsageError } from "./command-line.js";
 import { ExitCode, outputWidth, print, printJson, styled, wrapped } from "./terminal.js";
-import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { lookAtHead } from "../audit/log-file.js";
 import { existingLogs } from "../audit/log-writer.js";
+import { WrongKindError } from "../audit/owned-files.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
 import { reviewPolicy } from "../policy/review-policy.js";
@@ -46,6 +48,7 @@ export async function surveyMachine(line: CommandLine): Promise<SurveyItem[]> {
   return [
     surveyProgram(),
     ...items,
+    ...(await surveySecrets(policy)),
     surveyAudit(line, policy),
     ...surveyCheckpoints(policy),
     surveyToken(),
@@ -137,6 +140,24 @@ async function surveyPolicy(
   }
 }
 
+/** Those whose value cannot be had. A variable may be set where the program is served: a file is there, or is not. */
+async function surveySecrets(policy: Policy | undefined): Promise<SurveyItem[]> {
+  const secrets = [...(policy?.secrets.values() ?? [])];
+  if (secrets.length === 0) return [];
+  const { secretFault } = await import("../server/open-server.js");
+  const items = secrets.flatMap((secret): SurveyItem[] => {
+    const fault = secretFault(secret);
+    if (fault === undefined) return [];
+    const state = secret.from.kind === "file" ? "fault" : "note";
+    return [{ name: "secrets", state, text: `${secret.name} cannot be read: ${fault}` }];
+  });
+  const readable = secrets.length - items.length;
+  if (readable === 0) return items;
+  const text =
+    items.length === 0 ? secrets.map(({ name }) => name).join(", ") : `${readable} of ${secrets.length} can be read`;
+  return [{ name: "secrets", state: "ok", text }, ...items];
+}
+
 function surveyAudit(line: CommandLine, policy: Policy | undefined): SurveyItem {
   const name = "audit log";
   const file = auditFile(line, policy);
@@ -146,6 +167,12 @@ function surveyAudit(line: CommandLine, policy: Policy | undefined): SurveyItem 
   // The folder is made with the log: what counts is the nearest that is there.
   let folder = dirname(file);
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
+  for (const log of logs) {
+    const fault = statSync(log).isFile() ? lookAtHead(log).fault : `${log} is ${kindOf(log)}`;
+    if (fault === undefined) continue;
+    const mend = `Put it right, or move it away: until then no call is run. mcp-secure-local audit verify ${adviceWord(log)}`;
+    return { name, state: "fault", text: fault, mend };
+  }
   for (const path of [folder, ...logs]) {
     if (mayWrite(path)) continue;
     const mend = `Make ${path} writable, or name another log with --audit FILE: no call is run that cannot be recorded.`;
@@ -153,6 +180,11 @@ function surveyAudit(line: CommandLine, policy: Policy | undefined): SurveyItem 
   }
   const named = line.audit === undefined ? inUse(line) : ` --audit ${adviceWord(line.audit)}`;
   return { name, state: "ok", text, mend: `mcp-secure-local audit verify${named}` };
+}
+
+/** In the place of a file: `no file but a pipe`. */
+function kindOf(path: string): string {
+  return new WrongKindError(path, statSync(path)).what;
 }
 
 /** Where nobody runs, what the next start finds. */
@@ -166,6 +198,10 @@ function surveyCheckpoints(policy: Policy | undefined): SurveyItem[] {
     return [{ name, state: "fault", text: `there is no folder ${folder} for ${file}`, mend }];
   }
   const path = existsSync(file) ? file : folder;
+  if (path === file && !statSync(file).isFile())
+    return [
+      { name, state: "fault", text: `${file} is ${kindOf(file)}`, mend: "Name another file in audit.checkpoints." },
+    ];
   if (mayWrite(path) && mayWrite(folder, constants.X_OK)) return [{ name, state: "ok", text: file }];
   const mend = `Make ${path} writable, or name another file in audit.checkpoints.`;
   return [{ name, state: "fault", text: `${path} cannot be written, so no checkpoint of the audit log is`, mend }];
@@ -187,8 +223,13 @@ function mayWrite(path: string, mode: number = constants.W_OK): boolean {
 
 function surveyToken(): SurveyItem {
   const file = tokenFile();
-  const stats = statSync(file, { throwIfNoEntry: false });
+  const stats = lstatSync(file, { throwIfNoEntry: false });
   if (stats === undefined) return { name: "token", state: "ok", text: `none yet; serve makes one in ${file}` };
+  if (!stats.isFile()) {
+    const what = stats.isSymbolicLink() ? "a link" : new WrongKindError(file, stats).what;
+    const mend = "Move it away, and the next serve makes one.";
+    return { name: "token", state: "fault", text: `${file} is ${what}, so serve does not start`, mend };
+  }
   if (process.platform === "win32" || (stats.mode & 0o077) === 0) return { name: "token", state: "ok", text: file };
   return {
     name: "token",

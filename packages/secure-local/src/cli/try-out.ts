@@ -1,7 +1,7 @@
 // Starts servers once as they would stand in the policy, before anything of theirs is written for good or taken from its place.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { makeFolder } from "../audit/owned-files.js";
+import { makeFolder, readAtOnce } from "../audit/owned-files.js";
 import { withServer } from "../policy/edit-servers.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { stateFolder } from "../policy/own-places.js";
@@ -61,7 +61,7 @@ function asksForLogin(error: unknown): boolean {
 
 /** The policy as it would be, with the values of secrets in a folder that is gone when the trial is over. */
 function trialText(all: readonly BroughtServer[], file: string, folder: string): string {
-  let text = readFileSync(file, "utf8");
+  let text = readAtOnce(file);
   for (const { name, already, entry, secrets, values } of all) {
     if (already) continue;
     for (const [path, value] of values) writeFileSync(join(folder, basename(path)), value, { mode: 0o600 });

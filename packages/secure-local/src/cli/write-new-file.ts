@@ -1,9 +1,9 @@
-// Writes files whole or not at all: new ones for their owner only, over no file that is there unless that is asked for; and what
-// people have already, in its place.
+// Files that people name: written whole or not at all, new ones for their owner only, over no file that is there unless that is asked
+// for, and what people have already in its place; and read at once, whatever lies there.
 import * as fs from "node:fs";
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { makeFolder } from "../audit/owned-files.js";
+import { makeFolder, readAtMost, whyUnread, WrongKindError } from "../audit/owned-files.js";
 import type { PathKind } from "../policy/review-policy.js";
 import { UsageError } from "./command-line.js";
 import { remedyFor } from "./failure.js";
@@ -16,6 +16,9 @@ import { remedyFor } from "./failure.js";
 export function writeNewFile(file: string, text: string, replace?: boolean): string | undefined {
   const draft = `${file}.${process.pid}.new`;
   try {
+    const there = replace === true ? fs.statSync(file, { throwIfNoEntry: false }) : undefined;
+    // Of a pipe or a device something else lives, as of /dev/stdout.
+    if (there?.isFile() === false) return `${file} is ${new WrongKindError(file, there).what}; name another file`;
     makeFolder(dirname(file));
     const fd = fs.openSync(draft, "wx", 0o600);
     try {
@@ -79,5 +82,16 @@ export function kindOfPath(path: string): PathKind {
     return statSync(path).isDirectory() ? "folder" : "file";
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "ENOENT" ? "nothing" : "unknown";
+  }
+}
+
+// Reads files that a person names on the command line: at once, whatever lies under the name, and no more than may be in them.
+
+/** The text of a file. `advice`: what to do, after what is wrong. @throws UsageError that names the file */
+export function namedText(file: string, mostBytes: number, advice: string): string {
+  try {
+    return readAtMost(file, mostBytes);
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${whyUnread(error)}; ${advice}`, { cause: error });
   }
 }

@@ -53,11 +53,16 @@ export interface RequestEnd {
   readonly fault: Fault | undefined;
   /** What else there is to say: why it was cancelled, which error code it got. */
   readonly detail: Readonly<Record<string, unknown>> | undefined;
-  /** Its way to a server of the policy, if it took one. */
+}
+
+/** The way of a request to a server of the policy, if it took one. */
+interface WayTaken {
   readonly upstream?: UpstreamHop | undefined;
   /** Why that server did not answer. */
   readonly failure?: string | undefined;
 }
+
+const NO_WAY: WayTaken = {};
 
 /** The call that something was done for, as the log names it. */
 export type ActedFor = Pick<AuditEvent, "id" | "connection" | "principal" | "policy">;
@@ -103,8 +108,9 @@ export class AuditRecorder {
 
   result(
     { call, subject, terms, connection, server }: GuardedRequest,
-    { outcome, durationMs, fault, detail, upstream, failure }: RequestEnd,
+    { outcome, durationMs, fault, detail }: RequestEnd,
     told?: Answer | RpcError,
+    { upstream, failure }: WayTaken = NO_WAY,
   ): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
@@ -227,9 +233,11 @@ export class AuditRecorder {
 }
 
 /** The hop without what the policy leaves out of its records. */
-function hopText({ ids, ms, ...hop }: UpstreamHop, records: CompiledPolicy["records"]): UpstreamHop {
+function hopText({ revision, transport, sent, ids, ms }: UpstreamHop, records: CompiledPolicy["records"]): UpstreamHop {
   return {
-    ...hop,
+    revision,
+    transport,
+    sent,
     ids: records.id ? ids : undefined,
     ms: records.duration && ms !== undefined ? thousandths(ms) : undefined,
   };

@@ -413,7 +413,7 @@ export class Guard {
     // What nobody else knows of could be sent out by a call that another process gets.
     if (noted !== undefined && !(await noted) && this.#withholds(terms)) return this.#withhold(guarded, result);
     try {
-      await this.#trail.result(guarded, { ...result, upstream: way.upstream, failure: way.failure }, told);
+      await this.#trail.result(guarded, result, told, way);
     } catch (error) {
       return answerOf(giveUp(subject, `${WITHHELD} ${logAdvice(error)}`));
     }
@@ -459,7 +459,7 @@ export class Guard {
     if (subject.kind === "tool") return this.#overTool(call, rates, { requests }, subject.name);
     if (call.method === "completion/complete") {
       const refusal = (waitMs: number): Refusal => limited("completions", rates.completions, { waitMs });
-      const names = { requests, completions: rates.completions };
+      const names = () => ({ requests, completions: rates.completions });
       return this.#over(call, names, { own: this.#requests, name: "completions", limit: rates.completions, refusal });
     }
     const reader = call.method === "resources/read" ? this.#readBy(subject.name) : undefined;
@@ -471,13 +471,13 @@ export class Guard {
     const limit = rates.tool(tool);
     const refusal = (waitMs: number): Refusal =>
       limited(`calls of ${tool}`, limit, { waitMs, key: `tools.rate_limits.${tool}`, line: rates.ruleOf(tool).line });
-    const names = { ...others, [`tool ${tool}`]: limit };
+    const names = () => ({ ...others, [`tool ${tool}`]: limit });
     return this.#over(call, names, { own: this.#tools, name: tool, limit, refusal });
   }
 
-  #over(call: Call, names: Readonly<Record<string, number>>, { own, name, limit, refusal }: RateOf): Over {
+  #over(call: Call, names: () => Readonly<Record<string, number>>, { own, name, limit, refusal }: RateOf): Over {
     const judged = (waitMs: number): Refusal | undefined => (waitMs > 0 ? refusal(waitMs) : undefined);
-    if (this.#memory !== undefined) return this.#memory.take(call.carrier.principal, names).then(judged);
+    if (this.#memory !== undefined) return this.#memory.take(call.carrier.principal, names()).then(judged);
     return judged(own.take(this.#callers.of(call), name, limit));
   }
 
@@ -581,7 +581,7 @@ export class Guard {
 
   #overRequests(call: Call, { rates: { requests } }: CompiledPolicy): Over {
     const refusal = (waitMs: number): Refusal => limited("requests", requests, { waitMs });
-    return this.#over(call, { requests }, { own: this.#requests, name: "requests", limit: requests, refusal });
+    return this.#over(call, () => ({ requests }), { own: this.#requests, name: "requests", limit: requests, refusal });
   }
 
   /** Whether news of a resource may still be told, by the policy in force; `anew`: it is another one, and no consent by an older one counts. */

@@ -296,22 +296,23 @@ export class DurationHistogram {
 
 // Watches this process: delay of its event loop, memory, processor time.
 
-/** How often the loop is asked for a sign of life: fifty wake-ups a second cost nothing one can measure. */
+/** How often the loop is asked for a sign of life once somebody reads the metrics. Until then a process that idles is not woken. */
 const RESOLUTION_MS = 20;
 const NANOSECONDS = 1e9;
 
 class ProcessWatch {
   readonly #delay: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 
-  constructor() {
-    this.#delay.enable();
-  }
-
-  /** Adds the metrics of the process, under the names that dashboards for Node know. */
+  /** Adds the metrics of the process, under the names that dashboards for Node know. The first time begins to watch the loop. */
   write(text: PrometheusText): void {
+    this.#delay.enable();
     const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
-    text.metric("nodejs_eventloop_lag_mean_seconds", "gauge", "Mean delay of the event loop since the start.");
+    text.metric(
+      "nodejs_eventloop_lag_mean_seconds",
+      "gauge",
+      "Mean delay of the event loop since the metrics were first read.",
+    );
     text.sample(seconds(this.#delay.mean));
     text.metric("nodejs_eventloop_lag_p99_seconds", "gauge", "99th percentile of the delay of the event loop.");
     text.sample(seconds(this.#delay.percentile(99)));

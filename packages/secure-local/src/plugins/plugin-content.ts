@@ -94,6 +94,8 @@ function* readContent(path: string, into?: string, apart?: Apart | "copy"): Gene
   try {
     const status = fs.lstatSync(path);
     const kind = status.isDirectory() ? "folder" : "file";
+    if (kind === "file" && !status.isFile())
+      throw new PluginError(`${path} is neither a file nor a folder: name the file or folder of a plugin.`);
     const reader = new Reader(path);
     const name = nameInCopy(path, kind);
     const copy = into === undefined ? undefined : join(into, name);

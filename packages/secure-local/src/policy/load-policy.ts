@@ -86,6 +86,8 @@ function systemFault(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === "ENOENT") return "there is no such file; check the path";
   if (code === "EACCES" || code === "EPERM") return "the file cannot be read; allow yourself to (chmod u+r)";
+  // So the system says that it is a socket.
+  if (code === "ENXIO") return "this is not a regular file; name one";
   if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return "the file is not UTF-8 text; save it as UTF-8";
   return `the file cannot be read (${error instanceof Error ? error.message : String(error)}); check the path`;
 }

@@ -147,7 +147,9 @@ export class MountedServers {
    */
   decision(policy: Policy, subject: Subject, byName: Decision): Decision | undefined {
     const found = this.#find(subject);
-    return found && this.#judge(policy, found.standing, { ...found.item, shown: subject.name }, byName);
+    if (found === undefined) return undefined;
+    const { kind, name } = found.item;
+    return this.#judge(policy, found.standing, { kind, name, shown: subject.name }, byName);
   }
 
   /** What became of a call on its way to its server, for the record of it: its caller is told less. */

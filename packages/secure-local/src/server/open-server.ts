@@ -8,7 +8,7 @@ import { type ChildCommand, type Client, connect, LocalError, nodeRequester } fr
 import type { AuditEvent } from "../audit/audit-event.js";
 import { type DecideEgress, type EgressDecision, parseTarget } from "../capabilities/egress-target.js";
 import { redactLaunch } from "../audit/event-text.js";
-import { readAtOnce, WrongKindError } from "../audit/owned-files.js";
+import { readAtMost, WrongKindError } from "../audit/owned-files.js";
 import { FetchError } from "../capabilities/refusals.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
 import { resolveAllowed, resolveBySystem } from "../capabilities/resolve.js";
@@ -331,6 +331,9 @@ export function requireSecrets({ secrets }: Policy, grant: ServerGrant): void {
   }
 }
 
+/** A key or a token: no file of more bytes is one. */
+const MOST_SECRET_BYTES = 64 * 1024;
+
 /** Why the value of a secret cannot be had, and what to do; undefined where it can. */
 export function secretFault(secret: SecretPolicy | undefined): string | undefined {
   if (secret === undefined) return "the policy has no such secret; add it to secrets";
@@ -341,12 +344,14 @@ export function secretFault(secret: SecretPolicy | undefined): string | undefine
   }
   const { path } = from;
   try {
-    return readAtOnce(path).trim() === "" ? `${path} is empty; write the value into it` : undefined;
+    return readAtMost(path, MOST_SECRET_BYTES).trim() === "" ? `${path} is empty; write the value into it` : undefined;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return `${path} is missing; write the value into it, or take the secret out of the entry`;
-    if (error instanceof WrongKindError && code === undefined) return `${error.message}, and write the value there`;
-    return `${path} cannot be opened (${code ?? "unknown"}); see to its rights`;
+    if (error instanceof WrongKindError) return `${error.message}, and write the value there`;
+    return code === undefined
+      ? `${message}; name the file that holds the value alone`
+      : `${path} cannot be opened (${code}); see to its rights`;
   }
 }
 
@@ -359,7 +364,7 @@ function valueOf(secret: SecretPolicy | undefined): string | undefined {
   if (secret === undefined) return undefined;
   const { name, from } = secret;
   try {
-    const value = from.kind === "env" ? process.env[from.name] : readAtOnce(from.path).trim();
+    const value = from.kind === "env" ? process.env[from.name] : readAtMost(from.path, MOST_SECRET_BYTES).trim();
     if (value !== undefined) learnSecret(name, value);
     return value === "" ? undefined : value;
   } catch {

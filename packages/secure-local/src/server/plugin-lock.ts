@@ -2,7 +2,7 @@
 import { hash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { canonicalJson, type Change, driftOf, type Items } from "@secure-local/inspection/drift";
-import { readShortFile } from "../audit/owned-files.js";
+import { readShortFile, whyUnread } from "../audit/owned-files.js";
 
 /** What is locked of one plugin. */
 export interface LockedPlugin {
@@ -52,7 +52,7 @@ export function lockText(file: string): string | undefined {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error instanceof LockError
       ? error
-      : new LockError(`${file} cannot be read (${(error as Error).message}); see to its rights.`);
+      : new LockError(`${file} cannot be read: ${whyUnread(error)}; look at it, or ${lockAdvice(file)}.`);
   }
 }
 

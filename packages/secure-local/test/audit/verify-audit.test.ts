@@ -212,6 +212,7 @@ describe("other files", () => {
       ok: false,
       records: 0,
       reason: expect.stringContaining(absent) as string,
+      unread: true,
     });
     const archives = { publicKey: undefined, keyFile: absent };
     for (const path of [archivedPath(file), restoredPath(file)]) {

@@ -1,5 +1,8 @@
 // Which fields of a result are cleaned, and that an untouched result stays the same object.
+import { ExactNumber } from "@secure-local/mcp/jsonrpc";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { rememberSecret } from "../../src/audit/secret-shapes.js";
 import { cleanResult, cleanValue, markUntrusted } from "../../src/guard/cleaning/clean-result.js";
 import { DEFAULT_CLEAN_LIMITS } from "../../src/guard/cleaning/clean-text.js";
 
@@ -141,5 +144,71 @@ describe("cleanValue looks first whether there is anything to do", () => {
 
   it("and takes out what looks like a secret where the rules say so", () => {
     expect(JSON.stringify(cleanValue({ a: TOKEN }, { ...DEFAULT_CLEAN_LIMITS, secrets: true }))).not.toContain(TOKEN);
+  });
+});
+
+const GITHUB = `ghp_${"0123456789abcdefABCDEF".repeat(2)}`.slice(0, 40);
+const ENCODED = Buffer.from(`hidden\u200b and ${GITHUB}`).toString("base64");
+const text = fc.oneof(
+  fc.string({ maxLength: 20 }),
+  fc.constantFrom(
+    "plain",
+    BAD,
+    "line\nand\ttab",
+    `api_key = "q8Zx71LmPw04Tk"`,
+    GITHUB,
+    `a ${GITHUB}.`,
+    "\ud800",
+    "",
+    ENCODED,
+  ),
+  fc.nat(300).map((length) => "x".repeat(length)),
+);
+const key = fc.oneof(
+  fc.constantFrom("content", "text", "type", "data", "blob", "mimeType", "structuredContent", "__proto__", GITHUB, BAD),
+  fc.string({ maxLength: 6 }),
+);
+const { value } = fc.letrec((again) => ({
+  value: fc.oneof(
+    { maxDepth: 5 },
+    text,
+    fc.constantFrom(null, true, 0, -1.5e-300, new ExactNumber("1.0"), new Date(0)),
+    fc.array(again("value"), { maxLength: 4 }),
+    fc.array(fc.tuple(key, again("value")), { maxLength: 4 }).map((members) => Object.fromEntries(members) as unknown),
+    fc.array(fc.integer(), { maxLength: 80 }),
+    text.map((held) => ({ type: "image", mimeType: "text/plain", data: held })),
+    text.map((held) => ({ type: "resource", resource: { uri: "x:y", blob: held } })),
+  ),
+}));
+
+describe("what is plain at a first look", () => {
+  it("is what the whole way would leave as it is, by every rule and near every limit", () => {
+    const outcomeOf = (clean: () => unknown): string => {
+      try {
+        return JSON.stringify(clean()) ?? "undefined";
+      } catch (error) {
+        return (error as Error).name;
+      }
+    };
+    const rules = fc.record({
+      textBytes: fc.integer({ min: 64, max: 400 }),
+      resultBytes: fc.integer({ min: 64, max: 800 }),
+      wholeBytes: fc.option(fc.integer({ min: 64, max: 1_200 }), { nil: undefined }),
+      secrets: fc.boolean(),
+      hidden: fc.constantFrom("strip", "show", "refuse" as const),
+    });
+    const cases = fc.sample(fc.tuple(value, rules, fc.boolean()), { numRuns: 6_000, seed: 20_260_728 });
+    const outcomes = (): string[] =>
+      cases.map(([given, { wholeBytes, ...limits }, isResult]) => {
+        const all = wholeBytes === undefined ? limits : { ...limits, wholeBytes };
+        return outcomeOf(() =>
+          isResult ? cleanResult({ content: [given], more: given }, all) : cleanValue(given, all),
+        );
+      });
+    const before = outcomes();
+    // Once a value is known nothing is plain at a first look; this one stands nowhere.
+    rememberSecret("elsewhere", "harbour-lantern-of-no-text-31");
+    const after = outcomes();
+    for (const [at, outcome] of before.entries()) expect([cases[at], outcome]).toEqual([cases[at], after[at]]);
   });
 });

@@ -52,7 +52,9 @@ describe("records", () => {
 
   it("are not waited for where a pipe has the name of the log", async () => {
     execFileSync("mkfifo", [file]);
-    await expect(readLogs([file])[Symbol.asyncIterator]().next()).rejects.toThrow("is no file, so it is no audit log");
+    await expect(readLogs([file])[Symbol.asyncIterator]().next()).rejects.toThrow(
+      "is no audit log: it is no file but a pipe",
+    );
   });
 
   it("of what an allowed tool was denied are denials too", () => {

@@ -59,7 +59,7 @@ describe("a wrong command line", () => {
     [["policy", "explain", "fetch", "a", "b"], 'fetch takes one thing, not also "b"'],
     [["policy", "test"], "policy test needs a file of cases"],
     [["policy", "import", "vscode"], "policy import needs what and which"],
-    [["policy", "import", "vscode", "/no/such.json"], "there is no file /no/such.json"],
+    [["policy", "import", "vscode", "/no/such.json"], "/no/such.json cannot be read: there is no such file"],
     [["policy", "export"], "policy export needs what for"],
     [["audit"], "audit needs one of verify"],
     [["audit", "verfy"], 'did you mean "verify"?'],

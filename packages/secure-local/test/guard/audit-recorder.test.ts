@@ -79,7 +79,7 @@ const RECORDS: Readonly<
   ],
   "how it ended": [
     ({ audit }, guarded) =>
-      audit.result(guarded, { ...END, upstream: { ...HOP, ids: [4], ms: 0.98765 } }, { content: [], _meta: { x: 1 } }),
+      audit.result(guarded, END, { content: [], _meta: { x: 1 } }, { upstream: { ...HOP, ids: [4], ms: 0.98765 } }),
     {
       ...{ kind: "call.result", ...WHO, ...WHAT, revision: "2025-11-25", duration_ms: 1.235, outcome: "ok" },
       ...{ upstream: { ...HOP, ids: [4], ms: 0.988 }, result: { content: [] }, detail: { why: "so" } },
@@ -96,8 +96,9 @@ const RECORDS: Readonly<
     ({ audit }, guarded) =>
       audit.result(
         guarded,
-        { ...END, outcome: "error", fault: { id: "f", text: "Error: x" }, failure: "it left" },
+        { ...END, outcome: "error", fault: { id: "f", text: "Error: x" } },
         new RpcError(ErrorCode.InternalError, "no"),
+        { failure: "it left" },
       ),
     {
       ...{ kind: "call.result", ...WHO, ...WHAT, revision: "2025-11-25", duration_ms: 1.235, outcome: "error" },

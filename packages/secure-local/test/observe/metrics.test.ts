@@ -115,6 +115,25 @@ describe("the text", () => {
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds [\d.]+$/m);
   });
 
+  it("watches the event loop from its first text on: until then nothing wakes a process that idles", async () => {
+    const lag = (text: string): number => Number(/^nodejs_eventloop_lag_max_seconds ([\d.]+)$/m.exec(text)?.[1]);
+    const audit = { failure: undefined, checkpoints: undefined };
+    const metrics = new Metrics("1.2.3");
+    const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 25));
+    const block = (ms: number): void => {
+      for (const until = performance.now() + ms; performance.now() < until;);
+    };
+    await turn();
+    block(60);
+    await turn();
+    expect(lag(metrics.text(LOAD, audit))).toBe(0);
+    await turn();
+    block(60);
+    await turn();
+    expect(lag(metrics.text(LOAD, audit))).toBeGreaterThan(0.02);
+    metrics.close();
+  });
+
   it("says when the audit log is down", () => {
     const metrics = new Metrics("1.2.3");
     expect(metrics.text(LOAD, { failure: new Error("disk full") })).toContain("mcp_secure_local_audit_up 0\n");

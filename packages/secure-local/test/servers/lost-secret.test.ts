@@ -12,7 +12,7 @@ afterAll(() => house.close());
 const FAULTS: readonly (readonly [fault: string, spoil: () => void, why: string])[] = [
   ["missing", () => rmSync(file, { recursive: true, force: true }), `${file} is missing`],
   ["empty", () => writeFileSync(file, " \n"), `${file} is empty`],
-  ["a folder", () => (rmSync(file), mkdirSync(file)), `${file} cannot be opened (EISDIR)`],
+  ["a folder", () => (rmSync(file), mkdirSync(file)), `${file} is no file but a folder; move it away`],
 ];
 
 beforeAll(async () => {

@@ -370,7 +370,7 @@ function advice(status: number, said: string): string {
   if (status === 403) return "Check the client's scopes, or the server's allowed origins.";
   if (status === 404 || status === 405) return "Is it the MCP endpoint? Its path is often /mcp or /sse.";
   if (status === 407) return "The proxy wants authorization: put user and password into its URL.";
-  if (status === 413) return "A proxy before it takes no body so long: raise its limit (nginx: client_max_body_size).";
+  if (status === 413) return "Send less, or raise the limit of it or of its proxy (nginx: client_max_body_size).";
   if (status === 429) return "Try again later.";
   if (status === 503) return "It cannot serve this now: try again in a moment.";
   if (status >= 500) return "The fault is the server's: look into its log.";

@@ -4,7 +4,8 @@ import type { ScopeRules } from "../../auth/scopes.js";
 import type { Later } from "../../endpoint/call.js";
 import { isStateless } from "../../era/stateless/codec.js";
 import type { Awaitable } from "../../jsonrpc/message.js";
-import { parseJson } from "../../jsonrpc/parse.js";
+import type { JsonRpcLimits } from "../../jsonrpc/limits.js";
+import { parseJson, tooLong } from "../../jsonrpc/parse.js";
 import type { Identity } from "../../jsonrpc/transport.js";
 import type { ServerCore } from "../../server/core.js";
 import type { HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
@@ -245,7 +246,6 @@ const NOT_ORIGIN_FORM: Refusal = { status: 400, text: "The target must be a path
 const ONE_HOST: Refusal = { status: 400, text: "Send one Host header" };
 const NOT_JSON: Refusal = { status: 415, text: "Send Content-Type: application/json" };
 const PACKED: Refusal = { status: 415, text: "Send it without Content-Encoding" };
-const TOO_LONG: Refusal = { status: 413, text: "The body is too long" };
 
 /** Lists are exact: no patterns, no ports left out, no suffixes. */
 export class FrontDoor {
@@ -284,12 +284,13 @@ export class FrontDoor {
   }
 
   /** Why the body of a POST may not be read; undefined when it may. */
-  bodyRefusal(head: HttpRequestHead, limit: number): Refusal | undefined {
+  bodyRefusal(head: HttpRequestHead, limits: JsonRpcLimits): Refusal | undefined {
     const type = head.header("content-type");
     if (type !== "application/json" && !isJson(type)) return NOT_JSON;
     const encoding = head.header("content-encoding");
     if (encoding !== undefined && encoding.toLowerCase() !== "identity") return PACKED;
-    return Number(head.header("content-length") ?? 0) > limit ? TOO_LONG : undefined;
+    const isTooLong = Number(head.header("content-length")) > limits.messageBytes;
+    return isTooLong ? { status: 413, text: tooLong(limits) } : undefined;
   }
 }
 

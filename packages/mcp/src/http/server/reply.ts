@@ -1,7 +1,9 @@
 // Replies to HTTP requests: refusals, and the one that answers a POST, in JSON or as a stream (basic/transports, Streamable HTTP).
 import { type RequestId, failureText } from "../../jsonrpc/message.js";
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
+import { tooLong } from "../../jsonrpc/parse.js";
 import { unexpected } from "../../endpoint/call.js";
+import type { ServerCore } from "../../server/core.js";
 import type { Reporter } from "../../server/reporter.js";
 import { McpErrorCode } from "../../protocol/meta.js";
 import { EVENT_STREAM_HEADERS, type ReplyStream, event } from "./event-stream.js";
@@ -96,9 +98,10 @@ const READ_BEFORE = "The body was read before it came to what serves MCP: hand o
 export function refuseBody(
   exchange: HttpExchange,
   fault: BodyFault,
-  { report, id }: { readonly report: Reporter; readonly id?: null },
+  { report, limits }: Pick<ServerCore, "report" | "limits">,
+  id?: null,
 ): void {
-  if (fault === "too-long") return turnAway(exchange, 413, "The body is too long");
+  if (fault === "too-long") return turnAway(exchange, 413, tooLong(limits));
   if (fault === "no-room") {
     return turnAway(exchange, 503, "No room for so large a request now: try later", SOON);
   }

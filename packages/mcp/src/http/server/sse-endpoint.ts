@@ -218,8 +218,7 @@ export class SseEndpoint implements BodyReceiver {
   };
 
   bodyFault(exchange: HttpExchange, fault: BodyFault): void {
-    const { report } = this.#options.core;
-    refuseBody(exchange, fault, { report, id: null });
+    refuseBody(exchange, fault, this.#options.core, null);
   }
 
   /** Ends the sessions of some principals at once: what they have running is cancelled. */
@@ -263,10 +262,10 @@ export class SseEndpoint implements BodyReceiver {
   post(exchange: HttpExchange): void {
     if (exchange.method !== "POST") return turnAway(exchange, 405, "Use POST", ["allow", "POST"]);
     if (this.#find(exchange) === undefined && this.#elsewhere(exchange) === undefined) return unknownSession(exchange);
-    const limit = this.#options.core.limits.messageBytes;
-    const refusal = this.#options.door.bodyRefusal(exchange, limit);
+    const { limits } = this.#options.core;
+    const refusal = this.#options.door.bodyRefusal(exchange, limits);
     if (refusal !== undefined) turnAway(exchange, refusal.status, refusal.text);
-    else exchange.readBody(limit, this);
+    else exchange.readBody(limits.messageBytes, this);
   }
 
   /** The session the query names, if it is this principal's. */

@@ -94,8 +94,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   bodyFault(exchange: HttpExchange, fault: BodyFault): void {
-    const { report } = this.#options.core;
-    refuseBody(exchange, fault, { report });
+    refuseBody(exchange, fault, this.#options.core);
   }
 
   readonly #take = (exchange: HttpExchange, value: unknown): void => {
@@ -109,9 +108,9 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   };
 
   #post(exchange: HttpExchange): void {
-    const limit = this.#options.core.limits.messageBytes;
-    const refusal = this.#options.door.bodyRefusal(exchange, limit);
+    const { limits } = this.#options.core;
+    const refusal = this.#options.door.bodyRefusal(exchange, limits);
     if (refusal !== undefined) turnAway(exchange, refusal.status, refusal.text);
-    else exchange.readBody(limit, this);
+    else exchange.readBody(limits.messageBytes, this);
   }
 }

@@ -1,8 +1,8 @@
 // The imports of a source that is brought over to our own API: what it needs of our library, what it still names of the SDK, and what
 // in it stands for a server.
-import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { AnyNode, CallExpression } from "acorn";
+import { readAtOnce } from "../../audit/owned-files.js";
 import { isFunction, type Leftover, lineNumberAt, methodCall, type Source, walk } from "./source-tree.js";
 
 /** Where our library has what a rewritten source calls. */
@@ -287,7 +287,7 @@ function hasServers(path: string, from: string): boolean {
   const base = resolve(dirname(path), from.replace(/\.[cm]?js$/, ""));
   return ENDINGS.some((ending) => {
     try {
-      const text = readFileSync(base + ending, "utf8");
+      const text = readAtOnce(base + ending);
       return HAS_SERVERS.test(text) && MAKES_SERVER.test(text);
     } catch {
       return false;

@@ -1,6 +1,5 @@
 // Runs a command on a connection to its target, which is closed whatever comes, and writes what the target gave for a
 // person.
-import { readFileSync } from "node:fs";
 import { openClient, type Target, targetText } from "@secure-local/mcp-tools/target";
 import type {
   Client,
@@ -16,6 +15,7 @@ import { ConnectError, LocalError } from "@secure-local/mcp/client/node";
 import { cleanLine, cleanText } from "../../guard/cleaning/clean-text.js";
 import type { SecureServer } from "../../server/secure-server.js";
 import { type CommandLine, UsageError } from "../command-line.js";
+import { namedText } from "../write-new-file.js";
 import { clientTokensFile, programVersion } from "../settings.js";
 import { type Ask, askYesNo, clearProgress, complain, InterruptedError, showProgress, styled } from "../terminal.js";
 import { findTarget } from "./find-target.js";
@@ -175,18 +175,15 @@ export function person(): { readonly tokensFile: string; readonly show: ((url: s
   return { tokensFile: clientTokensFile(), show: isInteractive() ? show : undefined };
 }
 
-/** `--token`, or what is in the file of `--token-file`. */
+/** More than any header holds. */
+const MOST_TOKEN_BYTES = 64 * 1024;
+
+/** `--token`, or what is in the file of `--token-file`. @throws UsageError */
 export function bearerToken({ token, tokenFile }: Pick<CommandLine, "token" | "tokenFile">): string | undefined {
   if (tokenFile === undefined) return token;
   if (token !== undefined) throw new UsageError("--token and --token-file: give one of them");
-  try {
-    const text = readFileSync(tokenFile, "utf8").trim();
-    if (/^[\x21-\x7e]+$/.test(text)) return text;
-  } catch (error) {
-    throw new UsageError(
-      `${tokenFile} cannot be read (${(error as Error).message}); name the file of the token with --token-file`,
-    );
-  }
+  const text = namedText(tokenFile, MOST_TOKEN_BYTES, "name the file of the token with --token-file").trim();
+  if (/^[\x21-\x7e]+$/.test(text)) return text;
   throw new UsageError(`${tokenFile} holds no token: write it there, one word of printed characters and nothing else`);
 }
 

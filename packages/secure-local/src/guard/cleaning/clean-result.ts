@@ -13,6 +13,7 @@ import {
   MOST_AT_ONCE,
   MOST_LOOKED_AT,
   placesOfKnown,
+  redactShapes,
   secretsVersion,
   TooMuchWorkError,
 } from "../../audit/secret-shapes.js";
@@ -82,6 +83,7 @@ export function cleanResult<T>(result: T, limits: CleanLimits = DEFAULT_CLEAN_LI
 /** The same in parts: a result may be long. */
 export function* cleaningResult<T>(result: T, limits: CleanLimits): Work<T> {
   if (followsFiles) renewSecrets();
+  if (isPlain(result, limits, true)) return result;
   let cleaned: unknown = result;
   // What became a secret meanwhile was not looked for from the beginning.
   for (let version = -1; version !== secretsVersion();) {
@@ -113,27 +115,51 @@ export function cleanValue<T>(value: T, limits: CleanLimits = DEFAULT_CLEAN_LIMI
 /** Characters of a value that is looked at in one go. */
 const FEW = 262_144;
 
-/** Whether there is nothing to do, as nearly always in definitions: no value is known, and all is printable ASCII and short. */
-function isPlain(value: unknown, limits: CleanLimits): boolean {
-  const most = Math.min(FEW, limits.textBytes, limits.resultBytes);
-  return limits.secrets !== true && !knowsSecrets() && plainLeft(value, most, 0) >= 0;
+/**
+ * Whether there is nothing to do, as nearly always: no value is known, and all is printable ASCII, short, and without what looks like
+ * a secret. `isResult`: blocks of it may hold bytes, which are for the longer way.
+ */
+function isPlain(value: unknown, limits: CleanLimits, isResult = false): boolean {
+  if (knowsSecrets()) return false;
+  const { textBytes, resultBytes, wholeBytes = FEW, secrets = false } = limits;
+  const most = Math.min(FEW, textBytes, resultBytes, wholeBytes);
+  return plainLeft(value, most, 0, { secrets, isResult }) >= 0;
 }
 
-/** What is left of these characters behind a value; below nought where it has more of them, or something else in it. */
-function plainLeft(value: unknown, most: number, depth: number): number {
-  if (typeof value === "string") return NOT_PLAIN.test(value) ? NOT_ALL : most - value.length;
-  if (typeof value !== "object" || value === null) return most;
+interface Plain {
+  /** Whether what looks like a secret is taken out. */
+  readonly secrets: boolean;
+  readonly isResult: boolean;
+}
+
+/** No number has more digits, and no other word of JSON more letters. */
+const LONGEST_WORD = 25;
+const NOT_ALL = -1;
+
+/** What is left of so many bytes behind a value, counted as a pass does or higher; below nought where it has more, or something else in it. */
+function plainLeft(value: unknown, most: number, depth: number, rules: Plain): number {
+  if (typeof value === "string") return isPlainText(value, rules) ? most - value.length - BETWEEN : NOT_ALL;
+  if (typeof value !== "object" || value === null) return most - LONGEST_WORD - BETWEEN;
   if (depth >= MAX_DEPTH || "toJSON" in value) return NOT_ALL;
-  let left = most - 1;
+  let left = most - BETWEEN;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && left >= 0; index += 1)
+      left = plainLeft(value[index], left, depth + 1, rules);
+    return left;
+  }
   for (const key of Object.keys(value)) {
-    if (NOT_PLAIN.test(key)) return NOT_ALL;
-    left = plainLeft((value as Json)[key], left - key.length, depth + 1);
+    const member = (value as Json)[key];
+    if (!OWN_KEYS.has(key) && !isPlainText(key, rules)) return NOT_ALL;
+    if (rules.isResult && (key === "data" || key === "blob") && typeof member === "string") return NOT_ALL;
+    left = plainLeft(member, left - key.length - BETWEEN, depth + 1, rules);
     if (left < 0) return left;
   }
   return left;
 }
 
-const NOT_ALL = -1;
+function isPlainText(text: string, { secrets }: Plain): boolean {
+  return !NOT_PLAIN.test(text) && (!secrets || redactShapes(text) === text);
+}
 
 function* cleaningValue(value: unknown, limits: CleanLimits): Work<unknown> {
   const pass = passWith(limits);

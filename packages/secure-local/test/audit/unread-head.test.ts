@@ -1,0 +1,93 @@
+// A head file that is there and cannot be used: it may be all that tells that the end of a log was cut off.
+import * as fs from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { AuditLog } from "../../src/audit/audit-log.js";
+import { headPath } from "../../src/audit/log-file.js";
+import { verifyChains } from "../../src/audit/verify-chains.js";
+import { runQuickly } from "../cli/command-in-thread.js";
+import { pipeAt } from "./rescued-pipe.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+async function written(): Promise<string> {
+  const file = join(temporaryFolder(), "logs", "audit.log");
+  const log = await AuditLog.open(file, { sync: false });
+  await log.record({ kind: "call.intent", id: "1", tool: "t" });
+  await log.close();
+  return file;
+}
+
+const HEADS: readonly (readonly [what: string, put: (path: string, was: string) => void])[] = [
+  ["a folder", (path) => fs.mkdirSync(path)],
+  ["a pipe", pipeAt],
+  ["a link that leads nowhere", (path) => fs.symlinkSync("nowhere", path)],
+  ["an empty file", (path) => fs.writeFileSync(path, "")],
+  ["half of what it was", (path, was) => fs.writeFileSync(path, was.slice(0, was.length / 2))],
+  ["another JSON", (path) => fs.writeFileSync(path, '{"records":"1"}\n')],
+  ["a file of a gigabyte", (path) => (fs.writeFileSync(path, ""), fs.truncateSync(path, 2 ** 30))],
+];
+
+describe.skipIf(process.platform === "win32").each(HEADS)("%s in the place of a head", (_what, put) => {
+  const spoilt = async (): Promise<string> => {
+    const file = await written();
+    const path = headPath(file);
+    const was = fs.readFileSync(path, "utf8");
+    fs.rmSync(path);
+    put(path, was);
+    return file;
+  };
+
+  it("keeps the log from being gone on with, and what is said names it and what to do", async () => {
+    const file = await spoilt();
+    const before = fs.readFileSync(file, "utf8");
+    await expect(AuditLog.open(file, { sync: false })).rejects.toThrow(
+      `the head file ${headPath(file)} cannot be read (`,
+    );
+    expect(fs.readFileSync(file, "utf8")).toBe(before);
+    const { code, stdout } = await runQuickly(["status", "--audit", file], { home: dirname(file) });
+    expect(code).toBe(1);
+    expect(stdout.replaceAll(/\s+/g, "")).toContain(`theheadfile${headPath(file)}cannotberead`);
+    fs.rmSync(headPath(file), { recursive: true });
+    await (await AuditLog.open(file, { sync: false })).close();
+  });
+
+  it("is told by audit verify, of a file and of a folder, as what could not be checked", async () => {
+    const file = await spoilt();
+    const home = temporaryFolder();
+    for (const named of [file, dirname(file)]) {
+      const { code, stderr } = await runQuickly(["audit", "verify", named], { home });
+      expect(stderr).toContain(`${file}: the head file ${headPath(file)} cannot be read (`);
+      expect(code).toBe(2);
+    }
+    const { stdout } = await runQuickly(["audit", "verify", "--json", file], { home });
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, logs: [{ ok: false, notChecked: true }] });
+  });
+
+  it("hides neither a record that was changed nor a log that was taken away", async () => {
+    const file = await spoilt();
+    const home = temporaryFolder();
+    const text = fs.readFileSync(file, "utf8");
+    fs.writeFileSync(file, text.replace('"tool":"t"', '"tool":"u"'));
+    expect((await runQuickly(["audit", "verify", file], { home })).code).toBe(1);
+    fs.rmSync(file);
+    expect((await verifyChains(dirname(file))).map((each) => each.file)).toEqual([file]);
+    expect((await runQuickly(["audit", "verify", "--audit", file], { home })).code).toBe(2);
+  });
+});
+
+it.skipIf(process.platform === "win32")(
+  "a pipe among the logs of a folder is told, and the others are checked",
+  async () => {
+    const file = await written();
+    const pipe = join(dirname(file), "more.log");
+    pipeAt(pipe);
+    const chains = await verifyChains(dirname(file));
+    expect(chains).toMatchObject([
+      { file, ok: true, records: 1 },
+      { file: pipe, ok: false, notChecked: true },
+    ]);
+    expect((await runQuickly(["audit", "verify", dirname(file)], { home: temporaryFolder() })).code).toBe(2);
+    fs.appendFileSync(file, "x\n");
+    expect((await runQuickly(["audit", "verify", dirname(file)], { home: temporaryFolder() })).code).toBe(1);
+  },
+);
