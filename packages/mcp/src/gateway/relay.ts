@@ -463,13 +463,6 @@ async function runTask(
   }
 }
 
-/** Where the questions of a call are asked within. */
-interface Within {
-  /** The calls within one of which it is. */
-  readonly among?: AskingCalls;
-  readonly asked?: Asked;
-}
-
 /** How many questions were asked so far, by method. */
 type Asked = Partial<Record<Method, number>>;
 type Method = RelayedQuestion["method"];
@@ -482,21 +475,22 @@ class Questioner implements CallAnswers {
   readonly stop: Stop = new Stop();
   readonly #options: RelayOptions;
   readonly #context: Context;
+  /** The calls within one of which it is asked, where nothing says in which. */
   readonly #among: AskingCalls | undefined;
   /** Most calls ask nothing. */
   #asked: Asked | undefined;
   #followed: Call | undefined;
 
-  constructor(options: RelayOptions, context: Context, within: Within = {}) {
+  constructor(options: RelayOptions, context: Context, among?: AskingCalls, asked?: Asked) {
     this.#options = options;
     this.#context = context;
-    this.#among = within.among;
-    this.#asked = within.asked;
+    this.#among = among;
+    this.#asked = asked;
     this.#follow();
   }
 
   among(calls: AskingCalls): Answers {
-    return new Questioner(this.#options, this.#context, { among: calls, asked: (this.#asked ??= {}) });
+    return new Questioner(this.#options, this.#context, calls, (this.#asked ??= {}));
   }
 
   /** Whether anything was asked. */
