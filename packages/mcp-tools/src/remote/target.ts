@@ -68,19 +68,21 @@ export function targetText(target: Target): string {
 
 /** Reads `NAME=value` words, of variables. Throws a LocalError USAGE for another word. */
 export function readVariables(words: readonly string[]): Record<string, string> {
-  return Object.fromEntries(words.map((word) => pair(word, /^([^=]+)=([\s\S]*)$/, "KEY=value")));
+  return Object.fromEntries(words.map((word) => pair(word, /^([^=]+)=([\s\S]*)$/, "--env KEY=value")));
 }
 
 /** Reads `Name: value` words, of headers. Throws a LocalError USAGE for another word. */
 export function readHeaders(words: readonly string[]): Record<string, string> {
-  return Object.fromEntries(words.map((word) => pair(word, /^([^:=\s]+):\s*((?:\S[^\r\n]*)?)$/, "Name: value")));
+  return Object.fromEntries(
+    words.map((word) => pair(word, /^([^:=\s]+):\s*((?:\S[^\r\n]*)?)$/, "--header 'Name: value'")),
+  );
 }
 
 function pair(word: string, form: RegExp, like: string): [string, string] {
   const [, name, value] = form.exec(word) ?? [];
   if (name !== undefined && value !== undefined) return [name, value];
   // The word may be a secret that lost its name.
-  throw new LocalError("USAGE", `one of the options --env and --header is not of the form "${like}"; write it so`);
+  throw new LocalError("USAGE", `what stands after ${like.split(" ", 1)[0]} has no name and value: write ${like}`);
 }
 
 function quoted(word: string): string {

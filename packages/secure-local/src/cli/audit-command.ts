@@ -141,7 +141,10 @@ export async function knownLogs(usual: string, { checkpoints }: VerifyOptions): 
 }
 
 async function noLog(line: CommandLine, code: number = ExitCode.Failed): Promise<number> {
-  complain(`mcp-secure-local: there is no audit log at ${await usualFile(line)} yet`);
+  const file = await usualFile(line);
+  complain(
+    `mcp-secure-local: there is no audit log at ${file} yet: the first call makes it; name another with --audit`,
+  );
   return code;
 }
 

@@ -200,10 +200,14 @@ function containing(word: string): RecordFilter {
   return (_record, line) => line.toLowerCase().includes(wanted);
 }
 
+/** A day, or a time of it. Whatever else the platform takes for a date, as `10` for one of 2001, is a slip of the hand. */
+const DATE = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
+
 /** `2026-01-31`, `2026-01-31T12:00:00Z`, or how long ago, as in `90m`. */
 function instantOf(key: string, value: string, now: number): number {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
-  const time = count === undefined || unit === undefined ? Date.parse(value) : now - Number(count) * (UNITS[unit] ?? 0);
+  const date = DATE.test(value) ? Date.parse(value) : NaN;
+  const time = count === undefined || unit === undefined ? date : now - Number(count) * (UNITS[unit] ?? 0);
   if (Number.isFinite(time)) return time;
   throw new UsageError(
     `${key}=${value} is no time; write 2026-01-31, 2026-01-31T12:00:00Z, or 90m, 24h, 7d for that long ago`,

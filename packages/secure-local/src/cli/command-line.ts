@@ -408,5 +408,6 @@ function unknownOption(name: string, [command, action, kind]: readonly string[])
   const names = [...SWITCHES.keys(), ...VALUES.keys(), ...LISTS.keys()].filter((known) => known.startsWith("--"));
   const bare = names.map((known) => known.slice(2));
   const near = nearest(name.replace(/^-+/, ""), bare).replace('"', '"--');
-  return new UsageError(`there is no option ${name}${near || "; see mcp-secure-local --help"}`);
+  const page = command === undefined ? "--help" : `help ${adviceWord(command)}`;
+  return new UsageError(`there is no option ${name}${near || `; see mcp-secure-local ${page}`}`);
 }

@@ -3,7 +3,7 @@
 import { lstat, readFile, readdir } from "node:fs/promises";
 import { dirname, extname, join, relative, resolve } from "node:path";
 import { escapeUnseen } from "@secure-local/inspection/escape-unseen";
-import { readAtOnce } from "../audit/owned-files.js";
+import { readAtOnce, whyUnread } from "../audit/owned-files.js";
 import { type Leftover, lineNumberAt } from "./migrate/source-tree.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { ExitCode, print, printJson, showProgress } from "./terminal.js";
@@ -228,7 +228,7 @@ async function sourcesOf(folder: string): Promise<string[]> {
   const folders = [folder];
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
     const entries = await readdir(next, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-      throw new UsageError(`migrate cannot read the folder ${next} (${error.code}): name one that is there`);
+      throw new UsageError(`migrate cannot read the folder ${next} (${whyUnread(error)}): name one that is there`);
     });
     for (const entry of entries) {
       const path = join(next, entry.name);

@@ -63,7 +63,15 @@ describe("records", () => {
     expect([intent, result].map((record) => recordFilter(["decision=allowed"])(record, ""))).toEqual([true, false]);
   });
 
-  it.each(["colour=red", "since=soon", "decision=maybe", "since=99999999d"])("are not asked for by %s", (word) => {
+  it.each([
+    "colour=red",
+    "since=soon",
+    "since=10",
+    "since=Mar 7",
+    "since=2026-13-01",
+    "decision=maybe",
+    "since=99999999d",
+  ])("are not asked for by %s", (word) => {
     expect(() => recordFilter([word], NOW)).toThrow(/write|there are|no time/);
   });
 

@@ -63,6 +63,11 @@ describe("a wrong command line", () => {
     [["policy", "export"], "policy export needs what for"],
     [["audit"], "audit needs one of verify"],
     [["audit", "verfy"], 'did you mean "verify"?'],
+    [["policy", "check", "--frobnicate"], "there is no option --frobnicate; see mcp-secure-local help policy"],
+    [["tools", "http://127.0.0.1:9", "--header", "key"], "what stands after --header has no name and value"],
+    [["call", "a", "b=1", "--env", "key", "--", "node"], "what stands after --env has no name and value"],
+    [["migrate", "/no/such"], "migrate cannot read the folder /no/such (there is no such file)"],
+    [["audit", "verify", "--audit", "/no/such.log"], "the first call makes it; name another with --audit"],
   ])("%j gets one line on stderr and exit code 2", async (args, message) => {
     const { code, stdout, stderr } = await (args[0] === AS_PROGRAM ? built : inHome)(...args);
     expect(stderr).toContain(message);
