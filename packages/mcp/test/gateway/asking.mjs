@@ -1,6 +1,6 @@
 // A server of 2025-06-18 whose questions name no call: `ask` asks within a call, `later` when another call comes,
-// `exit` ends the process, `hold` says that it has begun and never ends, `hang` says nothing and never ends; `hanging` says how
-// many of those began, `ended` how what was asked has ended.
+// `hold` says that it has begun and never ends, `hang` says nothing and never ends; `hanging` says how many of those began,
+// `ended` how what was asked has ended. What is asked with the tag `pid` says which process asks.
 const waiting = new Map();
 let late = [];
 const ended = [];
@@ -12,7 +12,11 @@ const ask = (tag) =>
     const id = `q${++ids}`;
     waiting.set(id, resolve);
     const requestedSchema = { type: "object", properties: { whose: { type: "string" } } };
-    send({ id, method: "elicitation/create", params: { message: tag, requestedSchema } });
+    send({
+      id,
+      method: "elicitation/create",
+      params: { message: tag === "pid" ? `${process.pid}` : tag, requestedSchema },
+    });
   });
 const asked = async (tag) => {
   const { result, error } = await ask(tag);
@@ -22,7 +26,6 @@ const asked = async (tag) => {
 };
 const tools = {
   plain: async () => "done",
-  exit: () => process.exit(),
   ask: ({ tag }) => asked(tag),
   later: async ({ tag }) => {
     late.push(tag);

@@ -46,6 +46,7 @@ class Caller {
   /** What the gateway reports. */
   readonly told: string[] = [];
   about: QuestionContext | undefined;
+  message = "";
   client!: Client;
   mounted!: Mounted;
 
@@ -66,7 +67,11 @@ class Caller {
     };
     this.client = await stage.client(await stage.serve(gateway), {
       revision,
-      elicit: async (_, about) => (await answer(about), { action: "decline" }),
+      elicit: async ({ message }, about) => {
+        this.message = message;
+        await answer(about);
+        return { action: "decline" };
+      },
       sample: async (_, about) => {
         await answer(about);
         return { role: "assistant", model: "m", content: { type: "text", text: "late" } };
@@ -139,7 +144,7 @@ function asking(): Server {
 
 /** A server, and what ends the call that its question is open in. */
 const ENDS: readonly (readonly [string, () => Promise<Open>, (caller: Caller) => Promise<unknown>])[] = [
-  ["of a session whose process exits", ofProcess, ({ client }) => client.call("exit").catch(() => undefined)],
+  ["of a session whose process exits", ofProcess, ({ message }) => process.kill(Number(message))],
   ["of a session that is taken away", ofProcess, ({ mounted }) => mounted.remove()],
   [
     "without sessions that is taken away",
@@ -158,7 +163,7 @@ describe.each(ENDS)("a question of a server %s", (_what, upstream, end) => {
     const caller = new Caller();
     await caller.begin(ours, await upstream());
     // A tool that is taken away with its server is not there for an answer that comes back.
-    const call = caller.client.call("ask", { tag: "?" }).catch(() => ({ isError: true }));
+    const call = caller.client.call("ask", { tag: "pid" }).catch(() => ({ isError: true }));
     await caller.asked.come;
     await end(caller);
     expect(await call).toMatchObject({ isError: true });
