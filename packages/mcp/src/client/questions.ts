@@ -18,7 +18,7 @@ const TYPES: ReadonlySet<unknown> = new Set(["string", "number", "integer", "boo
 export class Questions {
   readonly #elicit: Elicit | undefined;
   readonly #sample: Sample | undefined;
-  #roots: ClientOptions["roots"];
+  #roots: OwnRoots | readonly Root[] | undefined;
 
   constructor({ elicit, sample, roots }: Answers) {
     this.#elicit = elicit;
@@ -92,7 +92,7 @@ export class Questions {
     const roots = this.#roots;
     if (roots === undefined || declared.roots === undefined) throw undeclared("roots");
     // A gateway, which passes the question on, has to know when it is taken back.
-    const found = typeof roots === "function" ? await (roots as OwnRoots)(about) : roots;
+    const found = typeof roots === "function" ? await roots(about) : roots;
     checkRoots(found);
     return { roots: found.filter(({ uri }) => uri.startsWith("file://")) };
   }

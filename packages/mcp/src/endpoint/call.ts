@@ -181,8 +181,8 @@ export class Call implements InService {
   end(): void {
     this.progress?.finish();
     this.logs?.finish();
+    this.questions?.stop();
     this.ended = true;
-    this.questions?.stop(undefined);
   }
 
   cancel(cancellation: Cancellation): void {

@@ -48,7 +48,7 @@ export class Stop {
     return this.#controller.signal;
   }
 
-  stop(reason: unknown): void {
+  stop(reason?: unknown): void {
     if (this.isStopped) return;
     this.isStopped = true;
     this.reason = reason;

@@ -6,7 +6,6 @@ import { offAbort, onAbort, Stop } from "../jsonrpc/outgoing.js";
 import { AskError } from "./content.js";
 import type { Reporter } from "./reporter.js";
 import type { ServerLimits } from "./limits.js";
-import type { Session } from "./session.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { progressSink } from "../endpoint/progress.js";
 import { answerFault, projectQuestion } from "../era/project-question.js";
@@ -314,19 +313,21 @@ function goneWith(call: Call, mostMs: number, stop: Stop): Promise<void> {
   });
 }
 
+/** A session that keeps what it was told of its client's roots. */
+interface KnowingRoots {
+  cachedRoots(ask: () => Promise<readonly Root[]>): Promise<readonly Root[]>;
+}
+
 /** Asks for the client's roots within a call: once in a session, for all who want to know them. */
-export function rootsWithin(
-  from: Within,
-  session: Pick<Session, "cachedRoots"> | undefined,
-  options: OwnAskOptions = {},
-): Promise<readonly Root[]> {
+export function rootsWithin(from: Within, options: OwnAskOptions = {}): Promise<readonly Root[]> {
   const ask = async (given: OwnAskOptions): Promise<readonly Root[]> =>
     readRoots(await askWithin(from, "roots/list", {}, given));
-  if (session === undefined) return ask(options);
+  const { caller } = from.call;
+  if (caller.lasting !== true) return ask(options);
   const asked = options.relayed === true ? undefined : new QuestionWithin(from, "roots/list");
   // Of what is asked for all the end says nothing: each who waits for it hears of its own.
   return new OpenQuestion(options.asking ?? from.call, "roots/list", asked).until(options, () =>
-    session.cachedRoots(() => ask({ ...options, relayed: true })),
+    (caller as Caller & KnowingRoots).cachedRoots(() => ask({ ...options, relayed: true })),
   );
 }
 
@@ -344,7 +345,7 @@ interface Outside {
 
 /** The same of its roots. */
 export function rootsOutside(
-  from: Outside & { readonly session: Pick<Session, "cachedRoots"> },
+  from: Outside & { readonly session: KnowingRoots },
   options: AskOptions = {},
 ): Promise<readonly Root[]> {
   return new OpenQuestion({}, "roots/list", undefined).until(options, () =>

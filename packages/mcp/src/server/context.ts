@@ -198,7 +198,7 @@ export class Context {
 
   /** The client's roots, as it last told. Throws where the client did not declare roots. */
   roots(options?: AskOptions): Promise<readonly Root[]> {
-    return this.#asked(({ rootsWithin }) => rootsWithin(this.#from, sessionOf(this.#call), options));
+    return this.#asked(({ rootsWithin }) => rootsWithin(this.#from, options));
   }
 
   /**

@@ -8,7 +8,6 @@ import { type AskedQuestion, type Asker, endedBefore, GivingUp, type OwnAskOptio
 import { requireCapability, TOO_LATE, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
 import {
-  askedFault,
   badState,
   ClusterSeal,
   jsonDigest,
@@ -21,7 +20,7 @@ import {
   sealState,
   tooMuchState,
 } from "./sealing.js";
-import { checkAnswer, projectQuestions } from "../era/project-question.js";
+import { askedFault, checkAnswer, projectQuestions } from "../era/project-question.js";
 import { nodeOf, type ServerCluster } from "./subscription.js";
 
 /** A handler, ready to run: given its interaction, and told whenever another request serves it. */

@@ -2,9 +2,8 @@
 // first state that is sealed or opened.
 import type { Call } from "../endpoint/call.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import type { JsonObject } from "../jsonrpc/message.js";
 import type { InputResponse, InputResponses } from "../protocol/features/elicitation.js";
-import { shownValue } from "../schema/schema.js";
 import { fromBase64, toBase64 } from "./content.js";
 import type { ServerCluster } from "./subscription.js";
 
@@ -169,40 +168,6 @@ export function givenBy(state: RequestState, responses: InputResponses): GivenAn
     if (Object.hasOwn(responses, key)) given.push({ key, question, answer: responses[key] as GivenAnswer["answer"] });
   }
   return given;
-}
-
-const BY_HAND =
-  'write inputRequired({ requests: { sure: { method: "elicitation/create", params: { message, requestedSchema } } } })';
-const QUESTIONS = ["elicitation/create", "sampling/createMessage", "roots/list"];
-
-/** What is wrong with what a handler asks by hand; undefined when nothing is. */
-export function askedFault({
-  requests,
-  state,
-}: {
-  readonly requests: unknown;
-  readonly state: unknown;
-}): string | undefined {
-  if (!isJsonObject(requests)) return `"requests" is an object of questions by name: ${BY_HAND}`;
-  const asked = Object.entries(requests);
-  if (asked.length === 0 && state === undefined) return `it asks nothing and keeps no state: ${BY_HAND}`;
-  for (const [name, request] of asked) {
-    const { method, params } = Object(request) as { readonly method?: unknown; readonly params?: unknown };
-    const named = `the request ${JSON.stringify(name)}`;
-    if (!QUESTIONS.includes(method as string))
-      return `${named} has the method ${shownValue(method)}, which is ${QUESTIONS.join(", ")}: ${BY_HAND}`;
-    if (method !== "roots/list" && !isJsonObject(params)) return `${named} needs "params": ${BY_HAND}`;
-  }
-  if (!isLost(state)) return undefined;
-  return `"state" is JSON, which keeps nothing of a Map or Set: write Object.fromEntries(map), or [...set]`;
-}
-
-/** Whether JSON keeps nothing of a value, or of a part of it: an object of a class without members of its own. */
-function isLost(value: unknown): boolean {
-  if (typeof value !== "object" || value === null || "toJSON" in value) return false;
-  const members: unknown[] = Object.values(value);
-  if (members.length > 0) return members.some(isLost);
-  return !Array.isArray(value) && ![Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
 }
 
 /** The error of a call whose state is longer than the limit. */

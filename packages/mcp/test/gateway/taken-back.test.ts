@@ -143,7 +143,7 @@ function asking(): Server {
 }
 
 /** A server, and what ends the call that its question is open in. */
-const ENDS: readonly (readonly [string, () => Promise<Open>, (caller: Caller) => Promise<unknown>])[] = [
+const ENDS: readonly (readonly [string, () => Promise<Open>, (caller: Caller) => unknown])[] = [
   ["of a session whose process exits", ofProcess, ({ message }) => process.kill(Number(message))],
   ["of a session that is taken away", ofProcess, ({ mounted }) => mounted.remove()],
   [
