@@ -6,7 +6,6 @@ import { offAbort, onAbort, Stop } from "../jsonrpc/outgoing.js";
 import { AskError } from "./content.js";
 import type { Reporter } from "./reporter.js";
 import type { ServerLimits } from "./limits.js";
-import type { Session } from "./session.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { progressSink } from "../endpoint/progress.js";
 import { answerFault, projectQuestion } from "../era/project-question.js";
@@ -311,10 +310,15 @@ function goneWith(call: Call, mostMs: number, stop: Stop): Promise<void> {
   });
 }
 
+/** A session, whose roots are asked for once. */
+interface RootsOnce {
+  cachedRoots(ask: () => Promise<readonly Root[]>): Promise<readonly Root[]>;
+}
+
 /** Asks for the client's roots within a call: once in a session, for all who want to know them. */
 export function rootsWithin(
   from: Within,
-  session: Pick<Session, "cachedRoots"> | undefined,
+  session: RootsOnce | undefined,
   options: OwnAskOptions = {},
 ): Promise<readonly Root[]> {
   const ask = async (given: OwnAskOptions): Promise<readonly Root[]> =>
@@ -341,7 +345,7 @@ interface Outside {
 
 /** The same of its roots. */
 export function rootsOutside(
-  from: Outside & { readonly session: Pick<Session, "cachedRoots"> },
+  from: Outside & { readonly session: RootsOnce },
   options: AskOptions = {},
 ): Promise<readonly Root[]> {
   return new OpenQuestion({}, "roots/list", undefined).until(options, () =>
