@@ -17,7 +17,6 @@ import {
   successText,
 } from "../jsonrpc/message.js";
 import type { Connection } from "../jsonrpc/connection.js";
-import type { Stop } from "../jsonrpc/outgoing.js";
 import type { InputResponseRequestParams } from "../protocol/features/elicitation.js";
 import type { MethodRecord } from "../protocol/method.js";
 import type { Codec } from "../era/codec.js";
@@ -89,7 +88,7 @@ export class Call implements InService {
   /** Set once the answer is written or given up: nothing may be sent for the call any more. */
   ended = false;
   /** Stopped at its end: with it end the questions that its handler still has open on the wire. */
-  questions: Stop | undefined;
+  questions: { stop(reason: unknown): void } | undefined;
   /** Where it sits among the requests in service: the table's own note. */
   seat: number | undefined;
   /** Of its signal, once somebody has looked at that. */

@@ -134,7 +134,7 @@ export function endedBefore(method: string): AskError {
 }
 
 /** What a question ends with, where that is a call. */
-type EndsWith = Partial<Pick<Call, "cancellation" | "ended">> & { questions?: Stop | undefined };
+type EndsWith = Partial<Pick<Call, "cancellation" | "ended" | "questions">>;
 
 /** A question of a session while it waits: it ends with the call it belongs to, and where it is given up. */
 class OpenQuestion {
@@ -146,6 +146,7 @@ class OpenQuestion {
   readonly #method: string;
   readonly #asked: AskedQuestion | undefined;
   #givingUp: GivingUp | undefined;
+  #callEnd: Stop | undefined;
 
   constructor(call: EndsWith, method: string, asked: AskedQuestion | undefined) {
     this.#call = call;
@@ -176,7 +177,8 @@ class OpenQuestion {
       throw new AskError("EXPIRED", `${this.#method}: ${TOO_LATE}`);
     }
     this.#givingUp = GivingUp.of(this.#method, options.signal, (error) => this.#end(error, error.cause));
-    (call.questions ??= new Stop()).listen(this);
+    this.#callEnd = (call.questions ??= new Stop()) as Stop;
+    this.#callEnd.listen(this);
   }
 
   /** The call has ended. What it is cancelled with ends its questions as well. */
@@ -193,7 +195,7 @@ class OpenQuestion {
 
   #over(): void {
     this.#givingUp?.over();
-    this.#call.questions?.forget(this);
+    this.#callEnd?.forget(this);
   }
 }
 

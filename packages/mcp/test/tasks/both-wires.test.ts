@@ -44,3 +44,79 @@ describe("a task", () => {
     expect(withdrawn?.["params"]).toMatchObject({ requestId: question.id });
   });
 });
+
+describe("a question of a task that nobody waits for any more", () => {
+  /** How a handler ends its question, and what becomes of that. */
+  const ENDS: Readonly<
+    Record<string, (ask: (signal?: AbortSignal) => Promise<unknown>, asked: Promise<unknown>) => unknown>
+  > = {
+    CANCELLED(ask, asked) {
+      const stop = new AbortController();
+      void asked.then(() => stop.abort());
+      return ask(stop.signal);
+    },
+    EXPIRED(ask, asked) {
+      void ask();
+      return asked;
+    },
+  };
+
+  it.each([DIRECTED, REQUESTED].flatMap((revision) => Object.keys(ENDS).map((code) => ({ revision, code }))))(
+    "ends with $code in $revision",
+    async ({ revision, code }) => {
+      const told: string[] = [];
+      const server = newServer({ report: (level, text) => void told.push(`${level}: ${text}`) });
+      const [asked, failed] = [latch<unknown>(), latch<unknown>()];
+      server.tool("ask", {
+        task: "required",
+        async run(_args, ctx) {
+          const ask = (signal?: AbortSignal): Promise<unknown> => {
+            const asking = ctx.elicit(NAME, signal && { signal });
+            asking.catch((error: unknown) => failed.resolve(error));
+            return asking.catch(() => "gone on");
+          };
+          await (ENDS[code] as (typeof ENDS)[string])(ask, asked.promise);
+          return "done";
+        },
+      });
+      const silent = { "elicitation/create": () => new Promise<never>(() => undefined) };
+      const peer = await connectTasks(server, revision, { answer: silent });
+      const began = await peer.request("tools/call", {
+        name: "ask",
+        arguments: {},
+        ...(revision === REQUESTED ? { task: {} } : {}),
+      });
+      const { taskId } = (began["task"] ?? began) as { taskId: string };
+      const result = revision === REQUESTED ? peer.request("tasks/result", { taskId }) : undefined;
+      await untilStatus(peer, taskId, "input_required");
+      if (result !== undefined) await peer.next((message) => message["method"] === "elicitation/create");
+      asked.resolve("asked");
+      expect(await failed.promise).toMatchObject({ name: "AskError", code });
+      await result;
+      await untilStatus(peer, taskId, "completed");
+      if (result !== undefined) expect(peer.messages.map(({ method }) => method)).toContain("notifications/cancelled");
+      const awaited = expect.stringContaining("ended before its client had answered elicitation/create") as string;
+      expect(told.filter((line) => line.startsWith("warning"))).toEqual(code === "EXPIRED" ? [awaited] : []);
+    },
+  );
+
+  it.each([DIRECTED, REQUESTED])("is not asked in %s where its signal is aborted before", async (revision) => {
+    const server = newServer({ report: false });
+    server.tool("ask", {
+      task: "required",
+      run: (_args, ctx) =>
+        ctx.elicit(NAME, { signal: AbortSignal.abort() }).catch(({ code }: { code: string }) => code),
+    });
+    const peer = await connectTasks(server, revision);
+    const began = await peer.request("tools/call", {
+      name: "ask",
+      arguments: {},
+      ...(revision === REQUESTED ? { task: {} } : {}),
+    });
+    const { taskId } = (began["task"] ?? began) as { taskId: string };
+    await untilStatus(peer, taskId, "completed");
+    const seen = JSON.stringify(peer.messages);
+    expect(seen).not.toContain("input_required");
+    expect(seen).not.toContain("elicitation/create");
+  });
+});
