@@ -88,7 +88,7 @@ export class Call implements InService {
   /** Set once the answer is written or given up: nothing may be sent for the call any more. */
   ended = false;
   /** Stopped at its end: with it end the questions that its handler still has open on the wire. */
-  questions: { stop(reason: unknown): void } | undefined;
+  questions: { stop(): void } | undefined;
   /** Where it sits among the requests in service: the table's own note. */
   seat: number | undefined;
   /** Of its signal, once somebody has looked at that. */

@@ -9,7 +9,7 @@ import type { InputResponses, Root } from "../protocol/features/elicitation.js";
 import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "../protocol/features/sampling.js";
 import { type InferStandard, type StandardSchema, standardOutcome } from "../schema/standard-schema.js";
-import type { Asker, AskOptions, ElicitInput, FormAnswer, OwnAskOptions, SchemaAnswer, SchemaForm } from "./ask.js";
+import type { Asker, AskOptions, ElicitInput, FormAnswer, SchemaAnswer, SchemaForm } from "./ask.js";
 import { failure, type ToolResult } from "./content.js";
 import type { ServerLimits } from "./limits.js";
 import type { Parking } from "./parking.js";
@@ -74,7 +74,7 @@ export class Context {
   }
 
   /** Asks the client with params as they stand on the wire. Rejects where the client cannot be asked. */
-  static ask(context: Context, method: string, params: object, options?: OwnAskOptions): Promise<JsonObject> {
+  static ask(context: Context, method: string, params: object, options?: AskOptions): Promise<JsonObject> {
     return context.#ask(method, params, options);
   }
 
