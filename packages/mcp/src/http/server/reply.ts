@@ -92,7 +92,7 @@ export function turnAway(exchange: HttpExchange, status: number, text: string, h
   exchange.reply(status, headers.length === 0 ? CLOSING : [...CLOSING, ...headers], text);
 }
 
-const READ_BEFORE = "The body was read before it came to what serves MCP: hand over a clone() made before";
+const READ_BEFORE = "The body was read already: hand over a clone() made before that";
 
 /** Refuses a request whose body is none that can be served; `id`: what stands for the id of a message that nobody could read. */
 export function refuseBody(
