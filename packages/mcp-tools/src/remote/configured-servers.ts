@@ -300,6 +300,7 @@ const SAID: Readonly<Record<string, string>> = {
   EACCES: "you have no right to it",
   EPERM: "you have no right to it",
   EISDIR: "it is a folder",
+  ENOTDIR: "it is no folder, or one on the way to it is none",
   // So the system says that it is a socket, or a pipe that nobody reads.
   ENXIO: "it is no regular file",
   ELOOP: "its links lead in a circle",

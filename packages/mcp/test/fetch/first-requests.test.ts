@@ -109,7 +109,7 @@ it("whose body was read before are answered that it was, and the developer is to
   for (const request of [used, locked]) {
     const reply = await answer(request);
     const text = await reply.text();
-    expect([reply.status, text]).toEqual([500, expect.stringContaining("was read before it came")]);
+    expect([reply.status, text]).toEqual([500, expect.stringContaining("was read already")]);
     expect(reports.pop()).toBe(text);
   }
   const kept = call(3, "who");

@@ -81,6 +81,7 @@ const SAID: Readonly<Record<string, string>> = {
   EACCES: "you have no right to read it",
   EPERM: "you have no right to read it",
   EISDIR: "it is a folder",
+  ENOTDIR: "it is no folder, or one on the way to it is none",
   // So the system says that it is a socket.
   ENXIO: "it is no regular file",
   ELOOP: "it is a link that may not be followed, or its links lead in a circle",
