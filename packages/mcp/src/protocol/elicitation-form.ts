@@ -9,7 +9,7 @@ import {
   type RequestedSchema,
 } from "./features/elicitation.js";
 import { isUri } from "./method.js";
-import { unknownMember } from "../schema/schema.js";
+import { shownValue, unknownMember } from "../schema/schema.js";
 import { schemaFault } from "../schema/standard-schema.js";
 
 /** A field of the short form: required unless it says otherwise. */
@@ -310,4 +310,40 @@ export function checkQuestion(input: unknown): void {
 
 function badQuestion(what: string): LocalError {
   return new LocalError("BAD_QUESTION", `elicit: ${what}`);
+}
+
+// What a handler asks by hand.
+
+const BY_HAND =
+  'write inputRequired({ requests: { sure: { method: "elicitation/create", params: { message, requestedSchema } } } })';
+const QUESTIONS = ["elicitation/create", "sampling/createMessage", "roots/list"];
+
+/** What is wrong with what a handler asks by hand; undefined when nothing is. */
+export function askedFault({
+  requests,
+  state,
+}: {
+  readonly requests: unknown;
+  readonly state: unknown;
+}): string | undefined {
+  if (!isJsonObject(requests)) return `"requests" is an object of questions by name: ${BY_HAND}`;
+  const asked = Object.entries(requests);
+  if (asked.length === 0 && state === undefined) return `it asks nothing and keeps no state: ${BY_HAND}`;
+  for (const [name, request] of asked) {
+    const { method, params } = Object(request) as { readonly method?: unknown; readonly params?: unknown };
+    const named = `the request ${JSON.stringify(name)}`;
+    if (!QUESTIONS.includes(method as string))
+      return `${named} has the method ${shownValue(method)}, which is ${QUESTIONS.join(", ")}: ${BY_HAND}`;
+    if (method !== "roots/list" && !isJsonObject(params)) return `${named} needs "params": ${BY_HAND}`;
+  }
+  if (!isLost(state)) return undefined;
+  return `"state" is JSON, which keeps nothing of a Map or Set: write Object.fromEntries(map), or [...set]`;
+}
+
+/** Whether JSON keeps nothing of a value, or of a part of it: an object of a class without members of its own. */
+function isLost(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || "toJSON" in value) return false;
+  const members: unknown[] = Object.values(value);
+  if (members.length > 0) return members.some(isLost);
+  return !Array.isArray(value) && ![Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
 }

@@ -1,6 +1,7 @@
 // Parked handlers: the table in which they wait for the retry that wakes them, and the sealed states that name them.
 import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
 import type { InputRequest, InputRequests, InputResponse, InputResponses } from "../protocol/features/elicitation.js";
+import { askedFault } from "../protocol/elicitation-form.js";
 import type { ServerLimits } from "./limits.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isThenable, type JsonObject } from "../jsonrpc/message.js";
@@ -20,7 +21,7 @@ import {
   sealState,
   tooMuchState,
 } from "./sealing.js";
-import { askedFault, checkAnswer, projectQuestions } from "../era/project-question.js";
+import { checkAnswer, projectQuestions } from "../era/project-question.js";
 import { nodeOf, type ServerCluster } from "./subscription.js";
 
 /** A handler, ready to run: given its interaction, and told whenever another request serves it. */

@@ -336,9 +336,14 @@ describe("size and shape", () => {
       "a.",
     ];
     for (const part of parts) {
-      const started = threadMilliseconds();
-      await logged({ kind: "call.result", error: part.repeat(100_000) });
-      expect(threadMilliseconds() - started, part).toBeLessThan(100);
+      const tries: number[] = [];
+      // The first time V8 compiles, and a collection may fall into any.
+      while (tries.length < 3) {
+        const started = threadMilliseconds();
+        await logged({ kind: "call.result", error: part.repeat(100_000) });
+        tries.push(threadMilliseconds() - started);
+      }
+      expect(Math.min(...tries), part).toBeLessThan(100);
     }
   });
 });
