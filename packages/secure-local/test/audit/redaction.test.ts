@@ -343,7 +343,8 @@ describe("size and shape", () => {
         await logged({ kind: "call.result", error: part.repeat(100_000) });
         tries.push(threadMilliseconds() - started);
       }
-      expect(Math.min(...tries), part).toBeLessThan(100);
+      // Once more for each character before it, this would take minutes.
+      expect(Math.min(...tries), part).toBeLessThan(400);
     }
   });
 });
