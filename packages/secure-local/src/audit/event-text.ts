@@ -268,8 +268,9 @@ function property(object: object, key: string): unknown {
 /** The beginning and the end of what is too long: the middle says the least. */
 function bounded(text: string, budget: TextBudget): string {
   const clean = (piece: string): string => {
-    const safe = redactText(piece, budget.reached);
-    budget.guess.made ||= safe !== replaceKnown(piece);
+    const known = replaceKnown(piece);
+    const safe = redactText(piece, budget.reached, known);
+    budget.guess.made ||= safe !== known;
     return safe;
   };
   if (text.length <= budget.text) {

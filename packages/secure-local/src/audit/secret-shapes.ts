@@ -584,10 +584,10 @@ export type ReachedAs = "place" | "words";
 
 /**
  * The text with every secret in it replaced. `reached`: of what a call reaches for no more is guessed to be one than has to be, since a
- * record has to say what it was.
+ * record has to say what it was. `known`: what `replaceKnown` has made of the text, where that is there already.
  */
-export function redactText(text: string, reached?: ReachedAs): string {
-  let clean = replaceShapes(replaceKnown(text), REDACTED);
+export function redactText(text: string, reached?: ReachedAs, known: string = replaceKnown(text)): string {
+  let clean = replaceShapes(known, REDACTED);
   for (const [pattern, guess] of RULES) {
     if (guess !== undefined && reached === "place") continue;
     clean = clean.replace(pattern, (all: string, first: unknown) => {
