@@ -273,7 +273,10 @@ export class Parking {
     const parked = this.#places.get(id);
     if (parked === undefined) return;
     this.#places.delete(id);
-    if (this.#places.size === 0) this.#timer = clearTimeout(this.#timer) as undefined;
+    if (this.#places.size === 0) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
     this.#characters -= parked.characters;
     parked.giveUp();
   }

@@ -210,7 +210,9 @@ export function writeHead(log: string, link: RecordLink): void {
   const temporary = `${path}.${process.pid}`;
   try {
     fs.rmSync(temporary, { force: true });
-    fs.writeFileSync(temporary, `{"records":${link.seq},"hash":"${link.hash}"}\n`, { mode: 0o600, flag: "wx" });
+    const text = `{"records":${link.seq},"hash":"${link.hash}"}\n`;
+    // On the disk before it has the name: a power failure must not leave an empty one, with which no log is opened.
+    fs.writeFileSync(temporary, text, { mode: 0o600, flag: "wx", flush: true });
     fs.renameSync(temporary, path);
   } catch (error) {
     // On a full disk it is made and left empty.

@@ -1,9 +1,10 @@
 // A head file that is there and cannot be used: it may be all that tells that the end of a log was cut off.
 import * as fs from "node:fs";
+import { createRequire, syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
-import { headPath } from "../../src/audit/log-file.js";
+import { headPath, readHead, writeHead } from "../../src/audit/log-file.js";
 import { verifyChains } from "../../src/audit/verify-chains.js";
 import { runQuickly } from "../cli/command-in-thread.js";
 import { pipeAt } from "./rescued-pipe.js";
@@ -91,3 +92,25 @@ it.skipIf(process.platform === "win32")(
     expect((await runQuickly(["audit", "verify", dirname(file)], { home: temporaryFolder() })).code).toBe(1);
   },
 );
+
+it("a head is on the disk before it has its name: a power failure leaves no empty one", () => {
+  const log = join(temporaryFolder(), "audit.log");
+  const done: string[] = [];
+  // What the module gives away by name follows what stands in it.
+  const module = createRequire(import.meta.url)("node:fs") as Record<
+    "fsyncSync" | "renameSync",
+    (...args: never[]) => void
+  >;
+  const { fsyncSync, renameSync } = module;
+  module.fsyncSync = (...args) => (done.push("fsync"), fsyncSync(...args));
+  module.renameSync = (...args) => (done.push("rename"), renameSync(...args));
+  syncBuiltinESMExports();
+  try {
+    writeHead(log, { seq: 3, hash: "a" });
+  } finally {
+    Object.assign(module, { fsyncSync, renameSync });
+    syncBuiltinESMExports();
+  }
+  expect(done).toEqual(["fsync", "rename"]);
+  expect(readHead(log)).toEqual({ seq: 3, hash: "a" });
+});
