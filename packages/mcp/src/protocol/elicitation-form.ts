@@ -1,4 +1,4 @@
-// Checks the form a server wants filled in, and writes the short way of asking out in full.
+// Checks the form a server wants filled in, writes the short way of asking out in full, and checks what a handler asks by hand.
 import { ExactNumber } from "../jsonrpc/exact-numbers.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
 import { LocalError } from "../jsonrpc/errors.js";
