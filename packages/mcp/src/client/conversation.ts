@@ -179,7 +179,9 @@ export class Conversation {
     const answer = connection.expect(id, waitingOf(sending));
     if (!connection.awaits(id)) return answer;
     const headers = this.#codec.headers(method, params, sending.mirrored);
-    void connection.send({ text, kind: "request", id, method, headers: method === "initialize" ? undefined : headers });
+    const shortener = this.transport.shortens === true ? sending.taker : undefined;
+    const told = method === "initialize" ? undefined : headers;
+    void connection.send({ text, kind: "request", id, method, headers: told, shortener });
     sending.onSent?.(id, answer);
     return answer;
   }

@@ -1,7 +1,6 @@
 // Decides which revisions a client may speak, and which of them both sides do; and reads the errors of all of them as one.
 import type { ClientCodec, ClientDescription, HeaderArgument } from "../era/codec.js";
-import { HandshakeClientCodec } from "../era/handshake/client-codec.js";
-import { StatelessClientCodec } from "../era/stateless/client-codec.js";
+import { HandshakeClientCodec, StatelessClientCodec } from "../era/client-codec.js";
 import { mirroredParams } from "../era/stateless/headers.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";

@@ -15,6 +15,7 @@ import {
   successHead,
   successPieces,
   successText,
+  type TextPieces,
 } from "../jsonrpc/message.js";
 import type { Connection } from "../jsonrpc/connection.js";
 import type { InputResponseRequestParams } from "../protocol/features/elicitation.js";
@@ -223,7 +224,7 @@ const ENCODER = new TextEncoder();
 
 /** A result that knows its own JSON text, so that lists are serialised once and not once a request. */
 export class ReadyResult {
-  readonly #text: (codec: Codec) => string | readonly string[];
+  readonly #text: (codec: Codec) => string | TextPieces;
   readonly #bytes = new Map<Codec, Uint8Array>();
 
   static {
@@ -231,11 +232,11 @@ export class ReadyResult {
   }
 
   /** `text` gives the same text whenever it is asked for the same codec, or throws; in pieces where it is too long to be put together. */
-  constructor(text: (codec: Codec) => string | readonly string[]) {
+  constructor(text: (codec: Codec) => string | TextPieces) {
     this.#text = text;
   }
 
-  textFor(codec: Codec): string | readonly string[] {
+  textFor(codec: Codec): string | TextPieces {
     return this.#text(codec);
   }
 
@@ -446,7 +447,7 @@ export class Dispatcher {
       done(call, undefined);
       return;
     }
-    let text: string | readonly string[];
+    let text: string | TextPieces;
     try {
       text = this.#encode(call, answer);
     } catch (error) {
@@ -464,7 +465,7 @@ export class Dispatcher {
     }
   }
 
-  #sendTexts({ id, carrier }: Call, texts: readonly string[]): void {
+  #sendTexts({ id, carrier }: Call, texts: TextPieces): void {
     const pieces = [successHead(id), ...texts, "}"];
     if (carrier.writePieces?.(pieces) === true) return;
     if (carrier.writeTexts) carrier.writeTexts(pieces);
@@ -475,7 +476,7 @@ export class Dispatcher {
     return carrier.writePieces?.(successPieces(id, answer.bytesFor(caller.codec))) ?? false;
   }
 
-  #encode(call: Call, answer: Answer): string | readonly string[] {
+  #encode(call: Call, answer: Answer): string | TextPieces {
     const { codec } = call.caller;
     if (answer instanceof ReadyResult) return answer.textFor(codec);
     if (!isJsonObject(answer)) {

@@ -94,6 +94,8 @@ export type {
   NotificationMessage,
   RequestId,
   RequestMessage,
+  TextBytes,
+  TextPieces,
 } from "../jsonrpc/message.js";
 export type {
   Agreement,
@@ -108,6 +110,7 @@ export type {
   MessageSink,
   Outgoing,
   OutgoingKind,
+  Shortener,
   Transport,
 } from "../jsonrpc/transport.js";
 export type {

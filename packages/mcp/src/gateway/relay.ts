@@ -20,22 +20,20 @@ import { type InputRequired, inputRequired } from "../server/interactive.js";
 import { AskError, failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";
 import type { CallAnswers, Connections, Lease } from "./connections.js";
+import { asKept, isOwnCall, Sent, writtenOnce } from "./long-answers.js";
 import type { AskingCalls } from "./offer.js";
 import {
   checkedBy,
   cleaned,
   faultOf,
-  isOwnCall,
   isUnsent,
   NOT_BACK,
   passedOn,
   type RelayFailure,
   saidNo,
-  Sent,
   toldOf,
   UpstreamError,
   violated,
-  writtenOnce,
 } from "./told.js";
 
 /** What relaying needs to know of one mount. */
@@ -188,7 +186,7 @@ export class Relay {
         const read = await this.#asked(lease, { context, answers, came, asks });
         lease.release();
         const long = came.whole(read);
-        const result = long ?? read;
+        const result = long?.result ?? read;
         const fault = faultOf(asks.item.kind, result, lease.client);
         if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault, { brief: fault });
         // What comes of it from here on is no fault of the connection.
@@ -196,13 +194,13 @@ export class Relay {
         again = true;
         // Nothing may wait while it has a long answer. Who was asked, by whomever, may come twice for it.
         if (long !== undefined && !isRetry(Context.callOf(context)))
-          return new Relayed(writtenOnce(call, this.#plain(long), this.#options.identity));
-        return await this.#answered(result, asks.item);
+          return new Relayed(writtenOnce(call, { ...long, result: this.#plain(result) }, this.#options.identity));
+        return await this.#answered(long === undefined ? read : asKept(long), asks.item);
       } catch (error) {
         lease?.release(error);
         if (again || !isUnsent(error)) return this.#failed(error, asks.item, { call, answers, came });
         // What was not sent is sent over another connection: that one is opened, and looked at, as every other.
-        came.sent = false;
+        came.id = undefined;
       }
     }
   }
@@ -365,7 +363,7 @@ class ToolAsking implements Asks {
 
 function sentBy(came: Sent, noted: { onRequest(id: RequestId): void } | undefined): (id: RequestId) => void {
   return (id) => {
-    came.sent = true;
+    came.id = id;
     noted?.onRequest(id);
   };
 }

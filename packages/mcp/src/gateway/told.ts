@@ -1,15 +1,15 @@
-// What comes back from a mounted server: an answer, checked and passed on whole, however long; or a failure, of which callers are told
+// What comes back from a mounted server: an answer, checked and passed on whole; or a failure, of which callers are told
 // nothing about the machine, and after some of which the server is left alone for a while.
 import { restartDelay } from "../jsonrpc/outgoing.js";
 import type { Client } from "../client/client.js";
 import type { KnownTool } from "../client/caches.js";
-import type { AnswerTaker, Stop } from "../jsonrpc/outgoing.js";
-import { type Call, ReadyResult } from "../endpoint/call.js";
-import type { Implementation } from "../protocol/capabilities.js";
+import type { Stop } from "../jsonrpc/outgoing.js";
+import type { Call } from "../endpoint/call.js";
+import type { Sent } from "./long-answers.js";
 import { FILLED_IN } from "../protocol/content.js";
 import { ErrorCode, LocalError, RpcError, statusOf } from "../jsonrpc/errors.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
-import { isJsonObject, type JsonObject, type SuccessMessage } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { isReservedMetaKey, McpErrorCode, type Meta } from "../protocol/meta.js";
 import { NEWEST } from "../protocol/revisions/newest.js";
 import { revision as revisionOf } from "../protocol/revisions/all.js";
@@ -109,90 +109,6 @@ export class UpstreamError extends RpcError {
 export function violated(name: string, error: unknown): unknown {
   if (!(error instanceof RpcError) || error.code !== McpErrorCode.MissingRequiredClientCapability) return error;
   return new RpcError(ErrorCode.InvalidParams, `${name} asked what this client did not declare`);
-}
-
-// Long answers. What waits for one was made before it came, and V8 counts whatever old memory names as used until its next full
-// collection. So what waits is given the answer without its long texts, where nobody but the relay can see that.
-
-/** Texts of fewer characters are not worth it. */
-const LONG_TEXT = 64 * 1024;
-
-let ownCall: { readonly call?: unknown } | undefined;
-
-/** Whether it is the function that clients are made with: who has put another in its place sees what it gives. */
-export function isOwnCall(call: unknown): boolean {
-  if (ownCall === undefined) {
-    ownCall = {};
-    // There is a client, so its code is there: nothing is loaded for a gateway that has none yet.
-    import("../client/client.js").then(
-      (client) => (ownCall = { call: client.ownCall }),
-      // Without it no function counts as that one: long answers go the way of all others.
-      () => undefined,
-    );
-  }
-  return call !== undefined && call === ownCall.call;
-}
-
-/** How far a request came, and its answer where that is a long one. */
-export class Sent implements AnswerTaker {
-  /** It was sent. */
-  sent = false;
-  /** The server has begun: it answered a part of it, or asked something for it. */
-  begun = false;
-  #came: JsonObject | undefined;
-  #passed: JsonObject | undefined;
-
-  /** For the client: puts an answer without its long texts in the place of one that has some. */
-  take(message: SuccessMessage): false {
-    const { content, resultType = "complete" } = message.result;
-    if (resultType !== "complete" || !Array.isArray(content)) return false;
-    // Of a resource that stands in an answer clients make a copy, as of the list it stands in.
-    if (!content.some(isLong) || content.some(isEmbedded)) return false;
-    this.#came = message.result;
-    this.#passed = { ...message.result, content: content.map(withoutLongText) };
-    message.result = this.#passed;
-    return false;
-  }
-
-  /** The answer as it came, of what the client made of the one without its texts; undefined where it had none. For one call. */
-  whole(read: JsonObject): JsonObject | undefined {
-    const [came, passed] = [this.#came, this.#passed];
-    this.#came = undefined;
-    if (came === undefined || passed === undefined) return undefined;
-    if (read === passed) return came;
-    if (read["content"] !== passed["content"])
-      throw new TypeError("The content of a long answer was changed on its way");
-    return { ...read, content: came["content"] };
-  }
-}
-
-const LONG_MEMBERS: Readonly<Record<string, string>> = { text: "text", image: "data", audio: "data" };
-
-/** The member of a block that holds a long text. */
-function longMember(block: unknown): string | undefined {
-  if (!isJsonObject(block)) return undefined;
-  const member = LONG_MEMBERS[String(block["type"])];
-  const text = member === undefined ? undefined : block[member];
-  return typeof text === "string" && text.length >= LONG_TEXT ? member : undefined;
-}
-
-const isLong = (block: unknown): boolean => longMember(block) !== undefined;
-const isEmbedded = (block: unknown): boolean => isJsonObject(block) && block["type"] === "resource";
-
-function withoutLongText(block: unknown): unknown {
-  const member = longMember(block);
-  return member === undefined ? block : { ...(block as JsonObject), [member]: "" };
-}
-
-/** A long answer that is written once: of what waits for it nothing has it any more when it is. */
-export function writtenOnce(call: Call, answer: JsonObject, identity: Implementation): ReadyResult {
-  let held: JsonObject | undefined = answer;
-  return new ReadyResult((codec) => {
-    if (held === undefined) throw new TypeError("A long answer is written once");
-    const text = codec.resultPieces(call.record, held, identity);
-    if (typeof text !== "string") held = undefined;
-    return text;
-  });
 }
 
 interface Told {

@@ -55,6 +55,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Bytes of a text in UTF-8, which are that text where one is wanted: a Buffer. */
+export interface TextBytes extends Uint8Array {
+  toString(): string;
+  /** Told by who has written them and reads them no more: others may be put in their place. */
+  written?(): void;
+}
+
+/** A text in pieces: joined they are it. */
+export type TextPieces = readonly (string | TextBytes)[];
+
 // Writes messages as JSON text, from parts that are serialised already where they can be.
 
 /** `resultJson` is the result, serialised already. */
@@ -106,7 +116,7 @@ export function writeBy(writer: (value: unknown) => string | readonly string[]):
 }
 
 /** What was written in pieces. */
-export function asOneText(written: string | readonly string[]): string {
+export function asOneText(written: string | TextPieces): string {
   return Array.isArray(written) ? written.join("") : (written as string);
 }
 

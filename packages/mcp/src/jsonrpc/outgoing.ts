@@ -2,7 +2,7 @@
 import { LocalError, RpcError, StatusError } from "./errors.js";
 import type { JsonRpcLimits } from "./limits.js";
 import type { FailureMessage, JsonObject, RequestId, SuccessMessage } from "./message.js";
-import type { Carrier } from "./transport.js";
+import type { Carrier, Shortener } from "./transport.js";
 
 /** Whose requests they are. */
 interface TableOwner {
@@ -104,7 +104,7 @@ export function offAbort(signal: AbortSignal, run: OnAbort): void {
 }
 
 /** Told of an answer that is a result before anybody else is. */
-export interface AnswerTaker {
+export interface AnswerTaker extends Partial<Shortener> {
   /** The request resolves with what it leaves in the message. True where progress goes on behind it: its token is known until `endProgress`. */
   take(message: SuccessMessage): boolean;
 }

@@ -1,6 +1,6 @@
 // What carries messages: it starts, delivers text to a sink, and closes. It never looks inside a message.
 import type { LocalError, RpcError } from "./errors.js";
-import type { RequestId } from "./message.js";
+import type { RequestId, TextBytes, TextPieces } from "./message.js";
 
 /** The first and last characters of a text that could not be taken in, from which its request id may still be read. */
 export interface Excerpt {
@@ -33,6 +33,15 @@ export interface MessageSink {
   closed(error?: LocalError): void;
 }
 
+/** Who takes a long answer without its long strings becoming strings: they would be decoded and parsed only to be written again. */
+export interface Shortener {
+  /**
+   * A text that stands for the message in `body`, which is UTF-8, and of which only what `part` gives may be kept. Undefined
+   * for a body that is to be read as every other.
+   */
+  shorten(body: Uint8Array, part: (from: number, to: number) => TextBytes): string | undefined;
+}
+
 /** One serialised message on its way. */
 export interface Outgoing {
   readonly text: string;
@@ -42,6 +51,8 @@ export interface Outgoing {
   readonly method?: string | undefined;
   /** Headers the protocol wants, by lower-case name; nothing to transports without headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Of a request: given its answer where that is a long body, by transports that say `shortens`. */
+  readonly shortener?: Partial<Shortener> | undefined;
 }
 
 /** How the two sides agreed to speak. */
@@ -58,6 +69,8 @@ export interface Agreement {
 export interface Transport {
   /** How the bytes travel: "stdio", "http", "sse", "memory". */
   readonly kind: string;
+  /** It heeds `Outgoing.shortener`. Who wraps a transport does not say so: what it hands on has to be the message itself. */
+  readonly shortens?: boolean;
   /** Begins delivery. Ready to send when it returns or resolves; rejects with a LocalError that says what was tried. Called once. */
   start(sink: MessageSink): void | Promise<void>;
   /** Undefined when taken at once, else a promise for when it can take more. Never throws or rejects: see `MessageSink.lost`. */
@@ -83,7 +96,7 @@ export interface Transport {
 export type OutgoingKind = "response" | "request" | "notification";
 
 /** One serialised message in pieces, the long ones encoded already. */
-export type MessagePieces = readonly (string | Uint8Array)[];
+export type MessagePieces = readonly (string | Uint8Array | TextBytes)[];
 
 /** Upper layers read a carrier and never write its fields. */
 export interface Carrier {
@@ -109,7 +122,7 @@ export interface Carrier {
    */
   writePieces?(pieces: MessagePieces): boolean;
   /** Sends a long successful response in texts it would cost to join. Absent where they have to be joined. */
-  writeTexts?(texts: readonly string[]): void;
+  writeTexts?(texts: TextPieces): void;
   /** Says that the message this carrier came with will get no response: it wants none, or it was `cancelled`. */
   abandon?(cancelled?: boolean): void;
   /** True where nothing but the answer can be sent with it: no notification, no question. */

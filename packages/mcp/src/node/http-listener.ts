@@ -514,7 +514,10 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
 /** The head of the reply and all pieces leave in one write. */
 function endWith(response: ServerResponse, pieces: MessagePieces): void {
   response.cork();
-  for (const piece of pieces) response.write(piece);
+  for (const piece of pieces) {
+    if (typeof piece !== "string" && "written" in piece) response.write(piece, piece.written);
+    else response.write(piece);
+  }
   response.end();
 }
 

@@ -1,6 +1,8 @@
 // Sends HTTP/1.1 requests on sockets of its own: one write for each, and no more objects than that takes.
+import type { TextBytes } from "../jsonrpc/message.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { offAbort, onAbort } from "../jsonrpc/outgoing.js";
+import type { Shortener } from "../jsonrpc/transport.js";
 import type { HttpReply, HttpRequest } from "../http/client/http-caller.js";
 import {
   type ConnectionUser,
@@ -20,6 +22,9 @@ import {
 } from "./http-connections.js";
 import type { ResponseFault, ResponseHead } from "./http-response-parser.js";
 import { decodeUtf8 } from "./standard-streams.js";
+
+// Asked for by name, as everywhere: importing it would make Node load files and blobs too.
+const { isUtf8 } = process.getBuiltinModule("node:buffer");
 
 /** What it can send; anything else may change what the connection is, or how the request ends. */
 const METHODS: ReadonlySet<string> = new Set(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
@@ -96,47 +101,69 @@ interface Reader {
   readonly most: number;
   /** Takes each piece; without it all are taken together, as a text. */
   readonly take: ((chunk: Uint8Array) => void | Promise<void>) | undefined;
+  readonly shortener?: Partial<Shortener> | undefined;
   /** Told of the whole text, or at the end of the pieces. */
   readonly resolve: (text: string) => void;
   readonly reject: (error: unknown) => void;
 }
 
-// A long body is gathered in chunks of a pool, and joined in one buffer that all bodies share: buffers of its own would be garbage that
-// V8 keeps until its next full collection.
+// A long body is gathered in a room of a pool: one of its own would be garbage that V8 keeps until its next full collection.
 
-const CHUNK_BYTES = 64 * 1024;
-/** Chunks in the pool at most: 4 MiB, which stay taken for as long as the process runs. Few answers are longer. */
-const POOLED_CHUNKS = 64;
-const pool: Buffer[] = [];
-/** A longer body is joined in a buffer of its own. */
-const SHARED_BYTES = CHUNK_BYTES * POOLED_CHUNKS;
-let shared = Buffer.alloc(0);
+/** A body is long from here on. */
+const LONG_BYTES = 64 * 1024;
+/** Bytes of the pool's rooms at most, which stay taken for as long as the process runs. Few answers are longer. */
+const POOLED_BYTES = 4 * 1024 * 1024;
+type Part = (from: number, to: number) => TextBytes;
+
+/** The largest last. */
+const rooms: Buffer[] = [];
+
+function giveBack(room: Buffer): void {
+  if (room.length > POOLED_BYTES) return;
+  rooms.push(room);
+  rooms.sort((a, b) => a.length - b.length);
+  let bytes = rooms.reduce((sum, { length }) => sum + length, 0);
+  while (bytes > POOLED_BYTES) bytes -= rooms.shift()?.length ?? 0;
+}
 
 /** What of a body has come. */
 class Gathered {
-  readonly #chunks: Buffer[] = [];
+  #room: Buffer = rooms.pop() ?? Buffer.allocUnsafeSlow(2 * LONG_BYTES);
   #bytes = 0;
 
   add(bytes: Buffer): void {
-    for (let at = 0; at < bytes.length;) {
-      const used = this.#bytes % CHUNK_BYTES;
-      if (used === 0) this.#chunks.push(pool.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES));
-      const taken = bytes.copy(this.#chunks.at(-1) as Buffer, used, at);
-      at += taken;
-      this.#bytes += taken;
+    const needed = this.#bytes + bytes.length;
+    if (needed > this.#room.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.#room.length));
+      this.#room.copy(larger, 0, 0, this.#bytes);
+      giveBack(this.#room);
+      this.#room = larger;
     }
+    bytes.copy(this.#room, this.#bytes);
+    this.#bytes = needed;
   }
 
-  /** The whole body: until the next one is joined, in the same buffer. Nothing is to be added after that. */
-  whole(): Buffer {
-    const length = this.#bytes;
-    if (length <= SHARED_BYTES && shared.length < length) shared = Buffer.allocUnsafeSlow(length);
-    const whole = length <= SHARED_BYTES ? shared.subarray(0, length) : Buffer.allocUnsafeSlow(length);
-    for (const [at, chunk] of this.#chunks.entries()) {
-      chunk.copy(whole, at * CHUNK_BYTES);
-      if (pool.length < POOLED_CHUNKS) pool.push(chunk);
+  /** Gives the whole body to `read`, which may keep what `part` gives, and nothing else of it. */
+  readBy(read: (body: Buffer, part: Part) => void): void {
+    const room = this.#room;
+    let users = 1;
+    const leave = (): void => {
+      if (--users === 0) giveBack(room);
+    };
+    const part: Part = (from, to) => {
+      users++;
+      let left = false;
+      const written = (): void => {
+        if (!left) leave();
+        left = true;
+      };
+      return Object.assign(room.subarray(from, to), { written });
+    };
+    try {
+      read(room.subarray(0, this.#bytes), part);
+    } finally {
+      leave();
     }
-    return whole;
   }
 }
 
@@ -211,7 +238,11 @@ class Exchange implements HttpReply, ConnectionUser {
     });
   }
 
-  textTo(maxBytes: number, take: (text: string) => void | Promise<void>): Promise<void> {
+  textTo(
+    maxBytes: number,
+    take: (text: string) => void | Promise<void>,
+    shortener?: Partial<Shortener>,
+  ): Promise<void> {
     return new Promise((resolve, reject) => {
       const taken = (text: string): void => {
         try {
@@ -220,7 +251,7 @@ class Exchange implements HttpReply, ConnectionUser {
           reject(error);
         }
       };
-      this.#read({ most: maxBytes, take: undefined, resolve: taken, reject });
+      this.#read({ most: maxBytes, take: undefined, shortener, resolve: taken, reject });
     });
   }
 
@@ -263,7 +294,7 @@ class Exchange implements HttpReply, ConnectionUser {
     this.#bytes += bytes.length;
     const reader = this.#reader;
     if (reader !== undefined && this.#bytes > reader.most) return this.#tooLong(reader);
-    if (reader !== undefined && reader.take === undefined && this.#bytes > CHUNK_BYTES) this.#gather(bytes);
+    if (reader !== undefined && reader.take === undefined && this.#bytes > LONG_BYTES) this.#gather(bytes);
     else this.#pieces.push(Buffer.from(bytes));
     if (reader?.take !== undefined) this.#pump(reader);
   }
@@ -341,17 +372,23 @@ class Exchange implements HttpReply, ConnectionUser {
     else this.#connection?.resume();
   }
 
-  #deliver({ resolve, reject }: Reader): void {
+  #deliver({ resolve, reject, shortener }: Reader): void {
     const [only, ...more] = this.#pieces;
-    const joined = only !== undefined && more.length === 0 ? only : Buffer.concat(this.#pieces);
-    const whole = this.#gathered?.whole() ?? joined;
-    this.#pieces = [];
+    const gathered = this.#gathered;
     this.#gathered = undefined;
-    try {
-      resolve(decodeUtf8(whole));
-    } catch {
-      reject(notUtf8(this.#shown));
-    }
+    const read = (body: Buffer, part?: Part): void => {
+      let text: string;
+      try {
+        text =
+          (part && shortener?.shorten && isUtf8(body) ? shortener.shorten(body, part) : undefined) ?? decodeUtf8(body);
+      } catch {
+        return reject(notUtf8(this.#shown));
+      }
+      resolve(text);
+    };
+    if (gathered !== undefined) gathered.readBy(read);
+    else read(only !== undefined && more.length === 0 ? only : Buffer.concat(this.#pieces));
+    this.#pieces = [];
   }
 
   /** Gives the pieces to who takes them one by one, and waits while one is being dealt with. */

@@ -1,4 +1,5 @@
 // What both ends of standard streams share: the queue of what is to be written, stdout kept for messages, bytes read as text.
+import type { TextPieces } from "../jsonrpc/message.js";
 import type { Writable } from "node:stream";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import type { OutgoingKind } from "../jsonrpc/transport.js";
@@ -114,7 +115,7 @@ export class OutputQueue {
   }
 
   /** A response whose long texts are not joined with the others: joining would copy them. */
-  writeTexts(texts: readonly string[]): void {
+  writeTexts(texts: TextPieces): void {
     if (this.#closed) return;
     for (const text of texts) {
       if (text.length >= PIECE_LENGTH && this.#joining.length > 0) this.#cutPiece();

@@ -1,4 +1,5 @@
 // The server's end of stdio: lines in, lines out, and neither faster than the other side reads.
+import type { TextPieces } from "../jsonrpc/message.js";
 import type { Readable, Writable } from "node:stream";
 import type { OnReadOpts, SocketConstructorOpts } from "node:net";
 import type { Arrival, Carrier, MessageSink, Outgoing, OutgoingKind, Transport } from "../jsonrpc/transport.js";
@@ -91,7 +92,7 @@ class StdioTransport implements Transport, Carrier {
     return this.#output.write(text, kind);
   }
 
-  writeTexts(texts: readonly string[]): void {
+  writeTexts(texts: TextPieces): void {
     let length = 0;
     for (const text of texts) length += text.length;
     this.#settled(length);

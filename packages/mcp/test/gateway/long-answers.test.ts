@@ -6,7 +6,7 @@ import { afterEach, beforeAll, expect, it, onTestFinished } from "vitest";
 import { Client } from "../../src/client/client.js";
 import type { Call } from "../../src/endpoint/call.js";
 import type { Codec } from "../../src/era/codec.js";
-import { Sent, writtenOnce } from "../../src/gateway/told.js";
+import { Sent, writtenOnce } from "../../src/gateway/long-answers.js";
 import { KNOWN_REVISIONS } from "../../src/client/versions.js";
 import type { ClientMiddleware } from "../../src/client/options.js";
 import { exactPieces, watchNumbers } from "../../src/jsonrpc/exact-numbers.js";
@@ -181,7 +181,11 @@ it("what somebody keeps who is another function each time that a client is asked
 it("what is written once is refused the second time, and never empty", () => {
   const pieces = ["{", LONG, "}"];
   const codec = { resultPieces: () => pieces } as unknown as Codec;
-  const answer = writtenOnce({ record: {} } as Call, { content: [BLOCK] }, { name: "gateway", version: "1" });
+  const answer = writtenOnce(
+    { record: {} } as Call,
+    { result: { content: [BLOCK] } },
+    { name: "gateway", version: "1" },
+  );
   expect(answer.textFor(codec)).toBe(pieces);
   expect(() => answer.textFor(codec)).toThrow("A long answer is written once");
 });

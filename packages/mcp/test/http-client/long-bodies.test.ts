@@ -2,6 +2,8 @@
 import type { Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import type { HttpReply } from "../../src/http/client/http-caller.js";
+import type { TextBytes } from "../../src/jsonrpc/message.js";
+import type { Shortener } from "../../src/jsonrpc/transport.js";
 import { nodeRequester } from "../../src/node/http-requester.js";
 import { rawServer } from "./raw-server.js";
 
@@ -109,4 +111,43 @@ it("what throws while it takes the text is told to who reads", async () => {
       throw fault;
     }),
   ).rejects.toBe(fault);
+});
+
+it("what is kept of a body stays as it was until it is written, however many come after it", async () => {
+  const bodies = Array.from({ length: 12 }, (_, at) =>
+    Buffer.from(
+      bodyOf(`kept ${at}`, 3 * ROOM + at)
+        .toString("latin1")
+        .replaceAll(/[^\n -~]/g, "?"),
+    ),
+  );
+  const requester = nodeRequester({});
+  onTestFinished(() => requester.close());
+  const url = await served([...bodies, ...bodies], false, ROOM);
+  const kept: TextBytes[] = [];
+  const read = async (at: number, keeps: boolean): Promise<string> => {
+    const reply = await requester.request({ method: "GET", url: `${url}/body/${at}`, headers: {} });
+    let text = "";
+    const shorten: Shortener["shorten"] = (body, part) => {
+      if (!keeps) return undefined;
+      const both = [part(0, ROOM), part(ROOM, body.length)];
+      // What is told twice is heard once.
+      if (at < 6) for (const each of [...both, ...both]) each.written?.();
+      else kept.push(...both);
+      return `shortened ${at}`;
+    };
+    await reply.textTo?.(MOST, (whole) => void (text = whole), { shorten });
+    return text;
+  };
+  const texts = await Promise.all(Array.from({ length: 24 }, (_, at) => read(at, at < 12)));
+  for (const [at, text] of texts.entries()) expect(text).toBe(at < 12 ? `shortened ${at}` : String(bodies[at - 12]));
+  for (let round = 0; round < 3; round++) {
+    const again = await served(bodies, true, ROOM);
+    const later = bodies.map(async (_, at) =>
+      (await requester.request({ method: "GET", url: `${again}/body/${at}`, headers: {} })).text(MOST),
+    );
+    expect((await Promise.all(later)).map((text, at) => text === String(bodies[at]))).not.toContain(false);
+  }
+  const all = kept.map(String).join("");
+  for (const body of bodies.slice(6)) expect(all).toContain(String(body));
 });

@@ -1,7 +1,7 @@
 // Sends requests with authorization over the small interface of a requester, follows redirects within one origin, and
 // refuses replies nobody can read.
 
-import type { HttpAuthorizer, MessageSink, OutgoingKind } from "../../jsonrpc/transport.js";
+import type { HttpAuthorizer, MessageSink, OutgoingKind, Shortener } from "../../jsonrpc/transport.js";
 import { isPassing, LocalError } from "../../jsonrpc/errors.js";
 import { CLIENT_LIMITS } from "../../jsonrpc/limits.js";
 import { quotedWords, visibleText } from "../../jsonrpc/message.js";
@@ -37,9 +37,14 @@ export interface HttpReply {
   text(maxBytes: number): Promise<string>;
   /**
    * The whole body as `text` has it, given to `take` at once and kept by nobody: a promise that has waited for a long text would hold it
-   * until V8's next full collection. Rejects as `text` does, and with what `take` threw. Where it is absent `text` is called.
+   * until V8's next full collection. Rejects as `text` does, and with what `take` threw. Where it is absent `text` is called. A long body
+   * is given to `shortener` first, where there is one.
    */
-  textTo?(maxBytes: number, take: (text: string) => void | Promise<void>): Promise<void>;
+  textTo?(
+    maxBytes: number,
+    take: (text: string) => void | Promise<void>,
+    shortener?: Partial<Shortener>,
+  ): Promise<void>;
   /**
    * Gives each chunk as it comes; after a promise the next one is read when that has resolved. Resolves at the end.
    * Rejects with OUTCOME_UNKNOWN when the body was cut, with CANCELLED, or with what `take` threw.

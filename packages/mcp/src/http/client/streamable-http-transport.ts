@@ -58,6 +58,7 @@ const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
 
 class StreamableHttpTransport implements Transport, LinkWire {
   readonly kind = "http";
+  readonly shortens = true;
   readonly limits: HttpClientLimits;
   readonly shown: string;
   readonly #options: HttpTransportOptions;

@@ -1,0 +1,304 @@
+// Long answers go past what waits for them, and what they are long by stays the bytes it came as. What waits was made before the
+// answer came, and V8 counts whatever old memory names as used until its next full collection; to decode and to parse a long string
+// only to write it again takes twice as long as all else. So what waits gets the answer without its long strings, where nobody but the
+// relay can see that.
+import { type Call, ReadyResult } from "../endpoint/call.js";
+import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
+import {
+  asOneText,
+  isJsonObject,
+  type JsonObject,
+  type RequestId,
+  type SuccessMessage,
+  type TextBytes,
+  type TextPieces,
+} from "../jsonrpc/message.js";
+import type { AnswerTaker } from "../jsonrpc/outgoing.js";
+import { classify } from "../jsonrpc/parse.js";
+import type { Implementation } from "../protocol/capabilities.js";
+
+/** Strings of fewer characters, or bytes, are not worth it. */
+const LONG = 64 * 1024;
+
+let ownCall: { readonly call?: unknown } | undefined;
+
+/** Whether it is the function that clients are made with: who has put another in its place sees what it gives. */
+export function isOwnCall(call: unknown): boolean {
+  if (ownCall === undefined) {
+    ownCall = {};
+    // There is a client, so its code is there: nothing is loaded for a gateway that has none yet.
+    import("../client/client.js").then(
+      (client) => (ownCall = { call: client.ownCall }),
+      // Without it no function counts as that one: long answers go the way of all others.
+      () => undefined,
+    );
+  }
+  return call !== undefined && call === ownCall.call;
+}
+
+/** How far a request came, and its answer where that is a long one. */
+export class Sent implements AnswerTaker {
+  /** What it was sent under last; undefined while it was not. */
+  id: RequestId | undefined;
+  /** The server has begun: it answered a part of it, or asked something for it. */
+  begun = false;
+  /** The long strings of the answer, in whose places marks stand. */
+  #strings: LongStrings | undefined;
+  #came: JsonObject | undefined;
+  #passed: JsonObject | undefined;
+
+  get sent(): boolean {
+    return this.id !== undefined;
+  }
+
+  /** For the transport: a long body whose long strings are those of an answer's blocks has marks in their places. */
+  shorten(body: Uint8Array, part: Part): string | undefined {
+    const strings = LongStrings.of(body, part);
+    if (strings === undefined || !isMarked(strings, this.id)) return undefined;
+    this.#strings = strings;
+    return strings.text;
+  }
+
+  /** For the client: puts an answer without its long strings in the place of one that has some. */
+  take(message: SuccessMessage): false {
+    if (this.#strings !== undefined) return false;
+    const { result } = message;
+    if (!isPlain(result) || !result.content.some(isLong)) return false;
+    this.#came = result;
+    this.#passed = { ...result, content: result.content.map(withoutLong) };
+    message.result = this.#passed;
+    return false;
+  }
+
+  /** The answer as it came, of what the client made of the one without its strings; undefined where it had none. For one call. */
+  whole(read: JsonObject): LongAnswer | undefined {
+    const [strings, came, passed] = [this.#strings, this.#came, this.#passed];
+    this.#strings = this.#came = undefined;
+    if (strings !== undefined) return { result: read, strings };
+    if (came === undefined || passed === undefined) return undefined;
+    if (read === passed) return { result: came };
+    if (read["content"] !== passed["content"])
+      throw new TypeError("The content of a long answer was changed on its way");
+    return { result: { ...read, content: came["content"] } };
+  }
+}
+
+/** `strings`: what its marks stand for. */
+export interface LongAnswer {
+  readonly result: JsonObject;
+  readonly strings?: LongStrings;
+}
+
+/** The answer as every other is, for who keeps it. */
+export function asKept({ result, strings }: LongAnswer): JsonObject {
+  return strings === undefined ? result : (exactValue(asOneText(strings.putInto(exactJson(result)))) as JsonObject);
+}
+
+/** A long answer that is written once: of what waits for it nothing has it any more when it is. */
+export function writtenOnce(call: Call, { result, strings }: LongAnswer, identity: Implementation): ReadyResult {
+  let held: JsonObject | undefined = result;
+  return new ReadyResult((codec) => {
+    if (held === undefined) throw new TypeError("A long answer is written once");
+    const text = codec.resultPieces(call.record, held, identity);
+    const pieces = strings === undefined ? text : strings.putInto(asOneText(text));
+    if (typeof pieces !== "string") held = undefined;
+    return pieces;
+  });
+}
+
+/** A tool's result of which nobody makes a copy: of a resource that stands in one clients do, as of the list it stands in. */
+function isPlain(result: JsonObject): result is JsonObject & { content: unknown[] } {
+  const { content, resultType = "complete" } = result;
+  return resultType === "complete" && Array.isArray(content) && !content.some(isEmbedded);
+}
+
+const isEmbedded = (block: unknown): boolean => isJsonObject(block) && block["type"] === "resource";
+
+const LONG_MEMBERS: Readonly<Record<string, string>> = { text: "text", image: "data", audio: "data" };
+
+/** The member of a block that may hold a long string, and what it holds. */
+function contentOf(block: unknown): { readonly member: string; readonly text: string } | undefined {
+  if (!isJsonObject(block)) return undefined;
+  const member = LONG_MEMBERS[String(block["type"])];
+  const text = member === undefined ? undefined : block[member];
+  return member === undefined || typeof text !== "string" ? undefined : { member, text };
+}
+
+const isLong = (block: unknown): boolean => (contentOf(block)?.text.length ?? 0) >= LONG;
+
+function withoutLong(block: unknown): unknown {
+  const { member, text } = contentOf(block) ?? { member: "", text: "" };
+  return text.length < LONG ? block : { ...(block as JsonObject), [member]: "" };
+}
+
+/** Whether it is the answer to this request, and its marks are contents of blocks and nothing else. */
+function isMarked(strings: LongStrings, id: RequestId | undefined): boolean {
+  let message: unknown;
+  try {
+    message = JSON.parse(strings.text);
+  } catch {
+    return false;
+  }
+  if (!isJsonObject(message) || message["id"] !== id || classify(message) !== "success") return false;
+  const result = message["result"] as JsonObject;
+  // An older client is told structured content as a text, unless it is there already: then texts are read.
+  if (result["structuredContent"] !== undefined || !isPlain(result)) return false;
+  return result.content.filter((block) => strings.has(contentOf(block)?.text)).length === strings.count;
+}
+
+type Part = (from: number, to: number) => TextBytes;
+
+/** Begins a mark. Nobody outside can know it, so that no string passes for one. */
+let begin: string | undefined;
+
+/** The long strings of a JSON text. */
+export class LongStrings {
+  /** The text, with a mark in the place of each. */
+  readonly text: string;
+  /** As they stand between their quotes. */
+  readonly #strings: readonly TextBytes[];
+
+  /** Undefined where there are none, or they are not most of it, or it is seen not to be JSON. `body` is UTF-8. */
+  static of(body: Uint8Array, part: Part): LongStrings | undefined {
+    const places = longPlaces(body);
+    if (places === undefined || places.length === 0) return undefined;
+    const bytes = places.reduce((sum, [from, to]) => sum + to - from, 0);
+    return bytes * 2 < body.length ? undefined : new LongStrings(body, places, part);
+  }
+
+  private constructor(body: Uint8Array, places: readonly Place[], part: Part) {
+    begin ??= `long string ${crypto.randomUUID()} `;
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    let [text, at] = ["", 0];
+    for (const [number, [from, to]] of places.entries()) {
+      text += `${decoder.decode(body.subarray(at, from))}${begin}${number};`;
+      at = to;
+    }
+    this.text = text + decoder.decode(body.subarray(at));
+    this.#strings = places.map(([from, to]) => part(from, to));
+  }
+
+  get count(): number {
+    return this.#strings.length;
+  }
+
+  /** Whether it is a mark. */
+  has(text: string | undefined): boolean {
+    return begin !== undefined && text?.startsWith(begin) === true;
+  }
+
+  /** A JSON text whose strings have marks, or parts of them, with what they stand for. */
+  putInto(json: string): TextPieces {
+    const [first = "", ...parts] = json.split(begin as string);
+    const pieces: (string | TextBytes)[] = [first];
+    for (const part of parts) {
+      const end = part.indexOf(";");
+      pieces.push(this.#strings[Number(part.slice(0, end))] as TextBytes, part.slice(end + 1));
+    }
+    return pieces;
+  }
+}
+
+// Looks through the bytes of a JSON text for its long strings. What the engine searches by itself takes a tenth of the time that looking
+// at each byte takes, where what it seeks is rare.
+
+type Place = readonly [from: number, to: number];
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const SPACE = 0x20;
+/** What may stand behind a backslash alone. */
+const ESCAPED: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
+const BY_NUMBER = /^u[\da-f]{4}$/i;
+/** Bytes that are looked at one by one behind an escape before the engine searches again: where one is more may be near. */
+const DENSE = 64;
+
+/** Where the long strings are, without their quotes; undefined where it is seen that a string is none that JSON has. */
+function longPlaces(body: Uint8Array): Place[] | undefined {
+  const places: Place[] = [];
+  const strings = new Strings(body);
+  for (let quote = body.indexOf(QUOTE); quote >= 0;) {
+    const end = strings.endOf(quote + 1);
+    if (end < 0) return undefined;
+    if (end - quote > LONG) {
+      if (hasControl(body, quote + 1, end)) return undefined;
+      places.push([quote + 1, end]);
+    }
+    quote = body.indexOf(QUOTE, end + 1);
+  }
+  return places;
+}
+
+class Strings {
+  readonly #body: Uint8Array;
+  /** The next backslash, or the length. */
+  #backslash = -1;
+
+  constructor(body: Uint8Array) {
+    this.#body = body;
+  }
+
+  /** The index of the quote that ends the string whose first character is there; negative where there is none or an escape is none. */
+  endOf(start: number): number {
+    let [at, quote] = [start, -1];
+    for (;;) {
+      if (quote < at) quote = this.#body.indexOf(QUOTE, at);
+      if (this.#backslash < at) this.#backslash = this.#next(BACKSLASH, at);
+      if (quote < this.#backslash) return quote;
+      at = this.#behindEscapes(this.#backslash);
+      if (at < 0 || this.#body[at] === QUOTE) return at;
+    }
+  }
+
+  /** Where the engine may search again, or the next quote; negative where an escape is none. */
+  #behindEscapes(first: number): number {
+    const body = this.#body;
+    let at = first;
+    for (let left = DENSE; left > 0; left--) {
+      const code = body[at];
+      if (code === BACKSLASH) {
+        const length = escapeLength(body, at + 1);
+        if (length === 0) return -1;
+        at += length;
+        left = DENSE;
+      } else if (code === QUOTE || code === undefined) return at;
+      else at++;
+    }
+    return at;
+  }
+
+  #next(code: number, from: number): number {
+    const at = this.#body.indexOf(code, from);
+    return at < 0 ? this.#body.length : at;
+  }
+}
+
+/** How long an escape is, its backslash counted; 0 where it is none. */
+function escapeLength(body: Uint8Array, at: number): number {
+  const code = body[at];
+  if (code !== undefined && ESCAPED.has(code)) return 2;
+  return BY_NUMBER.test(String.fromCharCode(...body.subarray(at, at + 5))) ? 6 : 0;
+}
+
+/** Whether one of these bytes is below a space. Looked at four by four: what is below borrows the high bit when a space is taken off. */
+function hasControl(body: Uint8Array, from: number, to: number): boolean {
+  const skipped = -(body.byteOffset + from) & 3;
+  const [begin, words] = [from + skipped, (to - from - skipped) >> 2];
+  const fours = new Int32Array(body.buffer, body.byteOffset + begin, words & ~3);
+  let found = 0;
+  for (let at = 0; at < fours.length; at += 4) {
+    const a = (fours[at] as number) | 0;
+    const b = (fours[at + 1] as number) | 0;
+    const c = (fours[at + 2] as number) | 0;
+    const d = (fours[at + 3] as number) | 0;
+    found |=
+      (((a - SPACES) | 0) & ~a) | (((b - SPACES) | 0) & ~b) | (((c - SPACES) | 0) & ~c) | (((d - SPACES) | 0) & ~d);
+  }
+  const rest = begin + fours.byteLength;
+  const isControl = (code: number): boolean => code < SPACE;
+  return (
+    (found & HIGH_BITS) !== 0 || body.subarray(from, begin).some(isControl) || body.subarray(rest, to).some(isControl)
+  );
+}
+
+const [SPACES, HIGH_BITS] = [0x20202020, 0x80808080];
