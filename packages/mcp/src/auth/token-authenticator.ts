@@ -1,5 +1,5 @@
 // Turns whatever can verify a token, a fixed list of them included, into an authenticator: credentials, proof of
-// possession, scopes, challenges.
+// possession, scopes, challenges; and several authenticators into one.
 import { LocalError } from "../jsonrpc/errors.js";
 import { type MembersOf, shownValue, valueFault } from "../schema/schema.js";
 import type { Identity } from "../jsonrpc/transport.js";
@@ -11,6 +11,7 @@ import {
   type AuthRequest,
   type ChallengeTerms,
   missingToken,
+  type Refusal,
   refusalOf,
   type Scheme,
 } from "./authenticator.js";
@@ -308,4 +309,46 @@ async function sha256(text: string): Promise<Uint8Array> {
 
 function fromHex(hex: string): Uint8Array {
   return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+}
+
+// Accepts what any of several authenticators accepts, and otherwise refuses for all of them at once.
+
+/** Which refusal speaks for all: the one that came closest to accepting, or could not tell. */
+const PRECEDENCE: readonly Refusal["status"][] = [403, 503, 400, 401];
+
+/**
+ * Asks in order and takes the first that admits. When none does, the refusal is the most telling one, with the challenges
+ * of all that have the same status. Throws RangeError for an empty list.
+ */
+export function anyOf(...authenticators: readonly Authenticator[]): Authenticator {
+  const odd = authenticators.find((one) => typeof (Object(one) as Partial<Authenticator>).authenticate !== "function");
+  if (odd !== undefined || authenticators.includes(undefined as never)) {
+    const what = "anyOf(a, b) takes authenticators one by one";
+    const gave = Array.isArray(odd)
+      ? "and was given a list: write anyOf(...list)"
+      : "each with authenticate(), as jwtAuthenticator makes one";
+    throw new LocalError("BAD_OPTIONS", `${what}, ${gave}`);
+  }
+  if (authenticators.length === 0) throw new RangeError("Give at least one authenticator");
+  return {
+    async authenticate(request) {
+      const refusals: Refusal[] = [];
+      for (const one of authenticators) {
+        const outcome = await one.authenticate(request);
+        checkVerdict("authenticate", outcome);
+        if (outcome.ok) return outcome;
+        refusals.push(outcome);
+      }
+      return merge(refusals);
+    },
+  };
+}
+
+function merge(refusals: readonly Refusal[]): Refusal {
+  const status = PRECEDENCE.find((one) => refusals.some((refusal) => refusal.status === one));
+  const same = refusals.filter((refusal) => refusal.status === status);
+  const headers: Record<string, string> = {};
+  for (const refusal of same) Object.assign(headers, refusal.headers);
+  const challenges = new Set(same.map((refusal) => refusal.challenge).filter((text) => text !== ""));
+  return { ...(same[0] as Refusal), challenge: [...challenges].join(", "), headers };
 }

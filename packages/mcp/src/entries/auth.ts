@@ -1,5 +1,4 @@
 // The public surface of authorization: who may call a server over HTTP.
-export { anyOf } from "../auth/authenticator.js";
 export type { Admission, Authenticator, AuthOutcome, AuthRequest, Refusal } from "./types.js";
 export type { Claims, JsonWebKeySet } from "../auth/access-tokens.js";
 export { type DpopOptions, type DpopVerifier, dpopVerifier, type ProofOutcome } from "../auth/dpop.js";
@@ -29,6 +28,7 @@ export {
   type ScopeTable,
 } from "../auth/scopes.js";
 export {
+  anyOf,
   type StaticToken,
   staticTokenAuthenticator,
   tokenAuthenticator,

@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { anyOf, type Authenticator, type AuthOutcome } from "../../src/auth/authenticator.js";
+import type { Authenticator, AuthOutcome } from "../../src/auth/authenticator.js";
 import { jwtAuthenticator } from "../../src/auth/access-tokens.js";
-import { equalInConstantTime, staticTokenAuthenticator } from "../../src/auth/token-authenticator.js";
+import { anyOf, equalInConstantTime, staticTokenAuthenticator } from "../../src/auth/token-authenticator.js";
 import { brief, ISSUER, newSigner, present, request, RESOURCE, sign, START } from "./support/issuer.js";
 
 const ADA = "kQ3vT8wY1zB6nM4xR9pL2c";
