@@ -215,15 +215,20 @@ const WORKLOADS = {
     ];
   },
   async B11(n) {
-    const up = await service("upstream-http", { era: "stateless", bytes: LONG_RESULT });
-    const floor = side(await service("floor-http", { url: up.url }), { era: "stateless" });
-    const splicing = side(await service("floor-http", { url: up.url, parse: true }), { era: "stateless" });
-    const parsing = side(await service("floor-http", { url: up.url, rename: true }), { era: "stateless" });
-    const gate = side(await service("ours", { urls: [up.url], prefix: "" }), { era: "stateless" });
+    const how = { era: "stateless" };
     const few = { ...n, calls: Math.ceil(n.calls / 50), warm: 0, inFlight: 4 };
+    const up = await service("upstream-http", { ...how, bytes: LONG_RESULT });
+    const floor = side(await service("floor-http", { url: up.url }), how);
+    const splicing = side(await service("floor-http", { url: up.url, parse: true }), how);
+    const parsing = side(await service("floor-http", { url: up.url, rename: true }), how);
+    const gate = side(await service("ours", { urls: [up.url], prefix: "" }), how);
     const [piped, spliced, parsed, relayed] = await compare([floor, splicing, parsing, gate], few);
+    const lined = await service("upstream-http", { ...how, bytes: LONG_RESULT, lines: true });
+    const pipe = side(await service("floor-http", { url: lined.url }), how);
+    const lines = side(await service("ours", { urls: [lined.url], prefix: "" }), how);
     return [
       ...rowsOf("a result of 1 MB", [piped, relayed], "F2", 1.1),
+      ...rowsOf("the same, lines of a program", await compare([pipe, lines], few), "F2"),
       ...rowsOf("the same, beside what parses it and sends its own bytes on", [spliced, relayed], "F2p"),
       ...rowsOf("the same, beside what reads it as well", [parsed, relayed], "F3", 1.1),
       ...(await unreadRows({

@@ -12,9 +12,13 @@ import { serveStdio } from "@secure-local/mcp/stdio";
 const REVISIONS = { stateless: "2026-07-28", session: "2025-11-25" };
 const TEXT = { type: "text", text: "a note of some length, as tools give them" };
 
-/** What a bare server answers, in the form of either era; `bytes` makes its results longer. */
-function answerer({ era, revision = REVISIONS.session, tools = 1, bytes = 0 }) {
-  const content = [bytes === 0 ? TEXT : { type: "text", text: "x".repeat(bytes) }];
+/** A line of a program, as tools give them: JSON escapes its quotes and its end. */
+const LINE = '    const name = read("a file of some length");\n';
+
+/** What a bare server answers, in the form of either era; `bytes` makes its results longer, of `lines` or of one letter. */
+function answerer({ era, revision = REVISIONS.session, tools = 1, bytes = 0, lines = false }) {
+  const part = lines ? LINE : "x";
+  const content = [bytes === 0 ? TEXT : { type: "text", text: part.repeat(bytes / part.length) }];
   const result = (more) => (era === "stateless" ? { resultType: "complete", ...more } : more);
   const kept = era === "stateless" ? { ttlMs: 0, cacheScope: "private" } : {};
   const listed = Array.from({ length: tools }, (_, at) => ({

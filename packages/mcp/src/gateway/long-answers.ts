@@ -207,11 +207,21 @@ type Place = readonly [from: number, to: number];
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
-/** What may stand behind a backslash alone. */
-const ESCAPED: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
-const BY_NUMBER = /^u[\da-f]{4}$/i;
+/** How long an escape is, its backslash counted, by what stands behind that; 0 where none begins so. */
+const ESCAPES: Uint8Array = tableOf('"\\/bfnrt', 2);
+const BY_NUMBER = 6;
+ESCAPES["u".charCodeAt(0)] = BY_NUMBER;
+const HEXADECIMAL: Uint8Array = tableOf("0123456789abcdefABCDEF", 1);
+
+/** By the number of a byte. */
+function tableOf(characters: string, value: number): Uint8Array {
+  const table = new Uint8Array(256);
+  for (const character of characters) table[character.charCodeAt(0)] = value;
+  return table;
+}
+
 /** Bytes that are looked at one by one behind an escape before the engine searches again: where one is more may be near. */
-const DENSE = 64;
+const DENSE = 48;
 
 /** Where the long strings are, without their quotes; undefined where it is seen that a string is none that JSON has. */
 function longPlaces(body: Uint8Array): Place[] | undefined {
@@ -254,15 +264,14 @@ class Strings {
   #behindEscapes(first: number): number {
     const body = this.#body;
     let at = first;
-    for (let left = DENSE; left > 0; left--) {
+    for (let end = at + DENSE; at < end && at < body.length; at++) {
       const code = body[at];
-      if (code === BACKSLASH) {
-        const length = escapeLength(body, at + 1);
-        if (length === 0) return -1;
-        at += length;
-        left = DENSE;
-      } else if (code === QUOTE || code === undefined) return at;
-      else at++;
+      if (code === QUOTE) return at;
+      if (code !== BACKSLASH) continue;
+      const length = escapeLength(body, at + 1);
+      if (length === 0) return -1;
+      at += length - 1;
+      end = at + DENSE;
     }
     return at;
   }
@@ -273,11 +282,11 @@ class Strings {
   }
 }
 
-/** How long an escape is, its backslash counted; 0 where it is none. */
+/** How long the escape is whose backslash stands before `at`; 0 where it is none. */
 function escapeLength(body: Uint8Array, at: number): number {
-  const code = body[at];
-  if (code !== undefined && ESCAPED.has(code)) return 2;
-  return BY_NUMBER.test(String.fromCharCode(...body.subarray(at, at + 5))) ? 6 : 0;
+  const length = ESCAPES[body[at] ?? 0] ?? 0;
+  for (let digit = at + 1; digit < at + length - 1; digit++) if (HEXADECIMAL[body[digit] ?? 0] === 0) return 0;
+  return length;
 }
 
 /** Whether one of these bytes is below a space. Looked at four by four: what is below borrows the high bit when a space is taken off. */
