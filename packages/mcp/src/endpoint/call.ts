@@ -52,6 +52,8 @@ export interface Handling extends Pick<Call, "signal" | "cancellation"> {
   whenCancelled(listener: { handleEvent(): void }): void;
   /** Ends the handler if anybody waits for it, and every call that does. */
   cancel(cancellation: Cancellation): void;
+  /** Whether it has ended. */
+  readonly finished: boolean;
   /** While the handler goes on and this call waits for it: the one that was the first to, by whose time it does. */
   leadOf(call: Call): Call | undefined;
 }

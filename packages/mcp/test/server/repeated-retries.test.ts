@@ -240,7 +240,11 @@ class Model {
   #finalIn: number | undefined;
   #round = 0;
 
-  constructor(private readonly questions: number) {}
+  readonly #questions: number;
+
+  constructor(questions: number) {
+    this.#questions = questions;
+  }
 
   send(number: number, back: number): number {
     const round = Math.max(1, this.handedOut - back);
@@ -266,7 +270,7 @@ class Model {
   goOn(): void {
     if (!this.isRunning) return;
     this.isRunning = false;
-    this.isDone = this.isEnded || this.#round === this.questions;
+    this.isDone = this.isEnded || this.#round === this.#questions;
     if (!this.isDone) this.handedOut++;
   }
 }
