@@ -50,38 +50,6 @@ export function aes(keys: readonly Uint8Array<ArrayBuffer>[]): Seal {
   };
 }
 
-/** Seals for all processes of a server once there are others: what a process sealed then begins with its name. */
-class ClusterSeal implements Seal {
-  readonly #own: Seal;
-  readonly #given: boolean;
-  cluster: ServerCluster | undefined;
-
-  /** `given`: the seal an author chose, which seals on whoever shares. */
-  constructor(given: Seal | undefined) {
-    this.#given = given !== undefined;
-    this.#own = given ?? aes([]);
-  }
-
-  seal(text: string): Promise<string> {
-    const { cluster } = this;
-    if (cluster === undefined) return this.#own.seal(text);
-    return this.#inner(cluster)
-      .seal(text)
-      .then((sealed) => `${cluster.node}.${sealed}`);
-  }
-
-  async open(sealed: string): Promise<string | undefined> {
-    const { cluster } = this;
-    if (cluster === undefined) return this.#own.open(sealed);
-    const inner = this.#inner(cluster);
-    return (await inner.open(sealed.slice(sealed.indexOf(".") + 1))) ?? inner.open(sealed);
-  }
-
-  #inner(cluster: ServerCluster): Seal {
-    return this.#given ? this.#own : cluster.seal;
-  }
-}
-
 function importKeys(keys: readonly Uint8Array<ArrayBuffer>[]): Promise<readonly CryptoKey[]> {
   const raw = keys.length > 0 ? keys : [crypto.getRandomValues(new Uint8Array(KEY_BYTES))];
   return Promise.all(raw.map((key) => crypto.subtle.importKey("raw", key, "AES-GCM", false, ["encrypt", "decrypt"])));
@@ -139,21 +107,20 @@ interface Bound extends RequestState {
   readonly expires: number;
 }
 
-/** Makes the states of calls that ask, and opens what is still good of them. */
+/** Makes the states of calls that ask, and opens what is still good of them; for all processes of a server once there are others. */
 export class States {
-  readonly #seal: ClusterSeal;
+  cluster: ServerCluster | undefined;
+  readonly #own: Seal;
+  readonly #isGiven: boolean;
   readonly #lifeMs: number;
   /** When the work of a principal was ended: no state that was sealed for them until then is taken, while it would be good. */
   readonly #over = new Map<string, number>();
 
-  /** `seal`: the one an author chose. */
-  constructor(seal: Seal | undefined, lifeMs: number) {
-    this.#seal = new ClusterSeal(seal);
+  /** `given`: the seal an author chose, which seals on whoever shares. */
+  constructor(given: Seal | undefined, lifeMs: number) {
+    this.#isGiven = given !== undefined;
+    this.#own = given ?? aes([]);
     this.#lifeMs = lifeMs;
-  }
-
-  set cluster(cluster: ServerCluster | undefined) {
-    this.#seal.cluster = cluster;
   }
 
   /** Seals a state for the very call it was made for: principal, method and parameters. */
@@ -164,16 +131,16 @@ export class States {
       digest: await digestOf(call),
       expires: Date.now() + this.#lifeMs,
     };
-    return this.#seal.seal(JSON.stringify(bound));
+    const sealed = await this.#seal.seal(JSON.stringify(bound));
+    return this.cluster === undefined ? sealed : `${this.cluster.node}.${sealed}`;
   }
 
-  /**
-   * Opens the state a retry brought. Throws -32602 for one that is broken, foreign, for other parameters, too old, or older than the
-   * end of its principal's work.
-   */
+  /** Opens the state a retry brought. Throws -32602 for one that is broken, foreign, for other params, too old, or of ended work. */
   async open(call: Call, sealed: string): Promise<RequestState> {
     const { principal } = call.carrier;
-    const text = await this.#seal.open(sealed);
+    // What a process sealed once there were others begins with its name.
+    const inner = this.cluster && (await this.#seal.open(sealed.slice(sealed.indexOf(".") + 1)));
+    const text = inner ?? (await this.#seal.open(sealed));
     if (text === undefined)
       throw badState("is not one this server made: send back the requestState of the last answer, unchanged");
     const state = JSON.parse(text) as Bound;
@@ -185,6 +152,10 @@ export class States {
     if (over !== undefined && state.expires - this.#lifeMs <= over)
       throw badState("is of a call that was ended with all others of its caller: make the call again without it");
     return state;
+  }
+
+  get #seal(): Seal {
+    return this.#isGiven ? this.#own : (this.cluster?.seal ?? this.#own);
   }
 
   /** Refuses from now on what was sealed for a principal. */

@@ -138,7 +138,7 @@ class Play {
 
 async function until(holds: () => boolean): Promise<void> {
   for (const end = performance.now() + 10_000; !holds(); await turns(1))
-    if (performance.now() > end) throw new Error(`never: ${holds}`);
+    if (performance.now() > end) throw new Error(`never: ${String(holds)}`);
 }
 
 const textOf = (answer: Message): string =>

@@ -18,8 +18,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 /** What becomes of the request before, once the next is there. */
 const BEFORE = {
   waits: () => undefined,
-  "is cancelled": (peer: MemoryPeer, requestId: unknown) =>
-    peer.notify("notifications/cancelled", { requestId } as Json),
+  "is cancelled": (peer: MemoryPeer, requestId: unknown) => peer.notify("notifications/cancelled", { requestId }),
   "loses its connection": (peer: MemoryPeer) => void peer.close(),
 } as const;
 const WAYS = Object.keys(BEFORE) as (keyof typeof BEFORE)[];
@@ -35,7 +34,7 @@ const told = (answer: Promise<Json>): Promise<string> =>
   );
 
 async function retryOf(peer: MemoryPeer): Promise<Json> {
-  const first = (await peer.request("tools/call", { name: "ask", arguments: {} })) as Json;
+  const first = await peer.request("tools/call", { name: "ask", arguments: {} });
   const inputResponses = { "ask-1": { action: "accept", content: { v: "x" } } };
   return { name: "ask", arguments: {}, requestState: first["requestState"], inputResponses };
 }
@@ -58,7 +57,8 @@ it.concurrent.each(
       seen.began = performance.now();
       seen.ran++;
       ctx.signal.addEventListener("abort", () => (seen.stoppedMs = performance.now() - seen.began));
-      while (!(heeds && ctx.signal.aborted) && performance.now() - seen.began < 1_500) await pause(10);
+      const isOver = (): boolean => performance.now() - seen.began > 1_500 || (heeds && ctx.signal.aborted);
+      while (!isOver()) await pause(10);
       return "done";
     };
     const retry = await retryOf(await connect(CAN));
@@ -67,7 +67,7 @@ it.concurrent.each(
     for (let round = 0; round < 10; round++) {
       const peer = await connect(CAN);
       const number = ids.length;
-      last.push(told(peer.request("tools/call", retry as never) as Promise<Json>));
+      last.push(told(peer.request("tools/call", retry)));
       await pause(50);
       if (before !== undefined) BEFORE[way](before, ids[number - 1]);
       before = peer;
@@ -106,7 +106,7 @@ it.concurrent.each(WAYS)("stands still for all while a person is asked, where th
   const retry = await retryOf(await connect());
   const [one, other] = [await connect(), await connect()];
   const number = ids.length;
-  const answers = [one, other].map((peer) => told(peer.request("tools/call", retry as never) as Promise<Json>));
+  const answers = [one, other].map((peer) => told(peer.request("tools/call", retry)));
   await pause(50);
   BEFORE[way](one, ids[number]);
   await pause(50);
