@@ -41,14 +41,30 @@ export interface Cancellation {
   readonly reason: string;
   readonly answered: boolean;
   readonly error?: ErrorObject;
+  /** Whether its own caller wants it no more, or is gone: only then does a handler go on for another request that waits for the same. */
+  readonly own?: boolean;
+}
+
+/**
+ * A handler that goes on from request to request. Each of these is a call with an end of its own; what is told of the handler's,
+ * and what is to last as long as that, is found here.
+ */
+export interface Handling extends Pick<Call, "signal" | "cancellation"> {
+  whenCancelled(listener: { handleEvent(): void }): void;
+  /** Ends the handler if anybody waits for it, and every call that does. */
+  cancel(cancellation: Cancellation): void;
+  /** Whether it has ended. */
+  readonly finished: boolean;
+  /** While the handler goes on and this call waits for it: the one that was the first to, by whose time it does. */
+  leadOf(call: Call): Call | undefined;
 }
 
 /** Whoever sees that the connection ends needs no answer. */
-export const CLOSING: Cancellation = { reason: "The connection is closing", answered: false };
+export const CLOSING: Cancellation = { reason: "The connection is closing", answered: false, own: true };
 
 /** Over HTTP nobody sees that a session or the server ends: whoever waits for an answer has to get one. */
 export const STOPPED: Cancellation = {
-  ...CLOSING,
+  reason: CLOSING.reason,
   answered: true,
   error: {
     code: ErrorCode.InternalError,
@@ -92,8 +108,10 @@ export class Call implements InService {
   questions: { stop(): void } | undefined;
   /** Where it sits among the requests in service: the table's own note. */
   seat: number | undefined;
+  /** The handler that serves it, where that may go on in another request. */
+  declare handling: Handling | undefined;
   /** Of its signal, once somebody has looked at that. */
-  controller: AbortController | undefined;
+  #controller: AbortController | undefined;
   #questionMeta: JsonObject | undefined;
   #cleaner: ((params: object) => object) | undefined;
   #cancelListeners: { handleEvent(): void }[] | undefined;
@@ -126,7 +144,7 @@ export class Call implements InService {
 
   /** Aborted when the request is cancelled. Made at first use: most handlers never look at it. */
   get signal(): AbortSignal {
-    const controller = (this.controller ??= new AbortController());
+    const controller = (this.#controller ??= new AbortController());
     if (this.cancellation) controller.abort(new DOMException(this.cancellation.reason, "AbortError"));
     return controller.signal;
   }
@@ -190,7 +208,7 @@ export class Call implements InService {
     this.cancellation = cancellation;
     for (const listener of this.#cancelListeners ?? []) listener.handleEvent();
     // Aborts it.
-    if (this.controller) void this.signal;
+    void this.signal;
   }
 
   /** Sends a notification that belongs to this request, if its revision has it and the request still runs. */

@@ -477,14 +477,14 @@ class Questioner implements CallAnswers {
   readonly #among: AskingCalls | undefined;
   /** Most calls ask nothing. */
   #asked: Asked | undefined;
-  #followed: Call | undefined;
 
   constructor(options: RelayOptions, context: Context, among?: AskingCalls, asked?: Asked) {
     this.#options = options;
     this.#context = context;
     this.#among = among;
     this.#asked = asked;
-    this.#follow();
+    const call = Context.callOf(context);
+    (call.handling ?? call).whenCancelled(this);
   }
 
   among(calls: AskingCalls): Answers {
@@ -501,18 +501,9 @@ class Questioner implements CallAnswers {
     return this.#asked?.["elicitation/create"] ?? 0;
   }
 
-  /** An answer may have come with another request: from then on it is that one's to cancel. */
-  #follow(): void {
-    const call = Context.callOf(this.#context);
-    if (this.#followed === call) return;
-    this.#followed = call;
-    call.whenCancelled(this);
-  }
-
-  /** The call was cancelled: another that brought the same answers may have taken its place. */
+  /** The call was cancelled, and nobody has taken its place. */
   handleEvent(): void {
-    this.#follow();
-    if (this.#followed?.cancellation !== undefined) this.stop.stop("cancelled by the caller");
+    this.stop.stop("cancelled by the caller");
   }
 
   // Made when something is asked: most calls ask nothing.
@@ -536,16 +527,14 @@ class Questioner implements CallAnswers {
     } catch (error) {
       this.#refused(error);
       throw new RpcError(ErrorCode.InternalError, "The client did not tell its roots");
-    } finally {
-      this.#follow();
     }
   }
 
   /** What `read` makes of the answer, of undefined where none came in time. Rejects with the refusal of the client, in its own number. */
   #ask<T>(method: Method, params: object, about: QuestionContext, read: (answer?: JsonObject) => T): Promise<T> {
     return this.#questioned(method, exactly(params) as JsonObject, this.#passing(method, about)).then(
-      (answer) => (this.#follow(), read(answer && exactly(answer))),
-      (error: unknown) => (this.#follow(), this.#refused(error), read(undefined)),
+      (answer) => read(answer && exactly(answer)),
+      (error: unknown) => (this.#refused(error), read(undefined)),
     );
   }
 

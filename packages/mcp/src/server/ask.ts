@@ -87,6 +87,8 @@ export interface AskedQuestion {
 
 /** The one way handlers ask, whatever the era. */
 export interface Asker {
+  /** Of a handler that goes on from request to request; otherwise it is that of its call. */
+  readonly signal?: AbortSignal;
   ask(method: string, params: object, options?: OwnAskOptions, asked?: AskedQuestion): Promise<JsonObject>;
 }
 

@@ -78,9 +78,9 @@ export class Context {
     return context.#ask(method, params, options);
   }
 
-  /** Aborted when the client cancels the request, or when it is given up. */
+  /** Aborted when the client cancels the request, or when it is given up. It lasts as long as the handler, whatever that asks. */
   get signal(): AbortSignal {
-    return this.#call.signal;
+    return this.#interaction?.signal ?? this.#call.signal;
   }
 
   /** JSON-RPC id of the request being served. */

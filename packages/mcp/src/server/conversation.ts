@@ -314,7 +314,7 @@ export class ServerConversation implements ConnectionHandler {
     const why = typeof reason === "string" ? reason : "Cancelled by the client";
     const call = this.connection.incoming.find(id as RequestId);
     if (call === undefined || call.method === "initialize") return;
-    this.#dispatcher.cancel(call, { reason: why, answered });
+    this.#dispatcher.cancel(call, { reason: why, answered, own: true });
     this.#core.report("info", `Request ${peerWords(JSON.stringify(id))} was cancelled: ${peerWords(why)}`);
   }
 

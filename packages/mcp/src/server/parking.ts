@@ -1,26 +1,16 @@
 // Parked handlers: the table in which they wait for the retry that wakes them, and the sealed states that name them.
-import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
+import type { Answer, Call, Cancellation, Handling, InteractiveCall, MaybePromise } from "../endpoint/call.js";
 import type { InputRequest, InputRequests, InputResponse, InputResponses } from "../protocol/features/elicitation.js";
 import { askedFault } from "../protocol/elicitation-form.js";
 import type { ServerLimits } from "./limits.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isThenable, type JsonObject } from "../jsonrpc/message.js";
+import { LONGEST_TIMER_MS } from "../jsonrpc/outgoing.js";
 import { type AskedQuestion, type Asker, endedBefore, GivingUp, type OwnAskOptions } from "./ask.js";
 import { requireCapability, TOO_LATE, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
-import {
-  badState,
-  ClusterSeal,
-  jsonDigest,
-  type GivenAnswer,
-  givenBy,
-  openState,
-  outcomeUnknown,
-  type RequestState,
-  type Seal,
-  sealState,
-  tooMuchState,
-} from "./sealing.js";
+import { badState, jsonDigest, type GivenAnswer, givenBy, outcomeUnknown, type RequestState } from "./sealing.js";
+import { type Seal, States, tooManyRounds, tooMuchState } from "./sealing.js";
 import { checkAnswer, projectQuestions } from "../era/project-question.js";
 import { nodeOf, type ServerCluster } from "./subscription.js";
 
@@ -58,23 +48,21 @@ interface AskedByHand {
 export class Parking {
   readonly rounds: number;
   readonly stateCharacters: number;
+  readonly states: States;
   readonly #limits: ServerLimits;
-  readonly #seal: ClusterSeal;
   /** Nothing is kept between the rounds: each runs the handler again with the answers so far. */
   readonly replays: boolean;
   #cluster: ServerCluster | undefined;
   /** Those parked last stand last: they wait equally long, so that one timer is enough. */
   readonly #places = new Map<string, Interaction>();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** When the work of a principal was ended: no state that was sealed for them until then is taken, while it would be good. */
-  readonly #over = new Map<string, number>();
   #characters = 0;
 
   /** `seal`: the one an author chose. */
   constructor(limits: ServerLimits, seal: Seal | undefined, replays = false) {
     this.replays = replays;
     this.#limits = limits;
-    this.#seal = new ClusterSeal(seal);
+    this.states = new States(seal, limits.parkedMs);
     this.rounds = limits.rounds;
     this.stateCharacters = limits.stateCharacters;
   }
@@ -82,7 +70,7 @@ export class Parking {
   /** From now on there are other processes of this server. */
   join(cluster: ServerCluster | undefined): void {
     this.#cluster = cluster;
-    this.#seal.cluster = cluster;
+    this.states.cluster = cluster;
   }
 
   /** A new id of a parked handler; among many processes it says where it is parked. */
@@ -127,11 +115,6 @@ export class Parking {
     return new Interaction(this, run, given, round).begin(call);
   }
 
-  /** The sealed state of a handler that asks. */
-  seal(call: Call, state: RequestState): Promise<string> {
-    return sealState(this.#seal, call, state, this.#limits.parkedMs);
-  }
-
   /** Parks a handler that asks. */
   park(interaction: Interaction, call: Call): void {
     if (this.replays) return;
@@ -149,9 +132,7 @@ export class Parking {
 
   /** Gives up what is parked for a principal, whose states are refused from now on. Says how many waited for an answer. */
   endOf(principal: string): number {
-    const now = Date.now();
-    for (const [name, at] of this.#over) if (at + this.#limits.parkedMs < now) this.#over.delete(name);
-    this.#over.set(principal, now);
+    this.states.endOf(principal);
     let waiting = 0;
     for (const [id, interaction] of this.#places) {
       if (interaction.principal !== principal) continue;
@@ -161,13 +142,9 @@ export class Parking {
     return waiting;
   }
 
-  /** Opens the state a retry brought. Throws -32602 as `openState` does, and for one older than the end of its principal's work. */
-  async open(call: Call, sealed: string): Promise<RequestState> {
-    const state = await openState(this.#seal, call, sealed);
-    const over = this.#over.get(call.carrier.principal ?? "");
-    if (over !== undefined && state.expires - this.#limits.parkedMs <= over)
-      throw badState("is of a call that was ended with all others of its caller: make the call again without it");
-    return state;
+  /** Opens the state a retry brought. Throws -32602 for one that is not, or no more, good for this call. */
+  open(call: Call, sealed: string): Promise<RequestState> {
+    return this.states.open(call, sealed);
   }
 
   /** Throws -32603 when a call has asked too many rounds already, BAD_QUESTION where it asks by hand what is no question. */
@@ -181,7 +158,7 @@ export class Parking {
   async askedByHand({ call, run, asked, round, again }: AskedByHand): Promise<Answer> {
     this.#checkRound(round, asked);
     const asker = this.#askerOf(call);
-    if (asker === undefined) return this.#byHand(call, asked, round);
+    if (asker === undefined) return this.states.askedByHand(call, asked, round);
     let responses: InputResponses;
     try {
       responses = await this.askAll(call, asker, asked.requests);
@@ -209,23 +186,6 @@ export class Parking {
     return Object.fromEntries(await Promise.all(answers)) as InputResponses;
   }
 
-  /** The stateless answer to a caller whose handler asks by hand: what is asked, and the state it must bring back. */
-  async #byHand(
-    call: Call,
-    { requests, state: carried }: { readonly requests: InputRequests; readonly state: unknown },
-    round: number,
-  ): Promise<Answer> {
-    for (const { method, params } of Object.values<InputRequest>(requests)) requireCapability(call, method, params);
-    const state = { round: round + 1, ...(carried === undefined ? {} : { carried }) };
-    const requestState = await this.seal(call, state);
-    const asks = Object.keys(requests).length > 0;
-    return {
-      resultType: "input_required",
-      ...(asks ? { inputRequests: projectQuestions(call.caller.codec, Object.entries(requests)) } : {}),
-      requestState,
-    };
-  }
-
   /** Whether a handler waits for an answer. */
   get waits(): boolean {
     for (const { finished } of this.#places.values()) if (!finished) return true;
@@ -247,7 +207,7 @@ export class Parking {
   }
 
   #wait(ms: number): void {
-    const timer = setTimeout(() => this.#sweep(), ms);
+    const timer = setTimeout(() => this.#sweep(), Math.min(ms, LONGEST_TIMER_MS));
     // A parked handler must not keep a process alive that has nothing else to do.
     (timer as { unref?: () => void }).unref?.();
     this.#timer = timer;
@@ -298,16 +258,26 @@ interface Question {
 const NONE_GIVEN: readonly GivenAnswer[] = [];
 const NONE_OPEN: readonly Question[] = [];
 
+/** Answers that came, and what whoever brings the same again is told. */
+interface Used {
+  readonly digest: string;
+  readonly outcome: Promise<Answer>;
+  /** Why the handler was ended, whoever waited. */
+  cancellation?: Cancellation;
+}
+
 interface Round {
+  /** The one that the handler speaks for. */
   call: Call;
-  /** Requests that brought the same answers, as where a connection died: each can take its place. */
-  others: readonly Call[];
+  /** All that brought the same answers, as where a connection died, from the first on. */
+  calls: readonly Call[];
+  used?: Used;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** A handler that can ask. The client gets `input_required`; its retry goes on where the handler stopped. */
-class Interaction implements Asker {
+class Interaction implements Asker, Handling {
   readonly id: string;
   /** Whose call it is: every round of it is theirs. */
   principal: string | undefined;
@@ -315,10 +285,13 @@ class Interaction implements Asker {
   due = 0;
   /** Of the answers it keeps. */
   characters = 0;
+  cancellation: Cancellation | undefined;
   readonly #parking: Parking;
   readonly #run: Run;
+  #controller: AbortController | undefined;
+  #cancelListeners: readonly { handleEvent(): void }[] | undefined;
   #given: readonly GivenAnswer[];
-  #used: Map<number, { readonly digest: string; readonly outcome: Promise<Answer> }> | undefined;
+  #used: Map<number, Used> | undefined;
   #asked = 0;
   #round: number;
   #open: Round | undefined;
@@ -398,7 +371,8 @@ class Interaction implements Asker {
     const used = this.#used?.get(state.round);
     if (used !== undefined) {
       if (used.digest !== mark) throw badState("was used already, with other answers");
-      if (this.#open !== undefined && this.#used?.has(state.round + 1) === false) this.#join(this.#open, call);
+      if (used === this.#open?.used) this.#join(this.#open, call);
+      if (used.cancellation !== undefined) call.cancel(used.cancellation);
       return used.outcome;
     }
     // Nothing came of it yet: a request that brings the same goes on.
@@ -406,7 +380,9 @@ class Interaction implements Asker {
     if (state.round !== this.#round) throw badState("is not the latest of this call");
     for (const { key, request } of this.#questions) checkAnswer(key, request.method, responses);
     const outcome = this.#serve(call, () => this.#wake(responses));
-    (this.#used ??= new Map()).set(state.round, { digest: mark, outcome });
+    const use = { digest: mark, outcome };
+    (this.#used ??= new Map()).set(state.round, use);
+    if (this.#open !== undefined) this.#open.used = use;
     return outcome;
   }
 
@@ -452,22 +428,47 @@ class Interaction implements Asker {
   }
 
   #join(round: Round, call: Call): void {
-    round.others = round.others.concat(call);
+    round.calls = round.calls.concat(call);
+    call.handling = this;
     call.whenCancelled(this);
   }
 
-  /** A request was cancelled: the handler is given up, but where another one waits for the same answer. */
+  /** A request was cancelled. By that of a caller's own the handler ends where nobody else waits for the same answer. */
   handleEvent(): void {
     const round = this.#open;
-    const next = round && [round.call, ...round.others].find(({ cancellation }) => cancellation === undefined);
-    if (round === undefined || next === undefined) return this.giveUp();
-    if (next === round.call) return;
-    // Whoever has the signal of the one that is cancelled goes on as well.
-    const { controller } = round.call;
-    round.call.controller = undefined;
-    next.whenCancelled(() => controller?.abort(next.signal.reason));
-    round.call = next;
-    this.#run.turn(next);
+    if (round === undefined) return;
+    const living = round.calls.find(({ cancellation }) => cancellation === undefined);
+    const final = round.calls.find(({ cancellation: why }) => why !== undefined && why.own !== true);
+    const { cancellation } = final ?? living ?? round.call;
+    if (cancellation !== undefined) this.cancel(cancellation);
+    else if (living !== undefined && living !== round.call) this.#run.turn((round.call = living));
+  }
+
+  cancel(cancellation: Cancellation): void {
+    const round = this.#open;
+    if (this.cancellation !== undefined || round === undefined) return;
+    this.cancellation = cancellation;
+    if (round.used !== undefined && cancellation.own !== true) round.used.cancellation = cancellation;
+    this.giveUp();
+    for (const call of round.calls) call.cancel(cancellation);
+    for (const listener of this.#cancelListeners ?? []) listener.handleEvent();
+    if (this.#controller !== undefined) void this.signal;
+  }
+
+  get signal(): AbortSignal {
+    const controller = (this.#controller ??= new AbortController());
+    if (this.cancellation) controller.abort(new DOMException(this.cancellation.reason, "AbortError"));
+    return controller.signal;
+  }
+
+  whenCancelled(listener: { handleEvent(): void }): void {
+    if (this.cancellation !== undefined) listener.handleEvent();
+    else this.#cancelListeners = (this.#cancelListeners ?? []).concat(listener);
+  }
+
+  leadOf(call: Call): Call | undefined {
+    const { calls } = this.#open ?? {};
+    return this.cancellation === undefined && calls?.includes(call) === true ? calls[0] : undefined;
   }
 
   /** Whoever waits for an answer gets an error. */
@@ -490,12 +491,12 @@ class Interaction implements Asker {
 
   #serve(call: Call, start: () => void): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const round: Round = { call, others: [], resolve, reject };
+      const round: Round = { call, calls: [], resolve, reject };
+      if (this.#outcome !== undefined) return this.#outcome.settle(round);
       this.#run.turn(call);
       this.#open = round;
-      call.whenCancelled(this);
-      if (this.#outcome === undefined) start();
-      else this.#outcome.settle(round);
+      this.#join(round, call);
+      start();
     });
   }
 
@@ -556,7 +557,7 @@ class Interaction implements Asker {
       for (const { request } of questions) requireCapability(round.call, request.method, request.params);
       const asked = questions.map(({ key, question }) => ({ key, question }));
       const state: RequestState = { park: this.id, round: this.#round, answers: this.#given, asked };
-      const requestState = await this.#parking.seal(round.call, state);
+      const requestState = await this.#parking.states.seal(round.call, state);
       if (this.#open !== round) return;
       const open = questions.filter((each) => this.#questions.includes(each));
       // All were given up while the state was sealed.
@@ -592,8 +593,4 @@ function lengthOf(answer: Answer): number {
   } catch {
     return 0;
   }
-}
-
-function tooManyRounds(limit: number): RpcError {
-  return new RpcError(ErrorCode.InternalError, `This call asked more than ${limit} rounds of questions`, { limit });
 }

@@ -1,9 +1,11 @@
 // Seals with AES, and for all processes of a server once there are others; and what a state that is sealed says. Loaded with the
 // first state that is sealed or opened.
-import type { Call } from "../endpoint/call.js";
+import type { Answer, Call } from "../endpoint/call.js";
+import { projectQuestions } from "../era/project-question.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import type { JsonObject } from "../jsonrpc/message.js";
-import type { InputResponse, InputResponses } from "../protocol/features/elicitation.js";
+import type { InputRequest, InputRequests, InputResponse, InputResponses } from "../protocol/features/elicitation.js";
+import { requireCapability } from "./ask.js";
 import { fromBase64, toBase64 } from "./content.js";
 import type { ServerCluster } from "./subscription.js";
 
@@ -46,38 +48,6 @@ export function aes(keys: readonly Uint8Array<ArrayBuffer>[]): Seal {
       return undefined;
     },
   };
-}
-
-/** Seals for all processes of a server once there are others: what a process sealed then begins with its name. */
-export class ClusterSeal implements Seal {
-  readonly #own: Seal;
-  readonly #given: boolean;
-  cluster: ServerCluster | undefined;
-
-  /** `given`: the seal an author chose, which seals on whoever shares. */
-  constructor(given: Seal | undefined) {
-    this.#given = given !== undefined;
-    this.#own = given ?? aes([]);
-  }
-
-  seal(text: string): Promise<string> {
-    const { cluster } = this;
-    if (cluster === undefined) return this.#own.seal(text);
-    return this.#inner(cluster)
-      .seal(text)
-      .then((sealed) => `${cluster.node}.${sealed}`);
-  }
-
-  async open(sealed: string): Promise<string | undefined> {
-    const { cluster } = this;
-    if (cluster === undefined) return this.#own.open(sealed);
-    const inner = this.#inner(cluster);
-    return (await inner.open(sealed.slice(sealed.indexOf(".") + 1))) ?? inner.open(sealed);
-  }
-
-  #inner(cluster: ServerCluster): Seal {
-    return this.#given ? this.#own : cluster.seal;
-  }
 }
 
 function importKeys(keys: readonly Uint8Array<ArrayBuffer>[]): Promise<readonly CryptoKey[]> {
@@ -137,28 +107,80 @@ interface Bound extends RequestState {
   readonly expires: number;
 }
 
-/** Seals a state for the very call it was made for: principal, method and parameters, for `lifeMs` milliseconds. */
-export async function sealState(seal: Seal, call: Call, state: RequestState, lifeMs: number): Promise<string> {
-  const bound: Bound = {
-    ...state,
-    principal: call.carrier.principal ?? null,
-    digest: await digestOf(call),
-    expires: Date.now() + lifeMs,
-  };
-  return seal.seal(JSON.stringify(bound));
-}
+/** Makes the states of calls that ask, and opens what is still good of them; for all processes of a server once there are others. */
+export class States {
+  cluster: ServerCluster | undefined;
+  readonly #own: Seal;
+  readonly #isGiven: boolean;
+  readonly #lifeMs: number;
+  /** When the work of a principal was ended: no state that was sealed for them until then is taken, while it would be good. */
+  readonly #over = new Map<string, number>();
 
-/** Opens the state a retry brought. Throws -32602 for one that is broken, foreign, for other parameters, or too old. */
-export async function openState(seal: Seal, call: Call, sealed: string): Promise<Bound> {
-  const text = await seal.open(sealed);
-  if (text === undefined)
-    throw badState("is not one this server made: send back the requestState of the last answer, unchanged");
-  const state = JSON.parse(text) as Bound;
-  if (state.principal !== (call.carrier.principal ?? null)) throw badState("belongs to another caller");
-  if (state.expires < Date.now()) throw badState("has expired: make the call again without it");
-  if (state.digest !== (await digestOf(call)))
-    throw badState("belongs to another request: retry with the same method and params");
-  return state;
+  /** `given`: the seal an author chose, which seals on whoever shares. */
+  constructor(given: Seal | undefined, lifeMs: number) {
+    this.#isGiven = given !== undefined;
+    this.#own = given ?? aes([]);
+    this.#lifeMs = lifeMs;
+  }
+
+  /** Seals a state for the very call it was made for: principal, method and parameters. */
+  async seal(call: Call, state: RequestState): Promise<string> {
+    const bound: Bound = {
+      ...state,
+      principal: call.carrier.principal ?? null,
+      digest: await digestOf(call),
+      expires: Date.now() + this.#lifeMs,
+    };
+    const sealed = await this.#seal.seal(JSON.stringify(bound));
+    return this.cluster === undefined ? sealed : `${this.cluster.node}.${sealed}`;
+  }
+
+  /** Opens the state a retry brought. Throws -32602 for one that is broken, foreign, for other params, too old, or of ended work. */
+  async open(call: Call, sealed: string): Promise<RequestState> {
+    const { principal } = call.carrier;
+    // What a process sealed once there were others begins with its name.
+    const inner = this.cluster && (await this.#seal.open(sealed.slice(sealed.indexOf(".") + 1)));
+    const text = inner ?? (await this.#seal.open(sealed));
+    if (text === undefined)
+      throw badState("is not one this server made: send back the requestState of the last answer, unchanged");
+    const state = JSON.parse(text) as Bound;
+    if (state.principal !== (principal ?? null)) throw badState("belongs to another caller");
+    if (state.expires < Date.now()) throw badState("has expired: make the call again without it");
+    if (state.digest !== (await digestOf(call)))
+      throw badState("belongs to another request: retry with the same method and params");
+    const over = this.#over.get(principal ?? "");
+    if (over !== undefined && state.expires - this.#lifeMs <= over)
+      throw badState("is of a call that was ended with all others of its caller: make the call again without it");
+    return state;
+  }
+
+  get #seal(): Seal {
+    return this.#isGiven ? this.#own : (this.cluster?.seal ?? this.#own);
+  }
+
+  /** Refuses from now on what was sealed for a principal. */
+  endOf(principal: string): void {
+    const now = Date.now();
+    for (const [name, at] of this.#over) if (at + this.#lifeMs < now) this.#over.delete(name);
+    this.#over.set(principal, now);
+  }
+
+  /** The stateless answer to a caller whose handler asks by hand: what is asked, and the state it must bring back. */
+  async askedByHand(
+    call: Call,
+    { requests, state: carried }: { readonly requests: InputRequests; readonly state: unknown },
+    round: number,
+  ): Promise<Answer> {
+    for (const { method, params } of Object.values<InputRequest>(requests)) requireCapability(call, method, params);
+    const state = { round: round + 1, ...(carried === undefined ? {} : { carried }) };
+    const requestState = await this.seal(call, state);
+    const asks = Object.keys(requests).length > 0;
+    return {
+      resultType: "input_required",
+      ...(asks ? { inputRequests: projectQuestions(call.caller.codec, Object.entries(requests)) } : {}),
+      requestState,
+    };
+  }
 }
 
 /** All answers known after this round, for a run from the start. */
@@ -173,6 +195,10 @@ export function givenBy(state: RequestState, responses: InputResponses): GivenAn
 /** The error of a call whose state is longer than the limit. */
 export function tooMuchState(limit: number): RpcError {
   return new RpcError(ErrorCode.InternalError, `The state of this call is over ${limit} characters`, { limit });
+}
+
+export function tooManyRounds(limit: number): RpcError {
+  return new RpcError(ErrorCode.InternalError, `This call asked more than ${limit} rounds of questions`, { limit });
 }
 
 /** The process that ran the call has ended or hangs, and nobody may run it twice. */

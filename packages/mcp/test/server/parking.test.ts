@@ -326,6 +326,21 @@ describe("a parked handler", () => {
     }
   });
 
+  it.each([2 ** 31 - 1, 2 ** 31, 30 * 86_400_000])(
+    "may wait for %i ms, in timers that are not too long",
+    async (parkedMs) => {
+      const { server } = asking({ limits: { parkedMs } });
+      const armed = vi.spyOn(globalThis, "setTimeout");
+      try {
+        await ask(serveStub(server));
+        const longest = Math.max(...armed.mock.calls.map(([, ms]) => ms ?? 0));
+        expect(longest).toBe(2 ** 31 - 1);
+      } finally {
+        armed.mockRestore();
+      }
+    },
+  );
+
   it("makes place for new ones: the oldest is given up", async () => {
     const { server, count } = asking({ limits: { parked: 2 } });
     const peer = serveStub(server);

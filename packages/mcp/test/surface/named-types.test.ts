@@ -16,7 +16,7 @@ const entryOf = (subpath: string): string =>
 
 /** What only the library itself reads of a `Call` and of a `Context`: nothing a program writes is of these types. */
 const INSIDE = [
-  ...["AskServices", "Asker", "ByHand", "Cancellation", "Codec", "Connection", "InService", "MethodRecord"],
+  ...["AskServices", "Asker", "ByHand", "Cancellation", "Codec", "Connection", "Handling", "InService", "MethodRecord"],
   ...["OngoingProgress"],
   // Steps on the way to a type that the compiler has worked out before it is written down.
   ...["Alternatives", "ArrayOf", "Described", "LOGGING_LEVELS", "Members", "Named", "ObjectOf", "Known"],

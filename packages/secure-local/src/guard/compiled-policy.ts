@@ -225,7 +225,7 @@ export function timeLimitsOf({ task }: Call, { callMs, taskMs }: TimeLimits): nu
   return task === undefined ? callMs : Math.max(callMs, taskMs);
 }
 
-/** By the signal of a request: what its handler knows of why there is no answer. */
+/** By the signal of a handler: what it knows of why there is no answer. */
 const KNOWN_WHY = new WeakMap<AbortSignal, () => string | undefined>();
 
 /** `why` is asked once the time of the request is over, in words after "timed out: ". */
@@ -234,8 +234,13 @@ export function explainLateness(signal: AbortSignal, why: () => string | undefin
 }
 
 /** Why a request whose time is over was not answered, as far as its handler knows. */
-export function latenessOf({ signal }: Pick<Call, "signal">): string | undefined {
-  return KNOWN_WHY.get(signal)?.();
+export function latenessOf(call: Call): string | undefined {
+  return KNOWN_WHY.get(handlerSignal(call))?.();
+}
+
+/** What the handler of a call has for its signal, from its start to its end. */
+export function handlerSignal(call: Pick<Call, "handling" | "signal">): AbortSignal {
+  return (call.handling ?? call).signal;
 }
 
 /** Whether nobody waits for it any more. A task is given up, and ends when its handler does. */
@@ -243,7 +248,15 @@ export function isOver({ ended, cancellation }: Call): boolean {
   return ended || cancellation !== undefined;
 }
 
-/** The time of one request. */
+/** Cancellations of those whose time is over. */
+const TIME_OVER = new WeakSet<object>();
+/** Of requests that may wait for a handler together with others. */
+const SHARING = new WeakMap<Call, Deadline>();
+
+/**
+ * The time of one request. A handler that several wait for, since they brought the same answers, has that of the first of them: it is
+ * over for all, whichever of them are still there.
+ */
 export class Deadline {
   readonly #call: Call;
   readonly #time: TimeLimits;
@@ -255,6 +268,7 @@ export class Deadline {
   #since = 0;
   #heldSince: number | undefined;
   #heldMs = 0;
+  #over = false;
 
   constructor(call: Call, time: TimeLimits) {
     this.#call = call;
@@ -273,6 +287,8 @@ export class Deadline {
   run(next: Next): Promise<Ending> {
     return new Promise((resolve) => {
       this.#resolve = resolve;
+      if (this.#call.record.interactive) SHARING.set(this.#call, this);
+      this.#call.whenCancelled(this);
       this.#start(this.#time.callMs);
       next().then(
         (answer) => this.#end({ answer }),
@@ -281,16 +297,26 @@ export class Deadline {
     });
   }
 
+  /** Its call was cancelled, by the time of another perhaps that waits for the same handler. */
+  handleEvent(): void {
+    const { cancellation } = this.#call;
+    if (cancellation !== undefined && TIME_OVER.has(cancellation)) this.#end(TIMED_OUT);
+  }
+
   /** Stops the clock until `release`. Both do nothing once the request has ended. */
   hold(): void {
-    if (this.#resolve === undefined || this.#heldSince !== undefined) return;
+    const first = this.#first;
+    if (first !== undefined && first !== this) return first.hold();
+    if (this.#over || this.#heldSince !== undefined) return;
     clearTimeout(this.#timer);
     this.#heldSince = performance.now();
     this.#leftMs = Math.max(0, this.#leftMs - (this.#heldSince - this.#since));
   }
 
   release(): void {
-    if (this.#resolve === undefined || this.#heldSince === undefined) return;
+    const first = this.#first;
+    if (first !== undefined && first !== this) return first.release();
+    if (this.#over || this.#heldSince === undefined) return;
     this.#heldMs += performance.now() - this.#heldSince;
     this.#heldSince = undefined;
     this.#start(this.#leftMs);
@@ -302,22 +328,36 @@ export class Deadline {
     this.#timer = setTimeout(this.#timeUp, ms).unref();
   }
 
+  /** The one whose time is that of the handler that its call waits for. */
+  get #first(): Deadline | undefined {
+    const lead = this.#call.handling?.leadOf(this.#call);
+    return lead && SHARING.get(lead);
+  }
+
   readonly #timeUp = (): void => {
     const { callMs } = this.#time;
+    const first = this.#first;
+    // It ends with its handler, and counts for itself again should that be over before what is left to do for it.
+    if (first !== undefined && first !== this) return this.#start(callMs);
     const ms = timeLimitsOf(this.#call, this.#time);
-    const late = this.#late;
+    const wasLate = this.#late;
     this.#late = true;
     // Nobody waits for a task: it goes on for as long as tasks may.
-    if (ms > callMs && !late) {
+    if (ms > callMs && !wasLate) {
       this.#start(ms - callMs);
       return;
     }
+    const late = { reason: `timed out after ${seconds(ms)}`, answered: false };
+    TIME_OVER.add(late);
     this.#end(TIMED_OUT);
-    this.#call.cancel({ reason: `timed out after ${seconds(ms)}`, answered: false });
+    if (first === undefined) this.#call.cancel(late);
+    else this.#call.handling?.cancel(late);
   };
 
   #end(ending: Ending): void {
-    clearTimeout(this.#timer);
+    // Its handler keeps to its time where it goes on for others.
+    this.#over = ending === TIMED_OUT || this.#first !== this;
+    if (this.#over) clearTimeout(this.#timer);
     this.#resolve?.(ending);
     this.#resolve = undefined;
   }

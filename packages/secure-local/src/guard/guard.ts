@@ -1,6 +1,7 @@
 // The chain every request passes that reaches a tool, resource, prompt or completion: access, rate, intent on record,
 // time limit, cleaning, result on record. Arguments are validated behind it, by the library.
-import { type Answer, type Call, type Context, type Middleware, type Next, RpcError } from "@secure-local/mcp/server";
+import type { Answer, Call, Context, Middleware, Next } from "@secure-local/mcp/server";
+import { requestValue, RpcError } from "@secure-local/mcp/server";
 import { cleanAnswer, cleanError } from "./cleaning/clean-result.js";
 import { type CallerMemory, RateLimits, type Rates, type UsedLimit } from "./rate-limits.js";
 import type { AuditSink } from "../audit/audit-event.js";
@@ -12,12 +13,13 @@ import {
   Approvals,
   type ApprovalsOptions,
   type AskedCall,
+  type AskedWithin,
   type NotApproved,
   type Redirect,
   redirected,
   type Underway,
 } from "./approvals/approvals.js";
-import { Callers, type FlowOf, type LifeOf, PRIVATE, type Taint, type TaintBook, Taints } from "./taints.js";
+import { Callers, Consents, type FlowOf, type LifeOf, PRIVATE, type Taint, type TaintBook, Taints } from "./taints.js";
 import {
   Admissions,
   type CompiledPolicy,
@@ -138,10 +140,9 @@ export class Guard {
   readonly #admissions = new Admissions();
   readonly #faults = new PendingExceptions();
   readonly approvals: Approvals;
-  /** Calls under way, by the signal that their handlers see too. Kept from the first policy on that has approvals or plugins. */
-  readonly #underway = new WeakMap<AbortSignal, Underway>();
-  /** Those among them that send by means that are not judged each time. */
-  readonly #sending = new Set<Underway>();
+  /** Calls under way. Kept from the first policy on that has approvals or plugins. */
+  readonly #underway = requestValue<Underway | undefined>();
+  readonly #consents = new Consents<AskedCall>();
   #approving = false;
   #acting = false;
   #terms: CompiledPolicy;
@@ -218,37 +219,38 @@ export class Guard {
    * Asks a person about a call, if its policy wants that. To be called right before the handler is run, with the
    * arguments it is run with. Undefined, or resolves with undefined, when it may run.
    */
-  consent(call: AskedCall): Promise<NotApproved | undefined> | undefined {
-    if (!this.#approving) return undefined;
-    const underway = this.#underway.get(call.ctx.signal);
+  consent(call: AskedWithin): Promise<NotApproved | undefined> | undefined {
+    return this.#approving ? this.#consent(call, this.#underway.get(call.ctx)) : undefined;
+  }
+
+  #consent(call: AskedCall, underway: Underway | undefined): Promise<NotApproved | undefined> | undefined {
     // Admitted before there were approvals, or not at all: nobody knows by which policy it should be judged.
     if (underway === undefined) return Promise.resolve(UNKNOWN_CALL);
     const taint = this.#taints.before(call, underway.guarded);
-    if (taint instanceof Promise) return taint.then((known) => this.#consent(call, underway, known));
-    return this.#consent(call, underway, taint);
+    if (taint instanceof Promise) return taint.then((known) => this.#consentTo(call, underway, known));
+    return this.#consentTo(call, underway, taint);
   }
 
-  #consent(
+  #consentTo(
     call: AskedCall,
     underway: Underway,
     taint: Taint | undefined,
   ): Promise<NotApproved | undefined> | undefined {
-    underway.tainted = taint !== undefined;
-    underway.asked = call;
+    this.#consents.note(call, underway.guarded, taint !== undefined);
     const taintNow = () => this.#taints.before(call, underway.guarded);
     return this.approvals.consent({ ...call, taint, taintNow }, underway);
   }
 
   /** Whether a person would be asked about it within a request where nobody is asked, such as a completion. */
-  wouldAsk(call: AskedCall): boolean {
+  wouldAsk(call: AskedWithin): boolean {
     if (!this.#approving) return false;
-    const underway = this.#underway.get(call.ctx.signal);
+    const underway = this.#underway.get(call.ctx);
     return underway === undefined || this.approvals.needOf(call, underway) !== undefined;
   }
 
   /** Notes that a call under way has read something private, whatever its tool says of itself. */
   reads(ctx: Context): void {
-    const underway = this.#approving ? this.#underway.get(ctx.signal) : undefined;
+    const underway = this.#approving ? this.#underway.get(ctx) : undefined;
     if (underway === undefined) return;
     const { call, subject } = underway.guarded;
     underway.hasRead = true;
@@ -260,40 +262,37 @@ export class Guard {
   /** Leave for a call under way to send something out now: what its session has read since it was asked about counts too. */
   async sends(ctx: Context, hop?: Redirect): Promise<NotApproved | undefined> {
     if (!this.#approving) return undefined;
-    const underway = this.#underway.get(ctx.signal);
-    if (underway?.asked === undefined) return UNKNOWN_CALL;
-    const { asked } = underway;
+    const [underway, consented] = [this.#underway.get(ctx), this.#consents.of(ctx)];
+    if (underway === undefined || consented === undefined) return UNKNOWN_CALL;
+    const { asked } = consented;
     if (hop !== undefined) {
       const step = { ...asked, arguments: redirected(asked.arguments, hop) };
       const stopped = await this.approvals.step(step, asked, underway);
       if (stopped !== undefined) return stopped;
     }
-    const taint = await this.#taintSince(underway);
-    if (taint === undefined || !this.approvals.wantsForTaint(underway.asked, underway)) return undefined;
-    const known = { ...underway.asked, taint, taintNow: () => this.#taints.of(underway.guarded.call) };
+    const taint = await this.#taintSince(ctx, underway);
+    if (taint === undefined || !this.approvals.wantsForTaint(asked, underway)) return undefined;
+    const known = { ...asked, taint, taintNow: () => this.#taints.of(underway.guarded.call) };
     const refused = await this.approvals.consent(known, underway);
-    underway.tainted = refused === undefined;
+    consented.tainted = refused === undefined;
     return refused;
   }
 
   /** Aborted when a call under way may no longer send without being asked about again; undefined where it cannot send. */
   sendingOver(ctx: Context): AbortSignal | undefined {
-    const underway = this.#approving ? this.#underway.get(ctx.signal) : undefined;
-    if (underway?.asked === undefined || !this.#taints.canSend(underway.guarded, underway.asked)) return undefined;
-    underway.sendingOver ??= new AbortController();
-    this.#sending.add(underway);
+    const consented = this.#approving ? this.#consents.of(ctx) : undefined;
+    if (consented === undefined || !this.#taints.canSend(consented.guarded, consented.asked)) return undefined;
+    const over = this.#consents.send(consented);
     this.#endSending();
-    return underway.sendingOver.signal;
+    return over;
   }
 
   /** Ends what is sent by calls whose session has read both since they were asked about. */
   #endSending(): void {
-    for (const underway of this.#sending) {
-      const { asked, guarded, tainted } = underway;
-      const taint = tainted === true ? undefined : this.#taints.known(guarded.call);
-      if (asked !== undefined && taint !== undefined && this.approvals.wantsForTaint(asked, underway))
-        underway.sendingOver?.abort();
-    }
+    this.#consents.end(
+      ({ asked, guarded, tainted }) =>
+        !tainted && this.#taints.known(guarded.call) !== undefined && this.approvals.wantsForTaint(asked, { guarded }),
+    );
   }
 
   /**
@@ -301,7 +300,7 @@ export class Guard {
    * consent where the policy wants it. To be called right before it is done.
    */
   async acts({ ctx, actor, tool, arguments: args, asks = true }: Act): Promise<NotApproved | ActedFor> {
-    const underway = this.#underway.get(ctx.signal);
+    const underway = this.#underway.get(ctx);
     if (underway === undefined || ctx.signal.aborted) return NO_CALL;
     const { call, terms } = underway.guarded;
     if (!asks) return actedFor(underway.guarded);
@@ -311,7 +310,7 @@ export class Guard {
     }
     const asked = { ctx, tool: tool ?? actor, actor, isPart: tool === undefined, arguments: args };
     const does = tool === undefined ? undefined : { tool, arguments: args };
-    const taintNow = () => (does ? this.#taints.before(does, underway.guarded) : this.#taintSince(underway));
+    const taintNow = () => (does ? this.#taints.before(does, underway.guarded) : this.#taintSince(ctx, underway));
     const taint = await taintNow();
     const refused = await this.approvals.consent({ ...asked, destructive: true, taint, taintNow }, underway);
     if (refused !== undefined) return refused;
@@ -319,8 +318,8 @@ export class Guard {
   }
 
   /** What the session has read since a call was asked about; before that, the person knew. */
-  #taintSince({ guarded, tainted }: Underway): ReturnType<Taints["of"]> {
-    return tainted === true ? undefined : this.#taints.of(guarded.call);
+  #taintSince(ctx: Context, { guarded }: Underway): ReturnType<Taints["of"]> {
+    return this.#consents.of(ctx)?.tainted === true ? undefined : this.#taints.of(guarded.call);
   }
 
   /** What a server tells of a call may be what it reads. */
@@ -397,14 +396,14 @@ export class Guard {
     call.cleanNotifications(guarded.server === undefined ? terms.cleanNotice : this.#notedNotice(guarded));
     const deadline = new Deadline(call, terms.time(subject));
     const underway: Underway | undefined = this.#acting || this.#approving ? { guarded, deadline } : undefined;
-    if (underway !== undefined) this.#underway.set(call.signal, underway);
+    if (underway !== undefined) this.#underway.set(call, underway);
     // Cancelled while its intent was written: then it is not begun.
-    const running = isOver(call) ? undefined : deadline.run(this.#asking(guarded, next));
+    const running = isOver(call) ? undefined : deadline.run(this.#asking(guarded, underway, next));
     this.#admissions.leave(admission);
     const ending = running === undefined ? NOT_BEGUN : await running;
     // Nothing more is done for it.
-    if (this.#acting) this.#underway.delete(call.signal);
-    if (underway?.sendingOver !== undefined) this.#sending.delete(underway);
+    if (this.#acting) this.#underway.set(call, undefined);
+    this.#consents.over(call);
     const way = guarded.server === undefined ? {} : this.#wayOf(call);
     const durationMs = Math.max(0, this.#now() - started - deadline.heldMs);
     const { told, result } = await this.#conclude(guarded, ending, { durationMs, held: way.held });
@@ -421,7 +420,7 @@ export class Guard {
   }
 
   /** What reaches a mounted server and has no handler of ours is asked about here. */
-  #asking(guarded: GuardedRequest, next: Next): Next {
+  #asking(guarded: GuardedRequest, underway: Underway | undefined, next: Next): Next {
     const reach =
       this.#approving && guarded.server !== undefined ? reachWithin(guarded.call, guarded.subject) : undefined;
     const asked = reach && { ...reach, ctx: guarded.call };
@@ -429,7 +428,7 @@ export class Guard {
     if (guarded.call.method === "completion/complete")
       return async () => ((await this.#wouldAskOf(asked, guarded)) ? { completion: { values: [] } } : next());
     return async () => {
-      const refused = await this.consent(asked);
+      const refused = await this.#consent(asked, underway);
       if (refused !== undefined) throw new RpcError(INVALID_PARAMS, refused.text, { rule: refused.rule });
       return next();
     };
@@ -567,9 +566,8 @@ export class Guard {
       // The server hears of its URI, as when it is read.
       if (!this.#approving || guarded.server === undefined) continue;
       const deadline = new Deadline(call, terms.time(subject));
-      this.#underway.set(call.signal, { guarded, deadline });
-      const asked = await deadline.run(this.#asking(guarded, () => Promise.resolve({})));
-      this.#underway.delete(call.signal);
+      const underway = { guarded, deadline };
+      const asked = await deadline.run(this.#asking(guarded, underway, () => Promise.resolve({})));
       if (asked.answer === undefined) return asked;
     }
     // For whoever went away meanwhile nothing begins.

@@ -4,7 +4,7 @@ import type { Call } from "@secure-local/mcp/server";
 import type { Rule } from "../policy/faults.js";
 import type { Policy } from "../policy/policy.js";
 import type { GuardedRequest, RequestEnd } from "./audit-recorder.js";
-import type { Subject } from "./compiled-policy.js";
+import { handlerSignal, type Subject } from "./compiled-policy.js";
 import type { CallerMemory } from "./rate-limits.js";
 
 // Tells callers apart of whom something is remembered: a name that somebody had and somebody else has now is two of them.
@@ -391,4 +391,57 @@ export function withTaint(rule: Rule, taint: Taint | undefined): Rule {
     ...rule,
     text: `${rule.text}: it can send out what ${own.from} read, and ${untrusted.from} brought in texts of strangers`,
   };
+}
+
+// What was asked about, and what of it may still be sent: it holds for as long as a handler goes on, whichever requests serve it.
+
+/** What a handler was let do. */
+interface Consented<AskedCall> {
+  asked: AskedCall;
+  guarded: GuardedRequest;
+  /** Whether it was tainted when it was asked about. */
+  tainted: boolean;
+  /** Ends what it sends by other means than are judged each time. */
+  sendingOver?: AbortController | undefined;
+}
+
+export class Consents<AskedCall extends { readonly ctx: Pick<Call, "signal"> }> {
+  /** By the signals of handlers. */
+  readonly #given = new WeakMap<AbortSignal, Consented<AskedCall>>();
+  /** Those that send. A handler that is given up while somebody thinks ends without a word. */
+  readonly #sending = new Set<WeakRef<Consented<AskedCall>>>();
+
+  of({ signal }: Pick<Call, "signal">): Consented<AskedCall> | undefined {
+    return this.#given.get(signal);
+  }
+
+  /** Notes what is asked about now. */
+  note(asked: AskedCall, guarded: GuardedRequest, tainted: boolean): void {
+    const { signal } = asked.ctx;
+    const known = this.#given.get(signal);
+    if (known === undefined) this.#given.set(signal, { asked, guarded, tainted });
+    else Object.assign(known, { asked, guarded, tainted });
+  }
+
+  /** From now on it may send. Aborted when it may no more. */
+  send(consented: Consented<AskedCall>): AbortSignal {
+    if (consented.sendingOver === undefined) this.#sending.add(new WeakRef(consented));
+    return (consented.sendingOver ??= new AbortController()).signal;
+  }
+
+  /** A call is over; its handler may go on in another. */
+  over(call: Call): void {
+    if (this.#sending.size === 0 || call.handling?.finished === false) return;
+    const consented = this.#given.get(handlerSignal(call));
+    if (consented !== undefined) consented.sendingOver = undefined;
+  }
+
+  /** Ends the sending of those of which that is said. */
+  end(mayNot: (consented: Consented<AskedCall>) => boolean): void {
+    for (const each of this.#sending) {
+      const consented = each.deref();
+      if (consented?.sendingOver === undefined) this.#sending.delete(each);
+      else if (mayNot(consented)) consented.sendingOver.abort();
+    }
+  }
 }

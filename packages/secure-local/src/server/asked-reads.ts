@@ -9,7 +9,7 @@ import {
 import { atPlaces, placesIn } from "../capabilities/files/leads-to.js";
 import { isFileUri, pathOfUri } from "../capabilities/files/plain-path.js";
 import { gitAddress, isGitUri } from "../capabilities/git/git-folder.js";
-import type { AskedCall, NotApproved } from "../guard/approvals/approvals.js";
+import type { AskedCall, AskedWithin, NotApproved } from "../guard/approvals/approvals.js";
 import { pathsOfCall } from "../policy/decide-command.js";
 import { type Decision, FILE_READERS, TABLE_READERS } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
@@ -79,8 +79,8 @@ function judgedRead(
 
 interface AskedReadsOptions {
   /** Undefined when it may go on. */
-  readonly consent: (call: AskedCall) => Promise<NotApproved | undefined> | undefined;
-  readonly wouldAsk: (call: AskedCall) => boolean;
+  readonly consent: (call: AskedWithin) => Promise<NotApproved | undefined> | undefined;
+  readonly wouldAsk: (call: AskedWithin) => boolean;
   /** The policy in force. */
   readonly policy: () => Policy | undefined;
   /** Whether there is anybody to ask about. */

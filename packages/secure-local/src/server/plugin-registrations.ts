@@ -225,7 +225,7 @@ interface WithinCallOptions {
   readonly plugin: string;
   /** The tool, prompt or resource that was called, as clients name it. */
   readonly item: string;
-  /** Its signal is that of the request being served now: one call may take several rounds. */
+  /** Its signal lasts as long as the handler: one call may take several rounds. */
   readonly under: { readonly signal: AbortSignal };
   readonly acts: (act: PermissionRequest) => Promise<Permission>;
 }
@@ -233,15 +233,14 @@ interface WithinCallOptions {
 /** Binds what a plugin asks for to the one call it is for: all of it ends with the call. */
 class WithinCall implements Pick<CallOptions, "signal" | "leave" | "late"> {
   readonly #options: WithinCallOptions;
-  readonly #over = new AbortController();
-  readonly #followed = new WeakSet<AbortSignal>();
   #last: Promise<unknown> = Promise.resolve();
   #why: (() => string) | undefined;
-  readonly signal: AbortSignal = this.#over.signal;
+  readonly signal: AbortSignal;
 
   constructor(options: WithinCallOptions) {
     this.#options = options;
-    this.#follow();
+    this.signal = options.under.signal;
+    explainLateness(this.signal, () => this.#why?.());
   }
 
   readonly late = (why: () => string): void => void (this.#why = why);
@@ -256,27 +255,12 @@ class WithinCall implements Pick<CallOptions, "signal" | "leave" | "late"> {
   async #ask(act: PluginAction): Promise<Permission> {
     const { plugin, item, acts } = this.#options;
     const actor = `plugin:${plugin}`;
-    try {
-      if (act.kind === "fetch") {
-        const { method, url } = act;
-        return await acts({ actor, arguments: { method, url, plugin, for: item } });
-      }
-      if (act.kind === "storage") return await acts({ actor, arguments: act, asks: false });
-      const { command, args } = act;
-      return await acts({ actor, tool: "run_command", arguments: { command, arguments: args, plugin, for: item } });
-    } finally {
-      // A question may have ended one round, and its answer begun another.
-      this.#follow();
+    if (act.kind === "fetch") {
+      const { method, url } = act;
+      return acts({ actor, arguments: { method, url, plugin, for: item } });
     }
-  }
-
-  #follow(): void {
-    const { signal } = this.#options.under;
-    if (this.#followed.has(signal)) return;
-    this.#followed.add(signal);
-    explainLateness(signal, () => this.#why?.());
-    const end = (): void => this.#over.abort(signal.reason);
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end, { once: true });
+    if (act.kind === "storage") return acts({ actor, arguments: act, asks: false });
+    const { command, args } = act;
+    return acts({ actor, tool: "run_command", arguments: { command, arguments: args, plugin, for: item } });
   }
 }

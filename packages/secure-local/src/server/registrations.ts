@@ -33,7 +33,7 @@ import { gitAddress, isGitUri } from "../capabilities/git/git-folder.js";
 import type { Rule } from "../policy/faults.js";
 import type { AuditEvent } from "../audit/audit-event.js";
 import type { PluginReview } from "./plugin-reviews.js";
-import type { AskedCall, NotApproved } from "../guard/approvals/approvals.js";
+import type { AskedWithin, NotApproved } from "../guard/approvals/approvals.js";
 import { RULE_META } from "../guard/conclusion.js";
 import { AskedReads } from "./asked-reads.js";
 
@@ -57,7 +57,7 @@ interface OfferOptions {
   /** Asked before each call of a tool is run, and before each resource and prompt is read. */
   readonly consent: Consent;
   /** Whether a person would be asked, where nobody can be. */
-  readonly wouldAsk: (call: AskedCall) => boolean;
+  readonly wouldAsk: (call: AskedWithin) => boolean;
   /** Takes something away once no call needs it that was admitted before. */
   readonly withdraw: (take: () => void) => void;
 }
@@ -417,7 +417,7 @@ function recordOf({ plugin, withheld, findings, changes }: PluginReview): AuditE
 // Puts the question for a person's consent right before the handler of a tool.
 
 /** Undefined when the call may run. */
-type Consent = (call: AskedCall) => Promise<NotApproved | undefined> | undefined;
+type Consent = (call: AskedWithin) => Promise<NotApproved | undefined> | undefined;
 
 /**
  * The definition with a handler that asks first. Here the arguments are checked and complete, and the question works in

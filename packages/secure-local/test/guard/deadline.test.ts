@@ -11,7 +11,12 @@ afterEach(() => void vi.useRealTimers());
 /** A request that its handler ends when told to, and what the deadline did to it. */
 function started({ task = false } = {}) {
   const cancelled: unknown[] = [];
-  const call = { ...(task ? { task: {} } : {}), cancel: (why: unknown) => void cancelled.push(why) };
+  const call = {
+    record: {},
+    ...(task ? { task: {} } : {}),
+    whenCancelled: () => undefined,
+    cancel: (why: unknown) => void cancelled.push(why),
+  };
   let answer = (_text: never): void => undefined;
   const answered = new Promise<never>((resolve) => (answer = resolve));
   const deadline = new Deadline(call as unknown as Asked, TIME);

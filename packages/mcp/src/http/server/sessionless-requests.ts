@@ -186,7 +186,7 @@ export class SessionlessRequests {
 
   /** Gives a request up: nobody waits for its answer. */
   readonly #cancel = (call: Call): void => {
-    this.#core.dispatcher.cancel(call, { reason: "The client closed the connection", answered: false });
+    this.#core.dispatcher.cancel(call, { reason: "The client closed the connection", answered: false, own: true });
   };
 }
 

@@ -86,6 +86,11 @@ export interface AskedCall {
   readonly taintNow?: (() => Taint | undefined | Promise<Taint | undefined>) | undefined;
 }
 
+/** The same, where its handler is there: it may be served by several requests. */
+export interface AskedWithin extends AskedCall {
+  readonly ctx: Context;
+}
+
 /** Why a call may not run, for the model and for the record. */
 export interface NotApproved {
   readonly text: string;
@@ -96,12 +101,6 @@ export interface NotApproved {
 export interface Underway {
   readonly guarded: GuardedRequest;
   readonly deadline: Deadline;
-  /** Whether it was tainted when it was asked about. */
-  tainted?: boolean;
-  /** What was asked about. */
-  asked?: AskedCall;
-  /** Ends what it sends by other means than are judged each time. */
-  sendingOver?: AbortController;
   /** It has read something private. */
   hasRead?: boolean;
 }
@@ -196,7 +195,7 @@ export class Approvals {
   }
 
   /** Whether a person has to be asked about a call for what its session has read. */
-  wantsForTaint(call: AskedCall, { guarded }: Underway): boolean {
+  wantsForTaint(call: AskedCall, { guarded }: Pick<Underway, "guarded">): boolean {
     const { policy } = guarded.terms;
     const approvals = policy.approvals.filter(({ approve }) => approve === "tainted");
     return approvalNeed({ ...policy, approvals }, { ...call, tainted: true, leads: this.#options.leads }) !== undefined;
