@@ -422,6 +422,19 @@ export function pause(delayMs: number, signal: AbortSignal | undefined): Promise
   });
 }
 
+/** Whether the promise is settled, in whichever way, within this time. Leaves no timer. */
+export async function settles(promise: Promise<unknown>, withinMs: number): Promise<boolean> {
+  const over = new AbortController();
+  const late = pause(withinMs, over.signal).then(() => false);
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
+  const isInTime = await Promise.race([settled, late]);
+  over.abort();
+  return isInTime;
+}
+
 // How long to wait before something that failed is started again.
 
 export interface RestartPace {

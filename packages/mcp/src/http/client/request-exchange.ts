@@ -74,7 +74,8 @@ export class RequestExchange {
   leave(): void {
     if (!this.#sent) return this.cancel();
     this.#answered = true;
-    this.#linger ??= setTimeout(() => this.cancel(), this.#wire.limits.lingerMs);
+    this.#linger = setTimeout(() => this.cancel(), this.#wire.limits.lingerMs);
+    this.#wire.left(this.#message.id);
   }
 
   async #take(reply: HttpReply): Promise<void> {
