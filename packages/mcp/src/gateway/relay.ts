@@ -503,10 +503,10 @@ class Questioner implements CallAnswers {
     return this.#asked?.["elicitation/create"] ?? 0;
   }
 
-  /** An answer may have come with another request: from then on it is that one's to cancel. */
+  /** An answer may have come with another request: from then on it is that one's to cancel. Of several calls all may end it. */
   #follow(): void {
     const call = Context.callOf(this.#context);
-    if (this.#followed === call) return;
+    if (this.#among !== undefined || this.#followed === call) return;
     this.#followed = call;
     call.whenCancelled(this);
   }
