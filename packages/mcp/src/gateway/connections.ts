@@ -2,7 +2,7 @@
 import type { Client } from "../client/client.js";
 import type { Answers, ClientOptions, QuestionContext } from "../client/options.js";
 import type { OwnRoots } from "../client/questions.js";
-import { offAbort, onAbort, pause } from "../jsonrpc/outgoing.js";
+import { offAbort, onAbort, pause, startTimer } from "../jsonrpc/outgoing.js";
 import type { Call } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
@@ -442,7 +442,7 @@ class Connection {
     if (this.#retired) return void this.close();
     const wait = this.ofOneCall ? 0 : this.#options.idleMs;
     if (wait === undefined) return;
-    this.#idle = setTimeout(() => {
+    this.#idle = startTimer(() => {
       this.#tell.ended();
       void this.close();
     }, wait);

@@ -5,6 +5,7 @@ import type { HttpAuthorizer, MessageSink, OutgoingKind } from "../../jsonrpc/tr
 import { isPassing, LocalError } from "../../jsonrpc/errors.js";
 import { CLIENT_LIMITS } from "../../jsonrpc/limits.js";
 import { quotedWords, type RequestId, visibleText } from "../../jsonrpc/message.js";
+import { startTimer } from "../../jsonrpc/outgoing.js";
 
 /** One request as a requester sends it: headers by lower-case name, the body as text. */
 export interface HttpRequest {
@@ -194,7 +195,7 @@ export class Deadline extends Canceller {
 
   constructor(ms: number) {
     super();
-    this.#timer = setTimeout(() => {
+    this.#timer = startTimer(() => {
       this.late = true;
       this.cancel();
     }, ms);
@@ -236,7 +237,7 @@ export async function delivered(
 
 function rested(ms: number, canceller: Canceller): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
+    const timer = startTimer(resolve, ms);
     canceller.started(() => {
       clearTimeout(timer);
       resolve();

@@ -5,7 +5,7 @@ import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import { isFinal, type Task } from "../../protocol/extensions/tasks.js";
 import { ToolError, toBase64Url } from "../content.js";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../limits.js";
-import { type TaskCall, TaskRun } from "./task-run.js";
+import { LONGEST_TIMER_MS, startTaskTimer, type TaskCall, TaskRun } from "./task-run.js";
 import { noSuchTask, type TaskPage, type TaskRecord, type TaskStore } from "./task-store.js";
 import { byCodeUnit } from "../registry.js";
 import { asOneText, type ErrorObject, type JsonObject } from "../../jsonrpc/message.js";
@@ -86,8 +86,6 @@ const CUT_OFF: JsonObject = { outcome: "unknown" };
 const AGAIN_MS = 1_000;
 /** Times between two polls after which a client has fetched how its task ended. */
 const FETCHED_IN = 1.5;
-/** The longest time a timer can be set to. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** What the manager needs of its server. */
 interface TaskOffice {
@@ -171,8 +169,7 @@ export class TaskManager {
       await this.#office.store.delete(run.taskId);
       throw new RpcError(ErrorCode.InternalError, SENT_AWAY);
     }
-    const timer = setTimeout(() => void this.#expire(call), task.ttlMs as number);
-    (timer as { unref?: () => void }).unref?.();
+    const timer = startTaskTimer(() => void this.#expire(call), task.ttlMs as number);
     this.#running.set(run.taskId, { run, call, timer });
     run.onChange = () => void this.#moved(call);
     return task;

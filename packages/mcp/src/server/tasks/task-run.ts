@@ -34,6 +34,16 @@ export interface QuestionCarrier {
   yieldTo(other: QuestionCarrier): void;
 }
 
+/** What timers can count. Said here as well: a server's start has no use for what else stands beside `startTimer`. */
+export const LONGEST_TIMER_MS: number = 2 ** 31 - 1;
+
+/** A timer for any time, which must not keep a process alive that has nothing else to do. */
+export function startTaskTimer(run: () => void, delayMs: number): ReturnType<typeof setTimeout> {
+  const timer = setTimeout(run, Math.min(delayMs, LONGEST_TIMER_MS));
+  (timer as { unref?: () => void }).unref?.();
+  return timer;
+}
+
 /** The state machine of a task that has not ended. */
 export class TaskRun implements Asker {
   readonly principal: string | undefined;
@@ -153,8 +163,7 @@ export class TaskRun implements Asker {
 
   #bound(key: string, timeoutMs: number): void {
     const error = new AskError("TIMEOUT", "The client did not answer in time");
-    const timer = setTimeout(() => this.settle(key, ({ reject }) => reject(error)), timeoutMs);
-    (timer as { unref?: () => void }).unref?.();
+    startTaskTimer(() => this.settle(key, ({ reject }) => reject(error)), timeoutMs);
   }
 
   #carry(): void {
