@@ -202,8 +202,7 @@ function poll(
     if (differs && !stopped) changed();
   };
   void once();
-  const timer = setInterval(() => void once(), Math.min(intervalMs, LONGEST_TIMER_MS));
-  timer.unref();
+  const timer = setInterval(() => void once(), Math.min(intervalMs, LONGEST_TIMER_MS)).unref();
   return () => {
     stopped = true;
     clearInterval(timer);

@@ -9,7 +9,7 @@ import { DEFAULT_HTTP_CLIENT_LIMITS } from "../../src/http/client/http-caller.js
 import { pastedRedirect } from "../../src/node/user-authorization.js";
 import { connect } from "../../src/serve/connect-node.js";
 import { serveHttp } from "../../src/serve/http.js";
-import { type ServerOptions } from "../../src/server/lean-server.js";
+import type { ServerOptions } from "../../src/server/lean-server.js";
 import { Server } from "../../src/server/server.js";
 import { texts } from "../interop-client/features.js";
 
@@ -29,12 +29,12 @@ beforeEach(() => {
   [asked, warnings] = [[], []];
   process.on("warning", warn);
   for (const name of ["setTimeout", "setInterval"] as const) {
-    const real = globalThis[name] as (run: () => void, ms?: number, ...more: unknown[]) => NodeJS.Timeout;
+    const real: (run: () => void, ms?: number, ...more: unknown[]) => NodeJS.Timeout = globalThis[name];
     const noting = (run: () => void, ms = 0, ...more: unknown[]): NodeJS.Timeout => {
       asked.push(ms);
       return real(run, ms, ...more);
     };
-    vi.spyOn(globalThis, name).mockImplementation(noting as never);
+    vi.spyOn(globalThis, name).mockImplementation(noting);
   }
 });
 afterEach(async () => {
@@ -180,7 +180,7 @@ const ROWS: readonly Row[] = [
       });
       closing.push(() => host.close());
       const { state } = await host.add("s", server);
-      const [tool] = await host.tools();
+      const [tool] = host.tools();
       return [state, texts(await host.call(tool?.name ?? "", {}))];
     },
     ["ready", "hello"],

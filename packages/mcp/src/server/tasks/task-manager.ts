@@ -5,8 +5,15 @@ import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import { isFinal, type Task } from "../../protocol/extensions/tasks.js";
 import { ToolError, toBase64Url } from "../content.js";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../limits.js";
-import { LONGEST_TIMER_MS, startTaskTimer, type TaskCall, TaskRun } from "./task-run.js";
-import { noSuchTask, type TaskPage, type TaskRecord, type TaskStore } from "./task-store.js";
+import { type TaskCall, TaskRun } from "./task-run.js";
+import {
+  LONGEST_TASK_TIMER_MS,
+  startTaskTimer,
+  noSuchTask,
+  type TaskPage,
+  type TaskRecord,
+  type TaskStore,
+} from "./task-store.js";
 import { byCodeUnit } from "../registry.js";
 import { asOneText, type ErrorObject, type JsonObject } from "../../jsonrpc/message.js";
 import { AskError } from "../content.js";
@@ -316,7 +323,7 @@ export class TaskManager {
   /** Long enough to be looked at once, and no longer than the server likes. */
   #lifetime(asked: number | undefined): number {
     const { taskTtlMs, taskMaxTtlMs, taskPollMs } = this.#office.limits;
-    return Math.min(asked === undefined ? taskTtlMs : Math.max(asked, taskPollMs), taskMaxTtlMs, LONGEST_TIMER_MS);
+    return Math.min(asked === undefined ? taskTtlMs : Math.max(asked, taskPollMs), taskMaxTtlMs, LONGEST_TASK_TIMER_MS);
   }
 
   /** The record others have of a leased task where that has ended; else, and where nobody can be asked, the one given. */

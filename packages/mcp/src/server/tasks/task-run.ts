@@ -6,7 +6,7 @@ import { checkAnswer } from "../../era/project-question.js";
 import type { InputRequest, InputResponses } from "../../protocol/features/elicitation.js";
 import type { AskedQuestion, Asker, OwnAskOptions } from "../ask.js";
 import { AskError } from "../content.js";
-import type { TaskRecord } from "./task-store.js";
+import { startTaskTimer, type TaskRecord } from "./task-store.js";
 import { Call } from "../../endpoint/call.js";
 import { META } from "../../protocol/meta.js";
 import type { HandRound } from "../context.js";
@@ -32,16 +32,6 @@ export interface QuestionCarrier {
   carry(question: TaskQuestion): boolean;
   /** Lets go of its questions, by `detach`, if the other one is more likely to reach somebody. */
   yieldTo(other: QuestionCarrier): void;
-}
-
-/** What timers can count. Said here as well: a server's start has no use for what else stands beside `startTimer`. */
-export const LONGEST_TIMER_MS: number = 2 ** 31 - 1;
-
-/** A timer for any time, which must not keep a process alive that has nothing else to do. */
-export function startTaskTimer(run: () => void, delayMs: number): ReturnType<typeof setTimeout> {
-  const timer = setTimeout(run, Math.min(delayMs, LONGEST_TIMER_MS));
-  (timer as { unref?: () => void }).unref?.();
-  return timer;
 }
 
 /** The state machine of a task that has not ended. */
