@@ -1,5 +1,6 @@
 // The server's four lists and its resources, from the cache while the server allows it.
 import type { JsonObject } from "../jsonrpc/message.js";
+import { startTimer } from "../jsonrpc/outgoing.js";
 import type { CompleteRequestParams, CompletionReference, Prompt } from "../protocol/features/prompts.js";
 import type { ServerCapabilities } from "../protocol/capabilities.js";
 import type { Resource, ResourceTemplate } from "../protocol/features/resources.js";
@@ -234,7 +235,7 @@ class Typing {
 
   restart(delayMs: number, ask: () => Promise<Completion>): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#settle.resolve(ask()), delayMs);
+    this.#timer = startTimer(() => this.#settle.resolve(ask()), delayMs);
   }
 
   stop(): void {

@@ -4,6 +4,7 @@ import type { ClientDescription } from "../era/codec.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import type { Transport } from "../jsonrpc/transport.js";
 import { LocalError, RpcError, statusOf, invalidResponse } from "../jsonrpc/errors.js";
+import { settles } from "../jsonrpc/outgoing.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import {
   type Attempt,
@@ -415,23 +416,6 @@ class Pings {
       if (!(error instanceof RpcError)) return new Promise(ignore);
     }
     return left === 1 || this.#ended ? undefined : this.#round(left - 1);
-  }
-}
-
-/** Whether a promise is settled within this time. */
-async function settles(promise: Promise<unknown>, withinMs: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, withinMs, false);
-  });
-  const settled = promise.then(
-    () => true,
-    () => true,
-  );
-  try {
-    return await Promise.race([settled, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

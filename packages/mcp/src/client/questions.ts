@@ -1,7 +1,7 @@
 // Answers a server's questions to the person, the model and the folders: only those that were declared.
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject, peerWords, quotedWords, type RequestId } from "../jsonrpc/message.js";
-import { offAbort, onAbort, type Stop } from "../jsonrpc/outgoing.js";
+import { LONGEST_TIMER_MS, type Stop, offAbort, onAbort } from "../jsonrpc/outgoing.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { ElicitResult, RequestedSchema, Root } from "../protocol/features/elicitation.js";
@@ -201,8 +201,6 @@ function expired(open: OpenQuestions): void {
 }
 
 const CANCELLED = "The call was cancelled while a question of the server was open";
-/** Timers count no further. */
-const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** What is told of a question in an answer. */
 export class QuestionOf implements QuestionContext {

@@ -1,6 +1,7 @@
 // What a client keeps an eye on while a server is connected: whether it answers, its latest log messages, and when to
 // try again.
 import type { JsonObject } from "../jsonrpc/message.js";
+import { startTimer } from "../jsonrpc/outgoing.js";
 import { levelIndex, type LoggingLevel } from "../protocol/features/lifecycle.js";
 
 /** How an idle session is asked whether it is alive, in milliseconds, and what happens when it is not. */
@@ -47,7 +48,7 @@ export class Pinger {
 
   #schedule(): void {
     if (this.#stopped) return;
-    this.#timer = setTimeout(() => void this.#ping(), this.#options.intervalMs);
+    this.#timer = startTimer(() => void this.#ping(), this.#options.intervalMs);
     // Pings alone must not keep a process alive.
     (this.#timer as { unref?(): void }).unref?.();
   }

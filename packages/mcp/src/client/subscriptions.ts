@@ -3,7 +3,7 @@ import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import type { ServerCapabilities } from "../protocol/capabilities.js";
 import type { Change, Settings } from "./options.js";
-import { pause } from "../jsonrpc/outgoing.js";
+import { pause, startTimer } from "../jsonrpc/outgoing.js";
 import type { Keeper, Wire } from "./wire.js";
 
 /** More would be a leak: each of them is a request that stays open. */
@@ -228,7 +228,7 @@ class Listener implements Keeper {
   async #listen(): Promise<Error | undefined> {
     const { toolsListChanged, promptsListChanged, resourcesListChanged, resources } = this.#watching.watched;
     const wanted = { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions: resources };
-    this.#patience = setTimeout(() => this.#unacknowledged(), this.#settings.timeoutMs);
+    this.#patience = startTimer(() => this.#unacknowledged(), this.#settings.timeoutMs);
     try {
       await this.#wire.send({
         method: "subscriptions/listen",

@@ -5,6 +5,7 @@ import { type Server, type Socket, createServer } from "node:net";
 import { rmSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
+import { settles } from "../jsonrpc/outgoing.js";
 import type { HttpExchange, HttpStream } from "../http/server/exchange.js";
 import { goesOn, messageIn, unknownOutcome } from "../http/server/resumable-stream.js";
 import { bare, connected, type Detours, pathOf, unheardAt, type WayChange } from "./detours.js";
@@ -504,11 +505,8 @@ export class NodeRelay {
 }
 
 /** A connection that takes longer is there for what is sent later. */
-function soon<T>(connecting: Promise<T>, mostMs: number = LINK_MS): Promise<T | "unreachable"> {
-  return new Promise((resolve) => {
-    const late = setTimeout(resolve, mostMs, "unreachable");
-    void connecting.then(resolve).finally(() => clearTimeout(late));
-  });
+async function soon<T>(connecting: Promise<T>, mostMs: number = LINK_MS): Promise<T | "unreachable"> {
+  return (await settles(connecting, mostMs)) ? connecting : "unreachable";
 }
 
 /** What a process that is ending says of a session that it does not have (any more). */

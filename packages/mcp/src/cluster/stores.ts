@@ -1,6 +1,7 @@
 // What processes of one server share, as stores: their interfaces, and those that live in one process's memory.
 import type { KeptStream, StoredEvent, StreamBounds, StreamPiece } from "../http/server/exchange.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import { startTimer } from "../jsonrpc/outgoing.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
 import { MemoryTaskStore } from "../server/tasks/task-manager.js";
 import type { TaskRecord, TaskStore } from "../server/tasks/task-store.js";
@@ -295,7 +296,7 @@ export function lateAfter(ms: number, late: () => void): () => void {
   let left = SLICES;
   let timer: ReturnType<typeof setTimeout>;
   const next = (): void => {
-    if (left-- > 0) timer = setTimeout(next, ms / SLICES);
+    if (left-- > 0) timer = startTimer(next, ms / SLICES);
     else late();
   };
   next();

@@ -21,8 +21,7 @@ export interface StreamableHttpOptions {
   readonly [other: string]: unknown;
 }
 
-/** A request that the SDK's own middleware has let in. */
-/** A request of Node, with what the middleware before found out of its token. */
+/** A request of Node that the SDK's own middleware has let in, with what the middleware before found out of its token. */
 export type AuthorizedRequest = NodeRequest & { readonly auth?: AuthInfo };
 
 /** The one path of an endpoint that a framework has routed to already. */

@@ -385,10 +385,10 @@ interface DispatcherOptions {
 /** Told once of a call for which nothing more will be sent: whether its answer is a result; undefined when it was given up. */
 export type Done = (call: Call, succeeded: boolean | undefined) => void;
 
-/** Serves requests; one for a role, shared by all its conversations. */
 /** The one request whose answer is the end of what it is for. */
 export const LISTEN_METHOD = "subscriptions/listen";
 
+/** Serves requests; one for a role, shared by all its conversations. */
 export class Dispatcher {
   /** Calls under way, but for those that last as long as their caller listens. */
   running = 0;

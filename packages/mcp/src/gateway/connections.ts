@@ -2,7 +2,7 @@
 import type { Client } from "../client/client.js";
 import type { Answers, ClientOptions, QuestionContext } from "../client/options.js";
 import type { OwnRoots } from "../client/questions.js";
-import { offAbort, onAbort, pause } from "../jsonrpc/outgoing.js";
+import { offAbort, onAbort, pause, startTimer } from "../jsonrpc/outgoing.js";
 import type { Call } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
@@ -334,8 +334,10 @@ class Connection {
   #level = Number.POSITIVE_INFINITY;
   /** The latest call without a session that something was asked of: it is asked until it is over. */
   #asked: User | undefined;
-  /** Of questions that may be of several calls. */
+  /** Of questions that may be of several calls and are not answered yet. */
   readonly #among = new Set<AskingCalls>();
+  /** Calls that are listened to: once each, however much is asked while they go on. */
+  readonly #listenedTo = new WeakSet<Call>();
   /** Questions that wait until it is known whose they are: each told once, with the refusal if it is none's. */
   #held: ((refusal: Error | undefined) => void)[] = [];
 
@@ -440,7 +442,7 @@ class Connection {
     if (this.#retired) return void this.close();
     const wait = this.ofOneCall ? 0 : this.#options.idleMs;
     if (wait === undefined) return;
-    this.#idle = setTimeout(() => {
+    this.#idle = startTimer(() => {
       this.#tell.ended();
       void this.close();
     }, wait);
@@ -493,8 +495,8 @@ class Connection {
   }
 
   async #askRoots(about: QuestionContext | undefined): Promise<readonly Root[]> {
-    const source = await this.#asking(about, (from) => from?.roots as OwnRoots | undefined);
-    if (source !== undefined) this.#roots = await source(about);
+    const roots = await this.#asking(about, (from) => (from?.roots as OwnRoots | undefined)?.(about));
+    if (roots !== undefined) this.#roots = roots;
     return this.#roots;
   }
 
@@ -506,7 +508,7 @@ class Connection {
   #asking<T>(about: QuestionContext | undefined, ask: (from: Answers | undefined) => T): T | Promise<Awaited<T>> {
     if (this.#owner === SEVERAL) throw this.#ambiguous();
     const calling = [...this.#users].filter((user): user is CallingUser => user.call !== undefined);
-    if (!calling.some(({ call }) => comesAlone(call))) return ask(this.#answersOf(calling));
+    if (!calling.some(({ call }) => comesAlone(call))) return this.#askAmong(calling, ask);
     if (calling.length > 1)
       return this.#known(about?.signal).then(() => this.#asking(about, ask)) as Promise<Awaited<T>>;
     [this.#asked] = calling;
@@ -518,14 +520,29 @@ class Connection {
     return new RpcError(ErrorCode.InternalError, NOT_PASSED_ON);
   }
 
-  #answersOf(calling: readonly CallingUser[]): Answers | undefined {
+  #askAmong<T>(calling: readonly CallingUser[], ask: (from: Answers | undefined) => T): T | Promise<Awaited<T>> {
     const going = calling.filter(({ call }) => call.cancellation === undefined);
     const asked = latestOf(going, ({ call }) => call);
-    const [first, ...others] = going.map(({ call }) => call);
-    if (asked === undefined || first === undefined || others.length === 0) return asked?.answers;
-    const among = new AskingCalls([first, ...others]);
+    if (asked === undefined || going.length === 1) return ask(asked?.answers);
+    const among = new AskingCalls(going.map(({ call }) => call));
     this.#among.add(among);
-    return asked.answers.among(among);
+    for (const { call } of going) this.#listenTo(call);
+    const answer = new Promise<T>((resolve) => resolve(ask(asked.answers.among(among))));
+    return answer.finally(() => {
+      this.#among.delete(among);
+      among.end("the server that asked has its answer");
+    }) as Promise<Awaited<T>>;
+  }
+
+  #listenTo(call: Call): void {
+    if (this.#listenedTo.has(call)) return;
+    this.#listenedTo.add(call);
+    call.whenCancelled(this);
+  }
+
+  /** One of the calls was cancelled. */
+  handleEvent(): void {
+    for (const call of this.#calls) if (call.cancellation !== undefined) this.#left(call);
   }
 
   #left(call: Call): void {

@@ -328,11 +328,11 @@ export class AskingCalls implements Carrier {
   readonly #over = new AbortController();
   #last: Call;
 
-  constructor(calls: readonly [Call, ...Call[]]) {
+  /** There is one at least. */
+  constructor(calls: readonly Call[]) {
     this.all = calls;
     this.#underWay = new Set(calls);
-    [this.#last] = calls;
-    for (const call of calls) call.whenCancelled(this);
+    this.#last = calls[0] as Call;
   }
 
   get signal(): AbortSignal {
@@ -375,17 +375,17 @@ export class AskingCalls implements Carrier {
     return this.#way.carrier.write(text, kind);
   }
 
-  /** One of the calls was cancelled. */
-  handleEvent(): void {
-    for (const call of this.#underWay) if (call.cancellation !== undefined) this.over(call);
-  }
-
   /** Says that a call is over; whether all of them are. */
   over(call: Call): boolean {
     if (this.#underWay.delete(call)) this.#last = call;
     if (this.#underWay.size > 0) return false;
-    this.#over.abort("the calls it may have been of are over");
+    this.end("the calls it may have been of are over");
     return true;
+  }
+
+  /** Takes back what is asked still. */
+  end(reason: string): void {
+    this.#over.abort(reason);
   }
 
   // A client may have left an earlier one without a word.

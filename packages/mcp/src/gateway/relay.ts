@@ -484,7 +484,8 @@ class Questioner implements CallAnswers {
     this.#among = among;
     this.#asked = asked;
     const call = Context.callOf(context);
-    (call.handling ?? call).whenCancelled(this);
+    // Of several calls all may end it.
+    if (among === undefined) (call.handling ?? call).whenCancelled(this);
   }
 
   among(calls: AskingCalls): Answers {

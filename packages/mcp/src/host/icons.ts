@@ -1,5 +1,6 @@
 // Gets the picture of an icon without trusting whoever named it: where it comes from, how large it is, what it is.
 import { LocalError } from "../jsonrpc/errors.js";
+import { LONGEST_TIMER_MS } from "../jsonrpc/outgoing.js";
 import type { Icon } from "../protocol/capabilities.js";
 import { messageOf } from "./launch.js";
 
@@ -64,7 +65,7 @@ async function fetched(
       credentials: "omit",
       referrerPolicy: "no-referrer",
       headers: { accept: "image/png, image/webp, image/jpeg, image/gif" },
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS)),
     });
     if (response.status !== 200) {
       await response.body?.cancel();

@@ -5,7 +5,7 @@ import { LocalError } from "../jsonrpc/errors.js";
 import { checkOptions } from "../protocol/capabilities.js";
 import { type MembersOf, shownValue } from "../schema/schema.js";
 import { visibleText } from "../jsonrpc/message.js";
-import { offAbort, onAbort } from "../jsonrpc/outgoing.js";
+import { offAbort, onAbort, startTimer } from "../jsonrpc/outgoing.js";
 import type { HttpAuthorizer, Transport } from "../jsonrpc/transport.js";
 
 /** A program to start, whose standard streams are the server. */
@@ -318,8 +318,6 @@ type Decision<T> = { readonly value: T } | { readonly missing: string };
 
 /** A person who went to lunch has not agreed. */
 export const DECISION_TIMEOUT_MS = 300_000;
-// Longer delays overflow the timer of every runtime and would fire at once.
-const LONGEST_MS = 2 ** 31 - 1;
 
 /** Asks, and resolves with the answer. The question's signal is aborted when nobody waits for the answer any more. Never rejects. */
 export function decided<T>(
@@ -335,10 +333,7 @@ export function decided<T>(
       if ("missing" in decision) asking.abort(decision.missing);
     };
     const cancelled = (): void => settle({ missing: "it was cancelled before anybody decided" });
-    const timer = setTimeout(
-      () => settle({ missing: `nobody decided within ${timeoutMs} ms` }),
-      Math.min(timeoutMs, LONGEST_MS),
-    );
+    const timer = startTimer(() => settle({ missing: `nobody decided within ${timeoutMs} ms` }), timeoutMs);
     if (signal?.aborted === true) return cancelled();
     if (signal) onAbort(signal, cancelled);
     const failed = (error: unknown): void => settle({ missing: `deciding failed: ${messageOf(error)}` });

@@ -4,7 +4,7 @@ import type { ClientOptions, Dialer } from "../client/options.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import type { Transport } from "../jsonrpc/transport.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import { offAbort, onAbort, restartDelay } from "../jsonrpc/outgoing.js";
+import { offAbort, onAbort, restartDelay, startTimer } from "../jsonrpc/outgoing.js";
 import { type Consent, type Launch, messageOf } from "./launch.js";
 import type { Implementation } from "../protocol/capabilities.js";
 
@@ -124,7 +124,7 @@ export class ManagedServer {
     const { startTimeoutMs } = this.#options;
     const links: Transport[] = [];
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), startTimeoutMs);
+    const timer = startTimer(() => late.abort(), startTimeoutMs);
     const over = AbortSignal.any([signal, late.signal]);
     const connecting = this.#dialled(links, over);
     try {
@@ -166,7 +166,7 @@ export class ManagedServer {
   #failed(error: unknown, { signal, starts }: { signal: AbortSignal; starts: number }): void {
     const { delayMs, open } = this.#breaker.failed(performance.now(), starts);
     this.#retryAt = Date.now() + delayMs;
-    this.#timer = setTimeout(() => {
+    this.#timer = startTimer(() => {
       this.#attempt = this.#try(signal);
     }, delayMs);
     this.#failure = messageOf(error);

@@ -295,6 +295,8 @@ export class IncomingTable<T extends InService> {
 
 /** In so many steps the time passes. However late a timer is called, it counts as the one step it was meant to be. */
 const STEPS = 10;
+/** Nearly as much as timers can count to: what is to be longer would be over at once. */
+const LONGEST_GRACE_MS = 2_000_000_000;
 
 /**
  * Resolves after about `milliseconds` in which this process could run, or once `done` is resolved, whichever is sooner.
@@ -302,15 +304,11 @@ const STEPS = 10;
  */
 export async function withinGrace(done: Promise<void>, milliseconds: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((resolve) => {
-    let left = STEPS;
-    const step = (): void => {
-      if (left === 0) return resolve();
-      left--;
-      timer = setTimeout(step, milliseconds / STEPS);
-    };
-    step();
-  });
-  await Promise.race([done, late]);
+  let left = STEPS;
+  const step = (resolve: () => void): void => {
+    if (left-- > 0) timer = setTimeout(step, Math.min(milliseconds, LONGEST_GRACE_MS) / STEPS, resolve);
+    else resolve();
+  };
+  await Promise.race([done, new Promise<void>(step)]);
   clearTimeout(timer);
 }

@@ -305,8 +305,7 @@ export class OutgoingTable {
     if (due >= this.#firesAt) return;
     clearTimeout(this.#timer);
     this.#firesAt = due;
-    const delay = Math.min(Math.max(due - performance.now(), 0), LONGEST_TIMER_MS);
-    this.#timer = setTimeout(onTimer, delay, this);
+    this.#timer = setTimeout(onTimer, Math.min(due - performance.now(), LONGEST_TIMER_MS), this);
     // What has no end, as a subscription, must not keep a process alive.
     if (this.#dated === 0) (this.#timer as Held).unref?.();
   }
@@ -408,6 +407,11 @@ function cancelled(method: string, reason: unknown): LocalError {
   return new LocalError("CANCELLED", `${method} was cancelled`, { cause: reason });
 }
 
+/** A timer whose delay, where timers cannot count as far, is the longest they can: Infinity among them. */
+export function startTimer(run: () => void, delayMs: number): ReturnType<typeof setTimeout> {
+  return setTimeout(run, Math.min(delayMs, LONGEST_TIMER_MS));
+}
+
 /** Resolves after the delay, or when the signal is aborted. Leaves no timer and no listener. */
 export function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
@@ -416,10 +420,23 @@ export function pause(delayMs: number, signal: AbortSignal | undefined): Promise
       if (signal) offAbort(signal, done);
       resolve();
     };
-    const timer = setTimeout(done, Math.min(delayMs, LONGEST_TIMER_MS));
+    const timer = startTimer(done, delayMs);
     if (signal?.aborted) done();
     else if (signal) onAbort(signal, done);
   });
+}
+
+/** Whether the promise is settled, in whichever way, within this time. Leaves no timer. */
+export async function settles(promise: Promise<unknown>, withinMs: number): Promise<boolean> {
+  const over = new AbortController();
+  const late = pause(withinMs, over.signal).then(() => false);
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
+  const isInTime = await Promise.race([settled, late]);
+  over.abort();
+  return isInTime;
 }
 
 // How long to wait before something that failed is started again.

@@ -5,6 +5,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { LocalError } from "../jsonrpc/errors.js";
 import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
+import { settles } from "../jsonrpc/outgoing.js";
 import type { MessageSink, Outgoing, OutgoingKind, Transport } from "../jsonrpc/transport.js";
 import {
   childEnvironment,
@@ -17,7 +18,6 @@ import {
   INPUT_END_MS,
   TERMINATE_MS,
   TREE_VARIABLE,
-  within,
 } from "./child-tree.js";
 import {
   ChildIntake,
@@ -331,12 +331,12 @@ class RunningChild {
     this.#intake.discard();
     this.#outputRead();
     if (this.#how === undefined) {
-      await within(Promise.race([this.#output.close(), this.#exit]), LAST_READ_MS);
+      await settles(Promise.race([this.#output.close(), this.#exit]), LAST_READ_MS);
       this.#child.stdin.end();
-      this.#lingered = !(await within(this.#exit, this.#keeping.timeouts.inputEndMs ?? INPUT_END_MS));
+      this.#lingered = !(await settles(this.#exit, this.#keeping.timeouts.inputEndMs ?? INPUT_END_MS));
     }
     await this.#endTree();
-    await within(this.#exit, LAST_READ_MS);
+    await settles(this.#exit, LAST_READ_MS);
     this.#finish(undefined);
   }
 
@@ -359,13 +359,13 @@ class RunningChild {
     this.#how = `${howItEnded(status, signal, this.#sweep === undefined)} (after ${seconds} s)`;
     void this.#endTree();
     const departure = this.#stopped ?? { how: this.#how, flooded: false };
-    void within(Promise.all([this.#allRead, this.#stderrClosed]), LAST_READ_MS).then(() => {
+    void settles(Promise.all([this.#allRead, this.#stderrClosed]), LAST_READ_MS).then(() => {
       if (this.#closing === undefined) this.#finish(departure);
     });
   };
 
   async #halfClosed(stream: string): Promise<void> {
-    if (this.#closing !== undefined || (await within(this.#exit, HALF_CLOSED_MS))) return;
+    if (this.#closing !== undefined || (await settles(this.#exit, HALF_CLOSED_MS))) return;
     this.#stop({ how: `closed its ${stream} and went on running`, flooded: false });
   }
 
@@ -374,7 +374,7 @@ class RunningChild {
     this.#stopped = departure;
     // A process the system cannot end must not keep the calls waiting.
     void this.#endTree()
-      .then(() => within(this.#exit, LAST_READ_MS))
+      .then(() => settles(this.#exit, LAST_READ_MS))
       .then(() => this.#finish(departure));
   }
 

@@ -1,6 +1,7 @@
 // A child, what it sees of our environment, and everything it has started, found again even where a part of it has left
 // for a session of its own.
 import { spawn, spawnSync } from "node:child_process";
+import { pause } from "../jsonrpc/outgoing.js";
 import { initialEnvironment, type ProcessEntry, processEntry, processTable } from "./process-table.js";
 
 // What a child sees of our environment: what programs need to run, and nothing else.
@@ -260,7 +261,7 @@ export async function endTree(tree: ChildTree, terminateMs: number): Promise<End
 async function settledView(tree: ChildTree): Promise<TreeView> {
   let view = await tree.look();
   for (let looks = 1; looks < UNCERTAIN_LOOKS && view.members.length === 0 && view.uncertain; looks++) {
-    await pause(FIRST_PAUSE_MS);
+    await pause(FIRST_PAUSE_MS, undefined);
     view = await tree.look();
   }
   return view;
@@ -270,26 +271,11 @@ async function settledView(tree: ChildTree): Promise<TreeView> {
 async function untilEmpty(tree: ChildTree, ms: number, remind?: "SIGKILL"): Promise<TreeView["members"]> {
   const deadline = performance.now() + ms;
   for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
-    await pause(Math.max(1, Math.min(wait, deadline - performance.now())));
+    await pause(Math.max(1, Math.min(wait, deadline - performance.now())), undefined);
     const { members } = await settledView(tree);
     if (members.length === 0 || performance.now() >= deadline) return members;
     if (remind !== undefined) tree.signal(members, remind);
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-/** Resolves with true when `event` does, with false when `ms` have passed before. */
-export async function within(event: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, ms, false);
-  });
-  const outcome = await Promise.race([event.then(() => true), late]);
-  clearTimeout(timer);
-  return outcome;
 }
 
 // Takes the children along when this process ends without having closed them.

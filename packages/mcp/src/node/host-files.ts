@@ -5,6 +5,7 @@ import { basename, dirname, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { LocalError } from "../jsonrpc/errors.js";
+import { LONGEST_TIMER_MS } from "../jsonrpc/outgoing.js";
 import type { Root } from "../protocol/features/elicitation.js";
 
 /** Approvals kept in a file, for the next run. */
@@ -201,8 +202,7 @@ function poll(
     if (differs && !stopped) changed();
   };
   void once();
-  const timer = setInterval(() => void once(), intervalMs);
-  timer.unref();
+  const timer = setInterval(() => void once(), Math.min(intervalMs, LONGEST_TIMER_MS)).unref();
   return () => {
     stopped = true;
     clearInterval(timer);

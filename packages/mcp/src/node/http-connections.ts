@@ -3,6 +3,7 @@ import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "n
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from "node:tls";
 import { shownUrl } from "../http/client/http-caller.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import { startTimer } from "../jsonrpc/outgoing.js";
 import {
   HEADER_BYTES,
   type ResponseFault,
@@ -290,7 +291,7 @@ export class SocketPool {
     clearTimeout(this.#timer);
     this.#firesAt = due;
     // Connections that are being made keep a process alive by themselves, and those nobody uses must not.
-    this.#timer = setTimeout(this.#sweep, Math.max(0, due - performance.now())).unref();
+    this.#timer = startTimer(this.#sweep, Math.max(0, due - performance.now())).unref();
   }
 
   readonly #sweep = (): void => {

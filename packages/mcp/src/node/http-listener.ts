@@ -22,6 +22,7 @@ import type {
   HttpStream,
 } from "../http/server/exchange.js";
 import { type ConnectionLimits, HttpConnection, type Pipelined } from "./node-exchange.js";
+import { LONGEST_TIMER_MS } from "../jsonrpc/outgoing.js";
 
 /** Requests that may wait on all connections together: what one packet of each brings would else fill the memory. */
 const MOST_WAITING_OF_ALL = 16_384;
@@ -75,7 +76,8 @@ export class HttpListener {
       maxHeaderSize: limits.headerBytes,
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,
-      keepAliveTimeout: limits.keepAliveMs,
+      // Node waits for a second longer.
+      keepAliveTimeout: Math.min(limits.keepAliveMs, LONGEST_TIMER_MS - 1_000),
       connectionsCheckingInterval: CHECK_MS,
       // A header that came twice must never count as one of its two values.
       joinDuplicateHeaders: true,

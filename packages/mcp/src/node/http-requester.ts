@@ -12,7 +12,7 @@ import type { LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { isUtf8 } from "node:buffer";
 import { LocalError } from "../jsonrpc/errors.js";
-import { offAbort, onAbort } from "../jsonrpc/outgoing.js";
+import { offAbort, onAbort, startTimer } from "../jsonrpc/outgoing.js";
 import { type HttpReply, type HttpRequest, type HttpRequester, quote, shownUrl } from "../http/client/http-caller.js";
 import { HEADER_BYTES } from "./http-response-parser.js";
 import {
@@ -213,7 +213,7 @@ function tunnel(
     agent: false,
     headers: ["host", authority, ...proxy.headers],
   });
-  const timer = setTimeout(() => request.destroy(new Error(`it did not answer within ${connectMs} ms`)), connectMs);
+  const timer = startTimer(() => request.destroy(new Error(`it did not answer within ${connectMs} ms`)), connectMs);
   request.on("connect", (response, socket, head) => {
     clearTimeout(timer);
     const { statusCode = 0 } = response;
@@ -375,7 +375,7 @@ function watched(agent: HttpAgent, ready: string, connectMs: number): HttpAgent 
 }
 
 function watch(socket: Socket, ready: string, connectMs: number): void {
-  const timer = setTimeout(() => {
+  const timer = startTimer(() => {
     socket.destroy(tooSlow(connectMs));
   }, connectMs);
   socket.once(ready, () => {

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Socket } from "node:net";
 import type { Identity, MessagePieces } from "../jsonrpc/transport.js";
+import { LONGEST_TIMER_MS } from "../jsonrpc/outgoing.js";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "../http/server/exchange.js";
 
 /** A request of node:http or node:http2, and what frameworks add to it. */
@@ -290,7 +291,7 @@ export class HttpConnection<T extends Pipelined> {
   /** A reply was written: a reader that is behind is not listened to, and cut when it takes nothing. */
   replied(request: T): void {
     if (request.buffered === 0) return;
-    this.socket.setTimeout(this.#limits.stallMs);
+    this.socket.setTimeout(Math.min(this.#limits.stallMs, LONGEST_TIMER_MS));
     if (this.#behind) this.#pause();
   }
 

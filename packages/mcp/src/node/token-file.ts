@@ -7,6 +7,7 @@ import { hostname } from "node:os";
 import { type CredentialStore, type HeldCredentials, readCredentials } from "../auth/client/credential-store.js";
 import { isPlainObject } from "../auth/fetch-json.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import { LONGEST_TIMER_MS } from "../jsonrpc/outgoing.js";
 import { makeFolder } from "./host-files.js";
 import { processEntry } from "./process-table.js";
 
@@ -184,11 +185,14 @@ export async function lockFile(path: string, options: FileLockOptions = {}): Pro
 }
 
 function held(file: string, mark: string, staleMs: number): FileLock {
-  const beat = setInterval(() => {
-    const now = new Date();
-    // A beat that fails is noticed by `check`.
-    void utimes(file, now, now).catch(() => undefined);
-  }, staleMs / BEATS);
+  const beat = setInterval(
+    () => {
+      const now = new Date();
+      // A beat that fails is noticed by `check`.
+      void utimes(file, now, now).catch(() => undefined);
+    },
+    Math.min(staleMs / BEATS, LONGEST_TIMER_MS),
+  );
   beat.unref();
   return {
     async check() {

@@ -14,6 +14,7 @@ import { checkMembers } from "../auth/authenticator.js";
 import { guardedFetch } from "./guarded-fetch.js";
 import { tokenFile } from "./token-file.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import { startTimer } from "../jsonrpc/outgoing.js";
 
 /** Options of `userAuthorization`: the server, the user's consent, and the file that tokens are kept in. */
 export interface UserAuthorizationOptions extends AuthorizerOptions, Omit<AuthorizationCodeOptions, "redirect"> {
@@ -172,7 +173,7 @@ class Listener implements RedirectListener {
 
   answer(state: string, timeoutMs: number): Promise<string> {
     return new Promise((resolve, reject) => {
-      this.#timer = setTimeout(() => {
+      this.#timer = startTimer(() => {
         this.#expected = undefined;
         reject(new LocalError("TIMEOUT", `Nobody came back from the browser within ${timeoutMs} ms: start again`));
       }, timeoutMs);
@@ -297,7 +298,7 @@ export function pastedRedirect(options: PastedRedirectOptions): Redirect {
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_, reject) => {
         const error = new LocalError("TIMEOUT", `Nothing was pasted within ${timeoutMs} ms: start again`);
-        timer = setTimeout(() => reject(error), timeoutMs);
+        timer = startTimer(() => reject(error), timeoutMs);
       });
       try {
         return await Promise.race([read(), late]);

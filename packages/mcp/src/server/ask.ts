@@ -2,7 +2,7 @@
 // the wire, bounded in time, over with its call. Loaded with the first question.
 import type { Call, Caller } from "../endpoint/call.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
-import { offAbort, onAbort, Stop } from "../jsonrpc/outgoing.js";
+import { Stop, offAbort, onAbort, startTimer } from "../jsonrpc/outgoing.js";
 import { AskError } from "./content.js";
 import type { Reporter } from "./reporter.js";
 import type { ServerLimits } from "./limits.js";
@@ -310,7 +310,7 @@ function onWire({ call, services, late }: Within, asking: AskedFor | undefined):
 /** The client left while this code was loaded: its question waits for the end of the call, as one that was on its way already. */
 function goneWith(call: Call, mostMs: number, stop: Stop): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, mostMs);
+    const timer = startTimer(resolve, mostMs);
     const gone = (): void => (clearTimeout(timer), resolve());
     call.whenCancelled(gone);
     stop.listen({ stopped: gone });

@@ -37,8 +37,8 @@ import { LiveSessions, LogGate, Session } from "./session.js";
 import { listen, subscribersOf } from "./subscription.js";
 import type { LogMessage } from "../endpoint/progress.js";
 
-/** Before anything is known of the peer: batches may come, and an unreadable id is answered as null. */
 const ENDS = "The server is shutting down and has not served this: send it again in a moment";
+/** Before anything is known of the peer: batches may come, and an unreadable id is answered as null. */
 const UNKNOWN_PEER: WireRules = { batches: true, unreadableId: "null" };
 
 /** What a session is made of again. */

@@ -5,7 +5,7 @@ import { askedFault } from "../protocol/elicitation-form.js";
 import type { ServerLimits } from "./limits.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isThenable, type JsonObject } from "../jsonrpc/message.js";
-import { LONGEST_TIMER_MS } from "../jsonrpc/outgoing.js";
+import { startTimer } from "../jsonrpc/outgoing.js";
 import { type AskedQuestion, type Asker, endedBefore, GivingUp, type OwnAskOptions } from "./ask.js";
 import { requireCapability, TOO_LATE, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
@@ -207,7 +207,7 @@ export class Parking {
   }
 
   #wait(ms: number): void {
-    const timer = setTimeout(() => this.#sweep(), Math.min(ms, LONGEST_TIMER_MS));
+    const timer = startTimer(() => this.#sweep(), ms);
     // A parked handler must not keep a process alive that has nothing else to do.
     (timer as { unref?: () => void }).unref?.();
     this.#timer = timer;

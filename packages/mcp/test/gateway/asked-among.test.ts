@@ -1,11 +1,15 @@
 // A question that names no call, with several calls of one client under way: of a session it is open until the last of them is over; of a
 // client without one it waits until it is known whose it is, and from then on such calls are alone on their connections.
+import { setImmediate as turn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Client } from "../../src/client/client.js";
 import type { ClientOptions, QuestionContext } from "../../src/client/options.js";
 import type { Gateway } from "../../src/gateway/gateway.js";
 import { connect } from "../../src/serve/connect-node.js";
+import { Context } from "../../src/server/context.js";
 import { Server } from "../../src/server/server.js";
 import { texts } from "../interop-client/features.js";
 import { Stage } from "./stage.js";
@@ -210,6 +214,112 @@ describe.each(Object.keys(WAYS))("in a session over %s", (way) => {
     await expect.poll(() => question.about.signal.aborted).toBe(true);
     await expect.poll(async () => texts(await client.call("ended"))).toContain("second -> refused");
   });
+});
+
+/** What an upstream asks, by the name it has for a handler. */
+const QUESTIONS: Readonly<Record<string, (ctx: Context, signal: AbortSignal) => Promise<unknown>>> = {
+  elicit: (ctx, signal) => ctx.elicit({ message: "who?", schema: { by: { type: "string" } } }, { signal }),
+  sample: (ctx, signal) => ctx.sample({ messages: [], maxTokens: 1 }, { signal }),
+  // By a server that keeps nothing of what it was told.
+  roots: (ctx, signal) => Context.ask(ctx, "roots/list", {}, { signal }),
+};
+
+/** How its client deals with a question, given what takes the question back. */
+const ENDS: Readonly<Record<string, (takeBack: () => void) => Promise<void>>> = {
+  answered: () => Promise.resolve(),
+  refused: () => Promise.reject(new Error("no")),
+  "taken back": (takeBack) => new Promise(takeBack),
+};
+
+const KINDS = Object.keys(QUESTIONS).flatMap((kind) => Object.keys(ENDS).map((end) => [kind, end] as const));
+
+describe("of a question that is settled while its calls go on", () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+
+  it.each(KINDS)("nothing is kept, and no call is listened to once more (%s, %s)", async (kind, end) => {
+    let back = new AbortController();
+    const server = new Server({ name: "up", version: "1", report: false });
+    server.tool("ask", {
+      async run(_args, ctx) {
+        for (let n = 0; n < 20; n++) {
+          back = new AbortController();
+          await (QUESTIONS[kind] as (typeof QUESTIONS)[string])(ctx, back.signal).catch(() => undefined);
+        }
+        return "asked";
+      },
+    });
+    const [waits, began] = [new Gate(), new Gate()];
+    server.tool("wait", { run: () => (began.open(), waits.opened.then(() => "done")) });
+    const gateway = stage.gateway({ report: false });
+    const listeners: Record<string, number> = {};
+    gateway.use((call, next) => {
+      const { name } = call.params as { readonly name?: string };
+      const listen = call.whenCancelled.bind(call);
+      call.whenCancelled = (listener) => {
+        listeners[String(name)] = (listeners[String(name)] ?? 0) + 1;
+        listen(listener);
+      };
+      return next();
+    });
+    const asked: WeakRef<object>[] = [];
+    const among: number[] = [];
+    await gateway.mount("up", (options) => connect(server, { ...options, revision: "2025-11-25", verdicts: false }), {
+      prefix: "",
+      words: {
+        question(question, pass) {
+          among.push(question.among.length);
+          asked.push(new WeakRef(question.among));
+          return pass(question.params);
+        },
+      },
+    });
+    const settle = (): Promise<void> => (ENDS[end] as (typeof ENDS)[string])(() => back.abort());
+    const client = await stage.client(gateway, {
+      revision: "2025-11-25",
+      elicit: () => settle().then(() => ({ action: "accept", content: { by: "Ada" } })),
+      sample: () =>
+        settle().then(() => ({ role: "assistant", content: { type: "text", text: "Ada" }, model: "none" }) as const),
+      roots: () => settle().then(() => [{ uri: "file:///ada" }]),
+    });
+    const wait = client.call("wait", {});
+    await began.opened;
+    expect(texts(await client.call("ask", {}))).toBe("asked");
+    expect(among).toEqual(Array.from({ length: 20 }, () => 2));
+    const kept = (): number => asked.filter((each) => each.deref() !== undefined).length;
+    for (let turns = 0; turns < 100 && kept() > 1; turns++) {
+      await turn();
+      collect();
+    }
+    // The last may be in a register.
+    expect(kept()).toBeLessThanOrEqual(1);
+    for (const name of ["ask", "wait"]) expect(listeners[name]).toBeLessThan(6);
+    waits.open();
+    expect(texts(await wait)).toBe("done");
+  });
+});
+
+it("what is open with a person is taken back when something between has answered the server", async () => {
+  const up = new Upstream();
+  const gateway = stage.gateway({ report: false });
+  const answered = new Gate();
+  await gateway.mount("up", up.open, {
+    prefix: "",
+    words: {
+      question: ({ params }, pass) => (void pass(params).catch(() => undefined), answered.opened.then(() => undefined)),
+    },
+  });
+  const { client, asked } = await person(gateway, "2025-11-25");
+  const [ask, wait] = [calling(client, "ask", "ask"), calling(client, "wait", "wait")];
+  for (const tag of ["ask", "wait"]) await up.begins(tag);
+  up.gate("ask").open();
+  const { about } = await asked(1);
+  expect(about.signal.aborted).toBe(false);
+  answered.open();
+  expect(await ask.ended).toBe("ask: cancel undefined");
+  await expect.poll(() => about.signal.aborted).toBe(true);
+  up.gate("wait").open();
+  expect(await wait.ended).toBe("done");
 });
 
 /** Calls without sessions, of one client. */

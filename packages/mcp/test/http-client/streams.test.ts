@@ -194,6 +194,50 @@ describe("a request's stream", () => {
   });
 });
 
+describe("requests that nobody waits for any more", () => {
+  const ways = ["left before any reply", "left with an open stream", "answered on a stream that stays open"] as const;
+
+  it.each(ways)(
+    "keep none from being made, are themselves no more than may wait, and end with the link: %s",
+    async (way) => {
+      const most = 3;
+      const open = new Set<number>();
+      let posted = gate();
+      let told = gate();
+      const { url } = await withoutStanding((one) => {
+        const { response, message } = one;
+        if (message["method"] === "ping") return replyJson(one);
+        const id = Number(message["id"]);
+        open.add(id);
+        response.on("close", () => (open.delete(id), told.open()));
+        if (way !== ways[0]) response.writeHead(200, EVENTS).write(": open\n\n");
+        if (way === ways[2]) response.write(`data: ${answer(one)}\n\n`);
+        posted.open();
+      });
+      const { ask, handshake, link, sink } = await linkTo(url, { limits: { requests: most, lingerMs: 600_000 } });
+      await handshake();
+      const closed = async (left: number): Promise<void> => {
+        for (; open.size > left; told = gate()) await within(told.opened, `no more than ${left} streams are open`);
+      };
+      // The first was the handshake's.
+      for (let id = 2; id < 2 + 3 * most; id++) {
+        posted = gate();
+        const asked = ask("tools/call");
+        await within(Promise.race([posted.opened, asked]), "the request is sent");
+        if (way === ways[2]) await asked;
+        else link.forget?.(id);
+      }
+      expect(sink.losses).toEqual([]);
+      await closed(most);
+      expect([...open]).toEqual(Array.from({ length: most }, (_, n) => 2 + 2 * most + n));
+      expect(await ask("ping")).toMatchObject({ message: { result: {} } });
+      await link.close();
+      await closed(0);
+      expect(sink.losses).toEqual([]);
+    },
+  );
+});
+
 describe("a stream cut at any byte", () => {
   it("brings each message once", async () => {
     const whole = (id: unknown): string => {

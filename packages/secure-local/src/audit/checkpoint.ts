@@ -9,7 +9,7 @@ import { archivedFiles } from "./archive.js";
 import { AuditError, type AuditEvent, type AuditSink } from "./audit-event.js";
 import { readLine, type RecordLink } from "./event-text.js";
 import { archivesOf, linesOf } from "./log-file.js";
-import { makeFolder, readAtOnce } from "./owned-files.js";
+import { makeFolder, readAtOnce, readKeyText } from "./owned-files.js";
 
 export interface Checkpoint extends RecordLink {
   /** Name of the log's file: several logs may share one file of checkpoints. */
@@ -52,6 +52,9 @@ function signedText({ log, seq, hash, time }: Checkpoint): string {
   return JSON.stringify(["mcp-secure-local audit checkpoint", log, seq, hash, time]);
 }
 
+/** Longer than any Ed25519 key in PEM. */
+const MAX_KEY_BYTES = 4_096;
+
 /**
  * The key in a file; one is made where there is none.
  *
@@ -60,10 +63,7 @@ function signedText({ log, seq, hash, time }: Checkpoint): string {
 export function checkpointKey(keyFile: string): KeyObject {
   try {
     if (!fs.existsSync(keyFile)) makeKey(keyFile);
-    const pem = readAtOnce(keyFile);
-    if (process.platform !== "win32" && (fs.statSync(keyFile).mode & 0o077) !== 0)
-      throw new Error("others may read it; take their rights away and think of it as known");
-    const key = createPrivateKey(pem);
+    const key = createPrivateKey(readKeyText(keyFile, MAX_KEY_BYTES));
     if (key.asymmetricKeyType !== "ed25519") throw new Error("it is no Ed25519 key");
     keepPublicKey(keyFile, key);
     return key;

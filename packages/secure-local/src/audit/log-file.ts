@@ -226,16 +226,26 @@ export function readHead(log: string): RecordLink | undefined {
   return lookAtHead(log).head;
 }
 
-/** The head of a log, if there is one; `fault`: why one that is there cannot be used, and what that means. */
-export function lookAtHead(log: string): { readonly head?: RecordLink; readonly fault?: string } {
+/**
+ * The head of a log, if there is one; `fault`: why one that is there cannot be used, and what that means; `unread`: nobody can say what is
+ * in it. Otherwise what lies there is not what a server wrote.
+ */
+export function lookAtHead(log: string): {
+  readonly head?: RecordLink;
+  readonly fault?: string;
+  readonly unread?: true;
+} {
   const path = headPath(log);
-  // What it leads to may be missing; the name itself then is there all the same.
-  if (fs.lstatSync(path, { throwIfNoEntry: false }) === undefined) return {};
   try {
     const head = headIn(readBeside(path, MAX_HEAD_BYTES));
     return head === undefined ? { fault: unusable(path, "it is damaged") } : { head };
   } catch (error) {
-    return { fault: unusable(path, whyUnread(error)) };
+    const { code } = error as NodeJS.ErrnoException;
+    const isMissing = code === "ENOENT" || code === "ENOTDIR";
+    // A link that leads nowhere is there all the same.
+    if (isMissing && fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return {};
+    const isOther = isMissing || code === undefined || error instanceof WrongKindError;
+    return { fault: unusable(path, whyUnread(error)), ...(isOther ? {} : { unread: true }) };
   }
 }
 
@@ -243,10 +253,13 @@ function unusable(path: string, why: string): string {
   return `the head file ${path} cannot be read (${why}), so nobody can tell whether records were cut off the end of the log`;
 }
 
+const HASH = /^[0-9a-f]{64}$/;
+
 function headIn(text: string): RecordLink | undefined {
   try {
     const { records, hash } = JSON.parse(text) as Record<string, unknown>;
-    return Number.isSafeInteger(records) && typeof hash === "string" ? { seq: records as number, hash } : undefined;
+    if (!Number.isSafeInteger(records) || (records as number) < 0) return undefined;
+    return typeof hash === "string" && HASH.test(hash) ? { seq: records as number, hash } : undefined;
   } catch {
     return undefined;
   }
@@ -334,7 +347,8 @@ function openFilled(path: string, image: Uint8Array): Filled {
 
 function fillFile(path: string, image: Uint8Array, flag: number): number {
   const { O_RDWR, O_CREAT, O_TRUNC } = fs.constants;
-  const fd = fs.openSync(path, O_RDWR | O_CREAT | O_TRUNC | NO_FOLLOW | flag, 0o600);
+  // A pipe that was put there would take some of the image and keep us waiting for whoever reads it.
+  const fd = openAtOnce(path, O_RDWR | O_CREAT | O_TRUNC | NO_FOLLOW | flag, 0o600);
   try {
     writeAll(fd, image, { from: 0, to: image.length });
     return fd;

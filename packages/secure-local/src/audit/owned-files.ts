@@ -34,13 +34,17 @@ export function useRecordKey(file: string): void {
 }
 
 function readKey(file: string): Buffer {
-  const text = readShortFile(file, KEY_BYTES * 4, ({ mode }) => {
+  const written = WRITTEN.exec(readKeyText(file, KEY_BYTES * 4))?.[1];
+  if (written === undefined) throw new Error("it is no key of this program");
+  return Buffer.from(written, "hex");
+}
+
+/** The text of a key's file. Throws as `readAtMost` does, and an Error where others may read it. */
+export function readKeyText(file: string, mostBytes: number): string {
+  return readAtMost(file, mostBytes, ({ mode }) => {
     if (process.platform !== "win32" && (mode & 0o077) !== 0)
       throw new Error("others may read it; take their rights away and think of it as known");
   });
-  const written = text === undefined ? undefined : WRITTEN.exec(text)?.[1];
-  if (written === undefined) throw new Error("it is no key of this program");
-  return Buffer.from(written, "hex");
 }
 
 /** Something else lies under a name of ours, for example a pipe in place of a file: the message says what, where, and what to do. */
@@ -137,11 +141,16 @@ export function readAtOnce(file: string, encoding: "utf8" | null = "utf8"): stri
   }
 }
 
-/** The text of a file that is no longer than that. Throws as `openAtOnce` does, and an Error for a longer one. */
-export function readAtMost(file: string, mostBytes: number): string {
+/**
+ * The text of a file that is no longer than that. `judge` is given what the open file is like. Throws as `openAtOnce` does, an Error for
+ * a longer one, and what `judge` throws.
+ */
+export function readAtMost(file: string, mostBytes: number, judge?: (status: fs.Stats) => void): string {
   const fd = openAtOnce(file);
   try {
-    if (fs.fstatSync(fd).size > mostBytes) throw new Error(`${file} is longer than ${mostBytes} bytes`);
+    const status = fs.fstatSync(fd);
+    if (status.size > mostBytes) throw new Error(`${file} is longer than ${mostBytes} bytes`);
+    judge?.(status);
     return fs.readFileSync(fd, "utf8");
   } finally {
     fs.closeSync(fd);
@@ -150,14 +159,13 @@ export function readAtMost(file: string, mostBytes: number): string {
 
 /**
  * The text of a file of the program's own; undefined for what is no file, which a pipe would keep us waiting for, and for one that is
- * longer. `judge` is given what the open file is like. Throws the system's errors, and what `judge` throws.
+ * longer. Throws the system's errors.
  */
-export function readShortFile(file: string, mostBytes: number, judge?: (status: fs.Stats) => void): string | undefined {
+export function readShortFile(file: string, mostBytes: number): string | undefined {
   const fd = fs.openSync(file, READ_AT_ONCE);
   try {
     const status = fs.fstatSync(fd);
     if (!status.isFile() || status.size > mostBytes) return undefined;
-    judge?.(status);
     return fs.readFileSync(fd, "utf8");
   } finally {
     fs.closeSync(fd);

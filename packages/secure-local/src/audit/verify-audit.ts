@@ -92,12 +92,14 @@ export async function verifyAudit(file: string, options: VerifyOptions = {}): Pr
   const checkpoints = newest && (await withOlder(file, newest, { ...options, restored }));
   const archived = readArchived(file, options.archives);
   if (typeof archived === "string") return { ok: false, records: 0, reason: archived };
-  const { head, fault: headFault } = lookAtHead(file);
+  const { head, fault: headFault, unread: headUnread } = lookAtHead(file);
+  // What lies in the place of a head, or of a log that is remembered, was put there: a change, whether it can be read or not.
+  const isHeadChanged = headFault !== undefined && headUnread !== true;
   const { witnesses = NONE } = options;
   const place = options.named === true ? archivePlace(file, archived) : undefined;
   // Before the log, which a server may be writing: whatever is in its journal is in the log already.
   const { content: journal, fault, unread } = lookAtJournal(file);
-  if (fault !== undefined) return { ok: false, records: 0, reason: fault, ...(unread && { unread }) };
+  if (fault !== undefined) return { ok: false, records: 0, reason: fault, ...(!isHeadChanged && unread && { unread }) };
   const round = newestRound(journal);
   const walk = new Walk(file, head, {
     checkpoints,
@@ -113,16 +115,14 @@ export async function verifyAudit(file: string, options: VerifyOptions = {}): Pr
   // A server that was killed while it put a file away has not begun the next one; and a log that its head file, a checkpoint or
   // the word of what was archived remembers was taken away.
   const known = Math.max(head?.seq ?? 0, checkpoints?.last ?? 0, archived.length, witnesses.size);
-  const isRemembered = archives.length > 0 || known > 0 || options.supposed !== undefined;
+  const isRemembered = archives.length > 0 || known > 0 || headFault !== undefined || options.supposed !== undefined;
   const files = isRemembered && !existsSync(file) ? archives : [...archives, file];
-  for (const each of files) {
-    const report = await walk.read(each, each === files.at(-1));
-    if (report !== undefined) return report;
-  }
-  const report = walk.conclude(journal);
-  if (!report.ok || headFault === undefined) return report;
+  const report = (await walk.readAll(files)) ?? walk.conclude(journal);
+  const { unread: logUnread, ...found } = report;
+  if (!report.ok) return logUnread && !isHeadChanged && known === 0 && archives.length === 0 ? report : found;
+  if (headFault === undefined) return report;
   const advice = "put it right, or compare the log with a copy of yours, then move the head file away";
-  return { ok: false, records: report.records, reason: `${headFault}; ${advice}`, unread: true };
+  return { ok: false, records: report.records, reason: `${headFault}; ${advice}`, ...(headUnread && { unread: true }) };
 }
 
 /** In words what is wrong with what is said of archived files. Without the key a log that has all its files needs none of it. */
@@ -212,6 +212,15 @@ class Walk {
     this.#round = new Map(others.round.map(({ seq, hash }) => [seq, hash]));
     this.#full = others.full ? [] : undefined;
     this.#signed = others.signed ? [] : undefined;
+  }
+
+  /** Undefined when all files are in order. */
+  async readAll(files: readonly string[]): Promise<AuditReport | undefined> {
+    for (const file of files) {
+      const report = await this.read(file, file === files.at(-1));
+      if (report !== undefined) return report;
+    }
+    return undefined;
   }
 
   /** Undefined when the file is in order. */

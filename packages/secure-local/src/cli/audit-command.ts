@@ -8,7 +8,7 @@ import { archivedElsewhere, isArchiveOf } from "../audit/archive.js";
 import { AuditError } from "../audit/audit-event.js";
 import { recordOf } from "../audit/call-records.js";
 import { checkpointKey, publicKeyPath } from "../audit/checkpoint.js";
-import { archivedPath, archivesOf, LineCutter, readBeside } from "../audit/log-file.js";
+import { archivedPath, archivesOf, headPath, LineCutter, readBeside } from "../audit/log-file.js";
 import { existingLogs, rememberedLogs } from "../audit/log-writer.js";
 import { handleAtOnce, openAtOnce } from "../audit/owned-files.js";
 import type { CheckedChain } from "../audit/verify-chains.js";
@@ -67,7 +67,8 @@ async function restored(line: CommandLine, usual: string, words: readonly string
 
 async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[]): Promise<number> {
   if (rest.length > 0) throw new UsageError(`audit verify takes one file or folder, not also "${rest[0]}"`);
-  if (named !== undefined && statSync(named, { throwIfNoEntry: false })?.isDirectory())
+  // A folder with a head file beside it stands where a log was.
+  if (named !== undefined && statSync(named, { throwIfNoEntry: false })?.isDirectory() && !existsSync(headPath(named)))
     return verifyFolder(line, named);
   if (line.redis !== undefined) {
     if (named !== undefined && !existsSync(named))

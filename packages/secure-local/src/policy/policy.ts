@@ -364,10 +364,10 @@ export interface PluginsPolicy {
 
 // Describes the section `servers`: other MCP servers that are offered behind this policy.
 
-/** One entry of `servers` (ours). */
 /** What a server asks back: input of a person, an answer of the client's model, the client's folders. */
 export type ServerQuestion = "elicitation" | "sampling" | "roots";
 
+/** One entry of `servers` (ours). */
 export interface ServerGrant {
   readonly name: string;
   readonly rule: Rule;

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import * as fs from "node:fs";
 import { open } from "node:fs/promises";
+import { createRequire, syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
@@ -133,6 +134,29 @@ describe("checkpoints", () => {
     checkpointKey(keyFile());
     fs.chmodSync(keyFile(), 0o644);
     expect(() => checkpointKey(keyFile())).toThrow("others may read it");
+  });
+
+  it.skipIf(process.platform === "win32")("are not signed with a key that was exchanged while it was read", () => {
+    checkpointKey(keyFile());
+    const mine = `${keyFile()}.mine`;
+    fs.copyFileSync(keyFile(), mine);
+    fs.chmodSync(mine, 0o600);
+    fs.chmodSync(keyFile(), 0o644);
+    // As soon as others' file is open, one for the owner alone has its name.
+    const module = createRequire(import.meta.url)("node:fs") as { readFileSync: (...args: never[]) => unknown };
+    const { readFileSync } = module;
+    module.readFileSync = (...args) => {
+      const text = readFileSync(...args);
+      if (fs.existsSync(mine)) fs.renameSync(mine, keyFile());
+      return text;
+    };
+    syncBuiltinESMExports();
+    try {
+      expect(() => checkpointKey(keyFile())).toThrow("others may read it");
+    } finally {
+      Object.assign(module, { readFileSync });
+      syncBuiltinESMExports();
+    }
   });
 });
 

@@ -2,6 +2,7 @@
 // origins, JSON objects only.
 
 import { LocalError } from "../../jsonrpc/errors.js";
+import { startTimer } from "../../jsonrpc/outgoing.js";
 import { type FetchLike, parseStrictObject } from "../fetch-json.js";
 
 /** Longest URL taken from a document: those in use stay under 300 characters. */
@@ -147,7 +148,7 @@ export class AuthHttp {
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
+      timer = startTimer(() => {
         reject(failed(`${what} at ${shown(url)} did not answer within ${this.#timeoutMs} ms`));
         abort.abort();
       }, this.#timeoutMs);

@@ -4,7 +4,8 @@
 import type { HttpAuthorizer, MessageSink, OutgoingKind, Shortener } from "../../jsonrpc/transport.js";
 import { isPassing, LocalError } from "../../jsonrpc/errors.js";
 import { CLIENT_LIMITS } from "../../jsonrpc/limits.js";
-import { quotedWords, visibleText } from "../../jsonrpc/message.js";
+import { quotedWords, type RequestId, visibleText } from "../../jsonrpc/message.js";
+import { startTimer } from "../../jsonrpc/outgoing.js";
 
 /** One request as a requester sends it: headers by lower-case name, the body as text. */
 export interface HttpRequest {
@@ -197,12 +198,11 @@ export class Deadline extends Canceller {
   late = false;
   readonly #timer: ReturnType<typeof setTimeout>;
 
-  constructor(ms: number, whenLate?: () => void) {
+  constructor(ms: number) {
     super();
-    this.#timer = setTimeout(() => {
+    this.#timer = startTimer(() => {
       this.late = true;
       this.cancel();
-      whenLate?.();
     }, ms);
   }
 
@@ -242,7 +242,7 @@ export async function delivered(
 
 function rested(ms: number, canceller: Canceller): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
+    const timer = startTimer(resolve, ms);
     canceller.started(() => {
       clearTimeout(timer);
       resolve();
@@ -470,6 +470,8 @@ export interface LinkWire {
   opened(reply: HttpReply): boolean;
   /** The server does not know the session any more. */
   expired(session: string): void;
+  /** Nobody waits for the answer of this request any more, and its stream is still read. Told once. */
+  left(id: RequestId): void;
   /** Something is wrong that no message can be blamed for. */
   trouble(what: string): void;
 }

@@ -2,6 +2,7 @@
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import type { Outgoing } from "../../jsonrpc/transport.js";
 import { isJsonObject, type RequestId } from "../../jsonrpc/message.js";
+import { pause, startTimer } from "../../jsonrpc/outgoing.js";
 import {
   Canceller,
   type HttpClientLimits,
@@ -74,7 +75,8 @@ export class RequestExchange {
   leave(): void {
     if (!this.#sent) return this.cancel();
     this.#answered = true;
-    this.#linger ??= setTimeout(() => this.cancel(), this.#wire.limits.lingerMs);
+    this.#linger = startTimer(() => this.cancel(), this.#wire.limits.lingerMs);
+    this.#wire.left(this.#message.id);
   }
 
   async #take(reply: HttpReply): Promise<void> {
@@ -368,8 +370,7 @@ export class Reconnection {
   readonly #limits: HttpClientLimits;
   #failures = 0;
   #empty = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #wake: (() => void) | undefined;
+  readonly #over = new AbortController();
 
   constructor(limits: HttpClientLimits) {
     this.#limits = limits;
@@ -399,17 +400,12 @@ export class Reconnection {
   async wait(retryMs: number | undefined): Promise<boolean> {
     const own = retryMs === undefined || this.#failures > 0 ? this.#backoff() : LEAST_MS;
     const ms = Math.max(retryMs ?? 0, own) + LATE_MS;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      this.#timer = setTimeout(resolve, ms);
-    });
-    return this.#timer !== undefined;
+    await pause(ms, this.#over.signal);
+    return !this.#over.signal.aborted;
   }
 
   cancel(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#wake?.();
+    this.#over.abort();
   }
 
   #backoff(): number {

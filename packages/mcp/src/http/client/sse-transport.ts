@@ -2,6 +2,7 @@
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import type { Transport, MessageSink, Outgoing } from "../../jsonrpc/transport.js";
 import type { RequestId } from "../../jsonrpc/message.js";
+import { startTimer } from "../../jsonrpc/outgoing.js";
 import { withLimits } from "../../jsonrpc/limits.js";
 import {
   Canceller,
@@ -72,7 +73,7 @@ class SseTransport implements Transport {
     this.#sink = sink;
     const { openMs } = this.#limits;
     let late = false;
-    const timer = setTimeout(() => {
+    const timer = startTimer(() => {
       late = true;
       this.#canceller.cancel();
     }, openMs);

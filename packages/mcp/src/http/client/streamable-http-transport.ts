@@ -3,6 +3,7 @@ import type { Agreement, HttpAuthorizer, Transport, MessageSink, Outgoing } from
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import { withLimits } from "../../jsonrpc/limits.js";
+import { settles } from "../../jsonrpc/outgoing.js";
 import {
   Canceller,
   DEFAULT_HTTP_CLIENT_LIMITS,
@@ -65,6 +66,8 @@ class StreamableHttpTransport implements Transport, LinkWire {
   readonly #wired: LinkRequests;
   readonly #posts: PostQueue;
   readonly #requests = new Map<RequestId, RequestExchange>();
+  /** What nobody waits for any more and may still bring something, the oldest first. */
+  readonly #left = new Set<RequestExchange>();
   #sink: MessageSink | undefined;
   #session: string | undefined;
   // The server has forgotten the session: nothing but a new handshake makes sense.
@@ -132,6 +135,7 @@ class StreamableHttpTransport implements Transport, LinkWire {
     const lasts = this.#agreement?.era === "handshake";
     if (lasts) exchange?.leave();
     else exchange?.cancel();
+    this.#requests.delete(id);
     return exchange !== undefined && !lasts;
   }
 
@@ -171,6 +175,18 @@ class StreamableHttpTransport implements Transport, LinkWire {
     this.trouble("the server has forgotten the session");
   }
 
+  left(id: RequestId): void {
+    const exchange = this.#requests.get(id) as RequestExchange;
+    this.#requests.delete(id);
+    this.#left.add(exchange);
+    const [oldest = exchange] = this.#left;
+    // As many as may be waited for: each has a connection.
+    if (this.#left.size > this.limits.requests) {
+      this.#left.delete(oldest);
+      oldest.cancel();
+    }
+  }
+
   trouble(what: string): void {
     this.#trouble = what;
   }
@@ -194,6 +210,7 @@ class StreamableHttpTransport implements Transport, LinkWire {
   async #run(id: RequestId, exchange: RequestExchange): Promise<void> {
     if (!exchange.cancelled) await exchange.run();
     if (this.#requests.get(id) === exchange) this.#requests.delete(id);
+    this.#left.delete(exchange);
   }
 
   #refusal(): LocalError | undefined {
@@ -223,13 +240,8 @@ class StreamableHttpTransport implements Transport, LinkWire {
 
   /** Requests wait, but not long, until the server knows that the handshake is over and has opened the stream. */
   async #awaitStanding(agreement: Agreement): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.limits.standingWaitMs);
-    });
     const answered = this.#initialized.then(() => (this.#agreement === agreement ? this.#stand() : undefined));
-    await Promise.race([answered, late]);
-    clearTimeout(timer);
+    await settles(answered, this.limits.standingWaitMs);
     if (this.#agreement === agreement) this.#standingOpened = undefined;
   }
 
@@ -242,7 +254,7 @@ class StreamableHttpTransport implements Transport, LinkWire {
 
   async #close(): Promise<void> {
     this.#standing?.cancel();
-    for (const exchange of this.#requests.values()) exchange.cancel();
+    for (const exchange of [...this.#requests.values(), ...this.#left]) exchange.cancel();
     this.#requests.clear();
     this.#posts.close();
     if (this.#session !== undefined) await this.#wired.end(this.#session);
@@ -312,17 +324,12 @@ class LinkRequests {
    * sessions by request say 405; those that do not answer have had their chance. Never rejects.
    */
   async end(session: string): Promise<void> {
-    let giveUp!: () => void;
+    const canceller = new Canceller();
     // Authorization may take longer than anybody wants to wait now.
-    const late = new Promise<void>((resolve) => {
-      giveUp = resolve;
-    });
-    const deadline = new Deadline(this.#options.limits.closeMs, giveUp);
-    await Promise.race([this.#delete(session, deadline), late]);
-    deadline.stop();
+    if (!(await settles(this.#delete(session, canceller), this.#options.limits.closeMs))) canceller.cancel();
   }
 
-  async #delete(session: string, { started }: Deadline): Promise<void> {
+  async #delete(session: string, { started }: Canceller): Promise<void> {
     const { limits, caller, url } = this.#options;
     const headers = this.#bodiless(session);
     try {

@@ -1,6 +1,7 @@
 // Sessions (basic/transports, Session Management): each with its streams and what belongs to no request, and their table.
 import { STOPPED } from "../../endpoint/call.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
+import { LONGEST_TIMER_MS } from "../../jsonrpc/outgoing.js";
 import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
 import type { ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
@@ -388,7 +389,7 @@ export class KeepAlive {
   add(session: object, target: KeepAliveTarget): void {
     this.#asked.set(session, { target, missed: 0, waiting: false });
     if (this.#timer !== undefined) return;
-    this.#timer = setInterval(() => this.#tick(), this.#limits.everyMs);
+    this.#timer = setInterval(() => this.#tick(), Math.min(this.#limits.everyMs, LONGEST_TIMER_MS));
     (this.#timer as { unref?(): void }).unref?.();
   }
 

@@ -3,6 +3,7 @@ import { STOPPED } from "../../endpoint/call.js";
 import { IntakeGate } from "../../jsonrpc/connection.js";
 import { RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
+import { startTimer } from "../../jsonrpc/outgoing.js";
 import { ParseFault } from "../../jsonrpc/parse.js";
 import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
 import { ServerConversation } from "../../server/conversation.js";
@@ -242,7 +243,7 @@ export class SseEndpoint implements BodyReceiver {
     const id = newSessionId(this.#options.cluster?.node);
     const session = new SseSession(exchange, this.#options);
     const { stream, conversation } = session;
-    session.timer = setTimeout(() => void this.#end(id, 0), limits.absoluteMs);
+    session.timer = startTimer(() => void this.#end(id, 0), limits.absoluteMs);
     (session.timer as { unref?(): void }).unref?.();
     this.#sessions.set(id, session);
     this.#pinger?.add(conversation, {

@@ -20,7 +20,7 @@ import { Session } from "../session.js";
 import { DirectedFace, RequestedFace, requireTasks, taskDetail, type TaskFace } from "./task-face.js";
 import { TaskCall, type TaskRun } from "./task-run.js";
 import { MemoryTaskStore, ownerOf, type Settled, TaskManager, conclude, settled } from "./task-manager.js";
-import { noSuchTask, type TaskRecord, type TaskStore } from "./task-store.js";
+import { LONGEST_TASK_TIMER_MS, noSuchTask, type TaskRecord, type TaskStore } from "./task-store.js";
 import { type JsonObject, peerWords } from "../../jsonrpc/message.js";
 import {
   CANCEL_TASK,
@@ -318,7 +318,8 @@ function announcement(call: TaskCall, graceMs: number): Promise<Early> {
     };
     // Nobody fetches what is asked within a task that no client knows of.
     call.run.onAsk = announce;
-    call.onEnter = () => (graceMs === 0 ? announce() : void setTimeout(timeUp, graceMs));
+    call.onEnter = () =>
+      graceMs === 0 ? announce() : void setTimeout(timeUp, Math.min(graceMs, LONGEST_TASK_TIMER_MS));
   });
 }
 

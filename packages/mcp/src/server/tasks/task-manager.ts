@@ -6,7 +6,14 @@ import { isFinal, type Task } from "../../protocol/extensions/tasks.js";
 import { ToolError, toBase64Url } from "../content.js";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../limits.js";
 import { type TaskCall, TaskRun } from "./task-run.js";
-import { noSuchTask, type TaskPage, type TaskRecord, type TaskStore } from "./task-store.js";
+import {
+  LONGEST_TASK_TIMER_MS,
+  startTaskTimer,
+  noSuchTask,
+  type TaskPage,
+  type TaskRecord,
+  type TaskStore,
+} from "./task-store.js";
 import { byCodeUnit } from "../registry.js";
 import { asOneText, type ErrorObject, type JsonObject } from "../../jsonrpc/message.js";
 import { AskError } from "../content.js";
@@ -86,8 +93,6 @@ const CUT_OFF: JsonObject = { outcome: "unknown" };
 const AGAIN_MS = 1_000;
 /** Times between two polls after which a client has fetched how its task ended. */
 const FETCHED_IN = 1.5;
-/** The longest time a timer can be set to. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** What the manager needs of its server. */
 interface TaskOffice {
@@ -171,8 +176,7 @@ export class TaskManager {
       await this.#office.store.delete(run.taskId);
       throw new RpcError(ErrorCode.InternalError, SENT_AWAY);
     }
-    const timer = setTimeout(() => void this.#expire(call), task.ttlMs as number);
-    (timer as { unref?: () => void }).unref?.();
+    const timer = startTaskTimer(() => void this.#expire(call), task.ttlMs as number);
     this.#running.set(run.taskId, { run, call, timer });
     run.onChange = () => void this.#moved(call);
     return task;
@@ -319,7 +323,7 @@ export class TaskManager {
   /** Long enough to be looked at once, and no longer than the server likes. */
   #lifetime(asked: number | undefined): number {
     const { taskTtlMs, taskMaxTtlMs, taskPollMs } = this.#office.limits;
-    return Math.min(asked === undefined ? taskTtlMs : Math.max(asked, taskPollMs), taskMaxTtlMs, LONGEST_TIMER_MS);
+    return Math.min(asked === undefined ? taskTtlMs : Math.max(asked, taskPollMs), taskMaxTtlMs, LONGEST_TASK_TIMER_MS);
   }
 
   /** The record others have of a leased task where that has ended; else, and where nobody can be asked, the one given. */

@@ -6,7 +6,7 @@ import { checkAnswer } from "../../era/project-question.js";
 import type { InputRequest, InputResponses } from "../../protocol/features/elicitation.js";
 import type { AskedQuestion, Asker, OwnAskOptions } from "../ask.js";
 import { AskError } from "../content.js";
-import type { TaskRecord } from "./task-store.js";
+import { startTaskTimer, type TaskRecord } from "./task-store.js";
 import { Call } from "../../endpoint/call.js";
 import { META } from "../../protocol/meta.js";
 import type { HandRound } from "../context.js";
@@ -153,8 +153,7 @@ export class TaskRun implements Asker {
 
   #bound(key: string, timeoutMs: number): void {
     const error = new AskError("TIMEOUT", "The client did not answer in time");
-    const timer = setTimeout(() => this.settle(key, ({ reject }) => reject(error)), timeoutMs);
-    (timer as { unref?: () => void }).unref?.();
+    startTaskTimer(() => this.settle(key, ({ reject }) => reject(error)), timeoutMs);
   }
 
   #carry(): void {

@@ -1,4 +1,4 @@
-// Where tasks are kept: the interface a store implements, and what it keeps of a task.
+// Where tasks are kept: the interface a store implements, and what it keeps of a task; and the timers of tasks.
 import type { MaybePromise } from "../../endpoint/call.js";
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
@@ -42,4 +42,14 @@ export function noSuchTask(): RpcError {
     path: "/taskId",
     constraint: "the id of a task of yours",
   });
+}
+
+/** What timers can count. Said here as well: a server's start has no use for what else stands beside `startTimer`. */
+export const LONGEST_TASK_TIMER_MS: number = 2 ** 31 - 1;
+
+/** A timer for any time, which must not keep a process alive that has nothing else to do. */
+export function startTaskTimer(run: () => void, delayMs: number): ReturnType<typeof setTimeout> {
+  const timer = setTimeout(run, Math.min(delayMs, LONGEST_TASK_TIMER_MS));
+  (timer as { unref?: () => void }).unref?.();
+  return timer;
 }
