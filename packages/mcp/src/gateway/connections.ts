@@ -85,6 +85,8 @@ export class Connections {
   /** Whether it was said that a log message reached nobody. */
   #unclaimed = false;
   #closed = false;
+  /** Those on their way out, whoever closed them: a program that ends before them would kill what it started. */
+  readonly #closing = new Set<Promise<void>>();
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -109,9 +111,7 @@ export class Connections {
   /** Closes what is open and forgets what failed: the next call connects anew. Calls under way end with CLOSED. Never rejects. */
   async restart(): Promise<void> {
     this.#breaker.succeeded();
-    const open = [...this.#open.values()];
-    this.#open.clear();
-    await Promise.all(open.map((connection) => connection.close()));
+    await this.#closeAll();
   }
 
   /** The connection for a call. Rejects with a LocalError: BROKEN while the server is left alone after failures. */
@@ -137,9 +137,14 @@ export class Connections {
   /** Closes all of them; calls under way end with CLOSED. Never rejects. */
   async close(): Promise<void> {
     this.#closed = true;
+    await this.#closeAll();
+  }
+
+  async #closeAll(): Promise<void> {
     const open = [...this.#open.values()];
     this.#open.clear();
-    await Promise.all(open.map((connection) => connection.close()));
+    for (const connection of open) void connection.close();
+    await Promise.all(this.#closing);
   }
 
   #lease(key: string, capabilities: ClientCapabilities, user: User, whose?: Whose): Promise<Lease> {
@@ -164,6 +169,10 @@ export class Connections {
       ended: () => {
         over?.removeEventListener("abort", retire);
         if (this.#open.get(key) === connection) this.#open.delete(key);
+      },
+      closing: (gone) => {
+        this.#closing.add(gone);
+        void gone.finally(() => this.#closing.delete(gone));
       },
       answered: () => this.#breaker.succeeded(),
       failed: (error) => this.#breaker.failed(error),
@@ -257,6 +266,8 @@ type Whose = object | string | undefined;
 interface ConnectionEvents {
   /** It is not to be used any more. */
   ended(): void;
+  /** It is closed, and `gone` once nothing of it is left. */
+  closing(gone: Promise<void>): void;
   /** The first time that it has answered a call. */
   answered(): void;
   /** It ended before it had answered anything. */
@@ -390,7 +401,14 @@ class Connection {
     }
   }
 
-  async close(): Promise<void> {
+  /** Never rejects. */
+  close(): Promise<void> {
+    const gone = this.#close();
+    this.#tell.closing(gone);
+    return gone;
+  }
+
+  async #close(): Promise<void> {
     this.#isOver = true;
     clearTimeout(this.#idle);
     if (typeof this.#options.upstream !== "function") return;

@@ -457,7 +457,12 @@ export const MAX_LINE_BYTES: number = 1024 * 1024;
 
 /** The bytes of a record before its hash. */
 export function lineBody(seq: number, prev: string, fields: string): string {
-  return `{"seq":${seq},"prev":"${prev}","time":"${isoTime(Date.now())}"${fields}`;
+  return `${lineBegin(seq, prev)}${isoTime(Date.now())}"${fields}`;
+}
+
+/** What a record begins with, as its place alone makes it. */
+export function lineBegin(seq: number, prev: string): string {
+  return `{"seq":${seq},"prev":"${prev}","time":"`;
 }
 
 /** Hash of a body, as 64 hexadecimal digits. */

@@ -363,7 +363,9 @@ export function lockLog(file: string, pause: (ms: number) => void = sleep): LogL
   for (let round = 1; round <= MOST_ROUNDS; round++) {
     for (let number = 1; number <= MAX_LOGS; number++) {
       const lock = tryLock(numberedLog(file, number));
-      if (lock) return lock;
+      if (lock === undefined) continue;
+      clearHeads(file);
+      return lock;
     }
     if (round < MOST_ROUNDS) pause(Math.random() * LONGEST_PAUSE_MS);
   }
@@ -443,8 +445,24 @@ function tryLock(file: string): LogLock | undefined {
   return { file, release: () => fs.rmSync(path, { force: true }) };
 }
 
+/** Takes heads away that were never put in place, because the process that wrote them was killed meanwhile. */
+function clearHeads(file: string): void {
+  const extension = extname(file);
+  const stem = basename(file, extension);
+  for (const name of fs.readdirSync(dirname(file))) {
+    const [, log = "", pid = ""] = UNPLACED.exec(name) ?? [];
+    if (!log.startsWith(stem) || !log.endsWith(extension)) continue;
+    const isOurs = /^(?:\.[1-9]\d*)?$/.test(log.slice(stem.length, log.length - extension.length));
+    // Of this number there is one process alone, and it is not writing one now.
+    if (isOurs && (Number(pid) === process.pid || !isHeld(pid))) fs.rmSync(join(dirname(file), name), { force: true });
+  }
+}
+
+/** As `writeHead` calls it before it has its name. */
+const UNPLACED = /^(.+)\.head\.(\d+)$/s;
+
 function isHeld(owner: string): boolean {
-  const [pid, born] = owner.split("-");
+  const [pid, born = "0"] = owner.split("-");
   const id = Number(pid);
   if (!Number.isSafeInteger(id) || id <= 0) return false;
   try {

@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { createReadStream, existsSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { type ArchivedFile, signedArchives, type VerifiedFile } from "./archive.js";
-import { GENESIS, type RecordLink, MAX_LINE_BYTES, readLine } from "./event-text.js";
+import { GENESIS, lineBegin, type RecordLink, MAX_LINE_BYTES, readLine } from "./event-text.js";
 import {
   archivedPath,
   archivesOf,
@@ -247,9 +247,19 @@ class Walk {
       if (rest.length > MAX_LINE_BYTES) return this.#bad("the line is longer than any record");
     }
     if (rest.length > 0 && !isLast) return this.#bad("the line was cut short, in a file that was full");
+    if (rest.length > 0 && this.#isAdded(rest))
+      return this.#bad("what stands behind the last record is no part of one");
     this.#torn = rest.length;
     if (digest !== undefined) this.#full?.push({ path: file, bytes, sha256: digest.digest("hex"), ...this.#last });
     return undefined;
+  }
+
+  /** A crash leaves the beginning of the next record, in which a power failure may leave zeros: nothing else. */
+  #isAdded(rest: Buffer): boolean {
+    // Which record is the next one nobody knows yet.
+    if (this.#last.seq === 0 && this.#archived.size > 0) return false;
+    const begun = Buffer.from(lineBegin(this.#last.seq + 1, this.#last.hash));
+    return rest.subarray(0, begun.length).some((byte, at) => byte !== 0 && byte !== begun[at]);
   }
 
   conclude(journal: Buffer): AuditReport {

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { redactLaunch } from "../audit/event-text.js";
 import type { Items } from "@secure-local/inspection/drift";
 import type { PluginDescription } from "../plugins/plugin-description.js";
+import { decide, isDefault } from "../policy/decide.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
 import type { PluginGrant, Policy, ServerGrant } from "../policy/policy.js";
 import type { ApprovedItem, ApprovedNames } from "../policy/review-policy.js";
@@ -94,12 +95,41 @@ export async function approvedNames(policy: Policy): Promise<ApprovedNames | und
   const changed = withheldServers(policy, approved).flatMap(({ name, state, why }) =>
     state === "launch changed" ? [[name, why] as const] : [],
   );
+  const unnamed = [...approved]
+    .filter(([name]) => servers.get(name)?.enabled === true)
+    .map(async ([name, { approved: items }]) => [name, await unnamedItems(policy, name, items)] as const);
   return {
     servers: namesIn(approved, (server, own) => mountedName(server, own)),
     plugins: namesIn(locked ?? new Map(), (_plugin, own) => own),
     changed: new Map(changed),
+    unnamed: new Map(await Promise.all(unnamed)),
     withheldPlugins: new Map((await withheldPlugins(policy, locked)).map(({ name, ...how }) => [name, toldOf(how)])),
   };
+}
+
+/** What a server has that no rule names, and so nobody sees whatever is approved: a line for its resources, one for its prompts. */
+export async function unnamedItems(policy: Policy, server: string, items: Items): Promise<readonly string[]> {
+  const { mountedName, wrapUri } = await import("@secure-local/mcp/gateway");
+  const { decideUri } = await import("../server/server-links.js");
+  const kinds = [
+    {
+      ...{ section: "resources", names: /^(?:resource|template) (.*)$/s, pattern: `${wrapUri(server, "")}*` },
+      decided: (own: string) => decideUri(policy, { shown: own, own, wrapped: wrapUri(server, own) }),
+    },
+    {
+      ...{ section: "prompts", names: /^prompt (.*)$/s, pattern: mountedName(server, "*") },
+      decided: (own: string) => decide(policy, { kind: "prompt", name: mountedName(server, own) }),
+    },
+  ];
+  return kinds.flatMap(({ section, names, pattern, decided }) => {
+    const own = [...items.keys()].flatMap((item) => names.exec(item)?.[1] ?? []);
+    // What is denied is meant to be.
+    const isUnnamed = own.length > 0 && own.every((each) => isDefault(decided(each)));
+    if (!isUnnamed) return [];
+    return [
+      `its ${section} (${own.length}) are shown to nobody: ${section}.allowed names none; "${pattern}" names all`,
+    ];
+  });
 }
 
 interface WithheldPlugin {

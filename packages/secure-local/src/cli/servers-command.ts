@@ -42,7 +42,7 @@ import {
   offeredDefinitions,
   tellUnusedDigest,
 } from "./offered-definitions.js";
-import { type ServerState, serverStates } from "./server-state.js";
+import { type ServerState, serverStates, unnamedItems } from "./server-state.js";
 import { namedServer, policyOf, restartOne, showLog, statesOf, stopOne, testServer } from "./servers-at-work.js";
 import { whyNot } from "./why-not.js";
 import { lateAudit } from "./open-audit.js";
@@ -170,6 +170,8 @@ interface Looked {
   readonly items: Items;
   /** As `dataNamed` has it. */
   readonly data: readonly string[];
+  /** As `unnamedItems` has it. */
+  readonly unnamed: readonly string[];
   /** What was approved; undefined where it never was. */
   readonly locked: LockedPlugin | undefined;
 }
@@ -222,7 +224,8 @@ function staysWithheld(review: Review): boolean {
 /** What no approval opens. */
 function hardItems({ looked }: Pick<Review, "looked">): readonly string[] {
   const hard = looked.flatMap(({ name, findings }) =>
-    findings.filter(isHardFinding).map(({ item }) => `${name} ${item}`),
+    // What it says of itself is found in no thing of its own.
+    findings.filter(isHardFinding).map(({ kind, item }) => (kind === "server" ? `${name} itself` : `${name} ${item}`)),
   );
   return [...new Set(hard)];
 }
@@ -284,7 +287,7 @@ async function lookAtAll(line: CommandLine): Promise<Review> {
     }
     clearProgress();
   }
-  const looked = judged(started, { before, policy, inspected: await offerInspection() });
+  const looked = await judged(started, { before, policy, inspected: await offerInspection() });
   return { looked, failed, only: approvedAlone(line, looked), policy, file };
 }
 
@@ -303,17 +306,19 @@ interface Beside {
 }
 
 /** Each beside the others: those that were started as they are now, the rest as they were approved. */
-function judged(started: readonly Started[], { before, policy, inspected }: Beside): Looked[] {
+async function judged(started: readonly Started[], { before, policy, inspected }: Beside): Promise<readonly Looked[]> {
   const beside = new Map<string, Items>();
   for (const [name, { approved }] of before) if (policy.servers.get(name)?.enabled === true) beside.set(name, approved);
   for (const { grant, items } of started) beside.set(grant.name, items);
-  return started.map(({ grant, offer, launch, items }) => {
+  const looked = started.map(async ({ grant, offer, launch, items }): Promise<Looked> => {
     const { name } = grant;
     const found = inspected(name, offer, serverPeers(beside, name));
     const given = { locked: before.get(name), launch, found };
     const { changes, findings, withheld } = reviewServer(grant, offer, given);
-    return { name, changes, findings, withheld, items, data: dataNamed(grant), locked: given.locked };
+    const unnamed = await unnamedItems(policy, name, items);
+    return { name, changes, findings, withheld, items, data: dataNamed(grant), unnamed, locked: given.locked };
   });
+  return Promise.all(looked);
 }
 
 /** Starts it, and reads what it offers. What its login asks for goes into the log of `line`; without it nobody logs in. */
@@ -362,9 +367,12 @@ function showLooked({ name, changes, items, locked, ...more }: Looked): void {
   showFindings({ items, ...more });
 }
 
-function showFindings({ findings, items, data }: Pick<Looked, "findings" | "items" | "data">): void {
+type About = Pick<Looked, "findings" | "items" | "data" | "unnamed">;
+
+function showFindings({ findings, items, data, unnamed }: About): void {
   for (const what of [...unpinnedOf(items.get("launch")), ...data])
     print(`  ${styled("yellow", "not pinned")}  ${cleanLine(what)}: it can change without being approved again`);
+  for (const what of unnamed) print(`  ${styled("yellow", "not named")}  ${cleanLine(what)}`);
   for (const { tier, id, kind, item, at, about, excerpt } of findings) {
     const word = tier === "hard" ? styled("red", "hard") : styled("yellow", "look");
     print(

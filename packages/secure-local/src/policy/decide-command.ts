@@ -2,9 +2,11 @@
 // and nothing is looked up.
 import { basename, resolve } from "node:path";
 import { domainToASCII, domainToUnicode } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 import { decide, type Decision } from "./decide.js";
 import type { Rule } from "./faults.js";
-import { foldCase, matchSegments, segments } from "./path-matcher.js";
+import { plainHost } from "./host-matcher.js";
+import { foldCase, foldText, matchSegments, segments } from "./path-matcher.js";
 import type {
   AllowedCommand,
   ApprovalRule,
@@ -323,7 +325,8 @@ function membersAt(value: object, names: readonly string[]): { readonly value: u
   });
 }
 
-function fits({ pattern, isPath }: ArgumentCondition, value: unknown, leads: LeadsTo | undefined): boolean {
+function fits(condition: ArgumentCondition, value: unknown, leads: LeadsTo | undefined): boolean {
+  const { pattern, isPath } = condition;
   if (typeof pattern !== "string") return isValue(pattern, value);
   if (value === null || value === undefined) return false;
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") return true;
@@ -331,15 +334,16 @@ function fits({ pattern, isPath }: ArgumentCondition, value: unknown, leads: Lea
   if (text.length > MAX_COMPARED) return true;
   const isPlain = isPlainPath(text);
   if (isPath && !isPlain) return true;
-  const names = isPlain ? namesOf(text, isPath ? [literalPart(pattern)] : [], leads) : callSpellings(text);
+  const names = isPlain ? namesOf(text, isPath ? [literalPart(pattern)] : [], leads) : [];
   if (names === undefined) return true;
-  // A path to the system, and a host to a browser.
-  if (!isPath && text.startsWith("//") && fits({ argument: "", pattern, isPath }, text.replace(/^\/+/, ""), undefined))
-    return true;
-  const folded = foldCase(pattern);
-  if (isPath) return names.some((name) => matchSegments(segments(folded), segments(foldCase(name))));
+  if (isPath) return names.some((name) => matchSegments(segments(foldCase(pattern)), segments(foldCase(name))));
+  const spellings = textSpellings(text, condition.argument, pattern);
+  if (spellings === undefined) return true;
   // A slash in the text must not divide it, so both are compared as one segment.
-  return names.some((name) => matchSegments([folded], [foldCase(name)]));
+  return [foldCase, foldText].some((fold) => {
+    const folded = [fold(pattern)];
+    return [...names, ...spellings].some((each) => matchSegments(folded, [fold(each)]));
+  });
 }
 
 /**
@@ -349,9 +353,10 @@ function fits({ pattern, isPath }: ArgumentCondition, value: unknown, leads: Lea
 function isValue(pattern: number | boolean, value: unknown): boolean {
   if (value === pattern) return true;
   if (typeof value === "object" && value !== null) return true;
-  if (typeof pattern === "number") return value !== "" && value !== undefined && Number(value) === pattern;
+  const read = typeof value === "string" ? foldText(value) : value;
+  if (typeof pattern === "number") return read !== "" && read !== undefined && Number(read) === pattern;
   const empty = value === undefined || value === null || value === false || value === 0 || value === "";
-  return pattern ? !empty : empty || (typeof value === "string" && NO.test(value.trim()));
+  return pattern ? !empty : empty || (typeof read === "string" && NO.test(read));
 }
 
 /** Texts that are read as `false`; read as they stand, they are true in most languages. */
@@ -392,38 +397,73 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = {
   "wss:": "443",
   "ftp:": "21",
 };
-/** A scheme that has a host behind it. Blanks before it are no part of a URL. */
-const URL_LIKE = /^[\s\0]*(?:https?|wss?|ftp|postgres(?:ql)?|git|ssh):/i;
-/** Around a host, wherever it comes from: slashes and what is before a user's name, brackets, and all behind it. */
-const HOST_IN = /^[\s/\\]*(?:[^\s/\\@]*@)?(\[[\da-f:.]+\]|\[?[^\s/\\?#@[\]]+)/i;
+/** What begins a URL: a scheme with a slash behind it, or one that needs none. */
+const SCHEME = /^(?:(?:https?|wss?|ftp):|[a-z][a-z0-9+.-]*:(?=[/\\]))/i;
+/** Where one of several hosts or URLs in a text may end and another begin. */
+const BETWEEN = /[\s\0-\x1f,;|!<>"'`(){}]+|(?<![a-z][a-z0-9+.-]{0,30})(?=[a-z][a-z0-9+.-]{0,30}:[/\\])/i;
+/** Hosts and URLs in one text that are looked at; more count as fitting. */
+const MOST_PIECES = 64;
+/** Arguments that are a host or a URL, whatever a condition says of them. */
+const HOST_ARGUMENT = /host|ur[il]|domain|address|endpoint|origin|site|server/i;
 
-/** The text itself first. Undefined when it looks like a URL and cannot be read as one. */
-function callSpellings(text: string): readonly string[] | undefined {
-  if (URL_LIKE.test(text)) return urlSpellings(text);
-  const [, found = ""] = HOST_IN.exec(text) ?? [];
-  const host = found.startsWith("[") && !found.includes(":") ? found.slice(1) : found;
-  if (!/[.:]|[^\x00-\x7f]/.test(host) || /\S\s+\S/.test(text)) return [text];
-  const parsed = URL.canParse(`http://${host}/`) ? new URL(`http://${host}/`) : undefined;
-  return parsed === undefined
-    ? [text]
-    : [...new Set([text, ...hostSpellings(parsed.hostname), ...hostSpellings(parsed.host)])];
+/**
+ * The text itself first, then as whoever is less strict may read it. Undefined where the condition is about a host or a URL, and the
+ * text, or a part of it, may be one that cannot be read.
+ */
+function textSpellings(text: string, argument: string, pattern: string): readonly string[] | undefined {
+  // Readers of URLs leave these out, wherever they stand.
+  const joined = text.replace(/[\t\n\r]+/g, "");
+  const bare = stripVTControlCharacters(text);
+  const unquoted = bare.replace(/^[\s\p{C}\p{Pi}\p{Pf}"'`]+|[\s\p{C}\p{Pi}\p{Pf}"'`]+$/gu, "");
+  const wholes = [...new Set([text, joined, bare, unquoted, text.replace(/\0.*$/s, "")])];
+  const isAboutHost = HOST_ARGUMENT.test(argument) || (/[^.]\.[^.]|:/.test(pattern) && !/\s/.test(pattern));
+  const within = isAboutHost ? [...wholes, foldText(bare)].flatMap((each) => each.split(BETWEEN)) : [];
+  const pieces = new Set(within.filter(Boolean));
+  if (pieces.size > MOST_PIECES) return undefined;
+  const found = new Set(wholes);
+  for (const piece of [...pieces, ...wholes]) {
+    const spellings = hostedSpellings(piece, pattern);
+    if (spellings === undefined && pieces.has(piece)) return undefined;
+    for (const each of spellings ?? []) found.add(each);
+  }
+  return [...found];
 }
 
-function urlSpellings(text: string): readonly string[] | undefined {
-  // Prose may begin like one.
-  if (!URL.canParse(text)) return /\S\s+\S/.test(text) ? [text] : undefined;
-  const url = new URL(text);
-  const spellings = new Set([text, url.href]);
-  const { protocol, host, hostname, pathname, search, hash } = url;
+/** Of one host or URL, also where its scheme is left out. Undefined where it cannot be read as one. */
+function hostedSpellings(text: string, pattern: string): readonly string[] | undefined {
+  const trimmed = text.replace(/^[\0-\x20]+|[\0-\x20]+$/g, "");
+  // A path to the system. With a second slash it is a host to a browser.
+  if (/^\/(?![/\\])/.test(trimmed)) return [text];
+  const [scheme] = SCHEME.exec(trimmed) ?? [];
+  const place = trimmed
+    .slice(scheme?.length ?? 0)
+    .replace(/^[/\\]+/, "")
+    .replace(/^\[([^\]:]*)\]/, "$1")
+    // As git writes it: a path behind the colon, and no port.
+    .replace(/^([^\s/\\:@]+@[^\s/\\:@]+):(?!\d*(?:[/\\?#]|$))/, "$1/");
+  if (place === "") return [text];
+  const spellings = new Set([text]);
+  for (const each of scheme === undefined ? ["https:", "http:", ...(SCHEME.exec(pattern) ?? [])] : [scheme]) {
+    const protocol = each.toLowerCase();
+    const readAs = `${Object.hasOwn(DEFAULT_PORTS, protocol) ? protocol : "http:"}//${place}`;
+    const url = URL.canParse(readAs) ? new URL(readAs) : undefined;
+    if (url === undefined || plainHost(url.hostname) === undefined) return undefined;
+    addSpellings(spellings, url, protocol);
+  }
+  return [...spellings];
+}
+
+function addSpellings(spellings: Set<string>, url: URL, protocol: string): void {
+  const { host, hostname, pathname, search, hash } = url;
   const port = DEFAULT_PORTS[protocol];
-  const hosts = [hostname, host, ...(url.port === "" && port !== undefined ? [`${hostname}:${port}`] : [])];
+  const named = [hostname, host, ...(url.port === "" && port !== undefined ? [`${hostname}:${port}`] : [])];
+  const hosts = named.flatMap(hostSpellings);
   // A condition may be about the host alone.
-  for (const each of hosts.flatMap(hostSpellings)) spellings.add(each);
-  for (const each of hosts.flatMap(hostSpellings))
+  for (const each of hosts) spellings.add(each);
+  for (const each of hosts)
     for (const path of new Set([pathname, decoded(pathname), pathname === "/" ? "" : pathname.replace(/\/+$/, "")]))
       for (const rest of [search + hash, decoded(search + hash), search, ""])
         spellings.add(`${protocol}//${each}${path}${rest}`);
-  return [...spellings];
 }
 
 /** With and without the dot that ends a whole name, in the letters of the network and of people. */

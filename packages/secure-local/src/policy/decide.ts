@@ -47,6 +47,11 @@ const TOO_MANY_MEMBERS: Rule = Object.freeze({ text: "built-in rule: few members
 /** `..` as a path segment, plain or percent-encoded, in a URI. */
 const DOT_SEGMENT = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:$|[/\\?#]|%2f|%5c)/i;
 
+/** Whether no rule is about it: it is refused for that alone. */
+export function isDefault({ rule }: Decision): boolean {
+  return rule === DEFAULT_DENY;
+}
+
 export function decide(policy: Policy, request: PolicyRequest): Decision {
   if (policy.profile?.gone === true) return refusal(policy.profile.rule, goneWords(policy.profile));
   switch (request.kind) {

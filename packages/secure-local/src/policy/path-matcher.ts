@@ -27,6 +27,16 @@ export function withoutIgnorable(text: string): string {
   return text.replace(/\p{Default_Ignorable_Code_Point}/gu, "");
 }
 
+/**
+ * A text as people and forgiving tools read it: without controls and what else nobody sees, marks on letters, other forms of the same
+ * letters, blanks around it, and more than one blank in a row.
+ */
+export function foldText(text: string): string {
+  const isPlain = PLAIN.test(text);
+  const blank = (isPlain ? text : text.normalize("NFKD").replace(/\p{M}/gu, "")).replace(/\s+/g, " ");
+  return (isPlain ? blank.toLowerCase() : foldCase(blank.replace(/\p{C}/gu, ""))).trim();
+}
+
 interface Glob {
   readonly pattern: readonly string[];
   readonly rule: Rule;

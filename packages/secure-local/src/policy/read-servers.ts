@@ -3,7 +3,7 @@ import { type Faults, patternRule, ruleAt } from "./faults.js";
 import type { PluginGrant, SecretPolicy, ServerGrant, ServerQuestion } from "./policy.js";
 import { type Environment, readAnyPath, readFilesystem, readNetwork } from "./read-paths.js";
 import { NAME_PATTERN } from "./read-names.js";
-import { NameMatcher } from "./host-matcher.js";
+import { NameMatcher, plainHost } from "./host-matcher.js";
 import { didYouMean, type Expectation, type Section, TEXT, wholeNumber, YES_NO } from "./section.js";
 
 /** As the gateway wants it: it stands before `__` in the name of each tool. */
@@ -156,14 +156,8 @@ export function checkServers(faults: Faults, { servers, secrets, plugins }: Name
       const hint = didYouMean(secret, secrets.keys()) || "; add it to secrets";
       if (known === undefined)
         faults.add(place, `servers.${name} names the secret "${secret}", which secrets does not have${hint}`);
-      else if (
-        launch.kind === "url" &&
-        known.hosts.find(new URL(launch.url).hostname, portOf(launch.url)) === undefined
-      )
-        faults.add(
-          place,
-          `servers.${name} sends the secret "${secret}" to ${new URL(launch.url).hostname}; add that to secrets.${secret}.hosts`,
-        );
+      const unnamed = known && launch.kind === "url" ? unnamedHost(known, launch.url) : undefined;
+      if (unnamed !== undefined) faults.add(place, `servers.${name} sends the secret "${secret}" to ${unnamed}`);
     }
     if (plugins.load.has(name))
       faults.add(place, `there is a plugin and a server "${name}"; call one of them otherwise`);
@@ -188,6 +182,23 @@ function misplaced(
   }
   return undefined;
 }
+
+/** What of a URL the hosts of a secret do not name, and what to write; undefined where they name it. */
+function unnamedHost({ name, hosts }: SecretPolicy, url: string): string | undefined {
+  const { hostname } = new URL(url);
+  const host = plainHost(hostname) ?? hostname;
+  const port = portOf(url);
+  if (hosts.find(host, port) !== undefined) return undefined;
+  const ports = hosts.portsOf(host);
+  const written = host.includes(":") ? `"${host}"` : host;
+  if (ports.length === 0 && port === HTTPS) return `${host}; add ${written} to secrets.${name}.hosts`;
+  const named = ports.length === 0 ? "" : `, and secrets.${name}.hosts names it at port ${ports.join(", ")} only`;
+  const wish = `{ host: ${written}, ports: [${[...ports, port].join(", ")}] }`;
+  return `${host} port ${port}${named}; write ${wish} in secrets.${name}.hosts`;
+}
+
+/** What a host without a port means. */
+const HTTPS = 443;
 
 function portOf(url: string): number {
   const { port, protocol } = new URL(url);

@@ -40,6 +40,7 @@ export function reviewPolicy(
     ...hiddenHistories(policy),
     ...misnamed(policy, known, approved),
     ...changedServers(policy, approved),
+    ...unnamedItems(policy, approved),
     ...withheldPlugins(policy, approved),
     ...openConditions(policy, known),
     ...idleMemories(policy.approvals, known),
@@ -404,6 +405,8 @@ export interface ApprovedNames {
   readonly plugins: ReadonlyMap<string, readonly ApprovedItem[]>;
   /** In what a server that was approved is another one by now, in words. */
   readonly changed?: ReadonlyMap<string, string>;
+  /** What of a server no rule names, each in words that stand behind "the server NAME: ". */
+  readonly unnamed?: ReadonlyMap<string, readonly string[]>;
   /** That a plugin is withheld or refused and why, in words that stand behind its name. */
   readonly withheldPlugins?: ReadonlyMap<string, string>;
 }
@@ -414,6 +417,13 @@ function changedServers({ servers }: Policy, approved: ApprovedNames | undefined
     const rule = servers.get(name)?.rule;
     const message = `the server ${name} is withheld: ${what}. Look at it: mcp-secure-local servers review ${name}`;
     return [{ ...(rule && { rule }), message }];
+  });
+}
+
+function unnamedItems({ servers }: Policy, approved: ApprovedNames | undefined): Remark[] {
+  return [...(approved?.unnamed ?? [])].flatMap(([name, lines]) => {
+    const rule = servers.get(name)?.rule;
+    return lines.map((line) => ({ ...(rule && { rule }), message: `the server ${name}: ${line}` }));
   });
 }
 

@@ -442,7 +442,7 @@ export class SecureServer {
     const { openServer } = await import("./open-server.js");
     const { policy } = this;
     const log = await this.#serverLog(grant.name);
-    const say = log && ((line: string): void => log.add(line));
+    const say = log && ((line: string): void => log.heard(line));
     try {
       const client = await openServer(
         grant,

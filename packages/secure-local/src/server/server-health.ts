@@ -83,7 +83,9 @@ export function mountedHealth(
   const missing = heldFor((reason) => isMissing(reason) && !dependsOnClient(reason));
   const count = withheld.size - others.length - missing.length;
   const notes = [
-    ...(others.length === 0 ? [] : [`${others.join(", ")}: only for clients that declare more`]),
+    ...(others.length === 0
+      ? []
+      : [`${others.join(", ")}: not offered any more, or only for clients that declare more`]),
     ...(missing.length === 0 ? [] : [`${missing.join(", ")}: not offered to this client, or not any more`]),
   ];
   const note = notes.length === 0 ? {} : { note: notes.join("; ") };

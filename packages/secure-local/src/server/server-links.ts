@@ -1,7 +1,9 @@
 // Which URIs of a server reach a client as such: pages of https, and what the server itself was approved with; the rest is text.
+import { isIP } from "node:net";
 import { innerUri } from "@secure-local/mcp/gateway";
 import type { JsonObject } from "@secure-local/mcp/jsonrpc";
-import { decide, decideAnyName, type Decision } from "../policy/decide.js";
+import { nonPublicClass } from "../capabilities/resolve.js";
+import { decide, decideAnyName, type Decision, isMetadataHost } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
 import { mayBeSame, readings } from "../policy/same-uri.js";
 
@@ -64,12 +66,26 @@ function holdsNoUri(text: string): boolean {
 /** Whether a client may open this page: by https, or by http where the policy allows its host and port. */
 export function isPage(policy: Policy, uri: string): boolean {
   if (!/^https?:\/\//i.test(uri) || holdsNoUri(uri) || !URL.canParse(uri)) return false;
-  const { protocol, hostname: host, port, username, password } = new URL(uri);
-  // A name before the host makes people take it for the host.
-  if (username !== "" || password !== "") return false;
+  // A name before the host makes people take it for the host; an empty one is a sign without need.
+  if (/^[^/]*\/+[^/?#]*@/.test(uri)) return false;
+  const { protocol, hostname: host, port } = new URL(uri);
+  if (inwardPlace(host) === METADATA) return false;
   if (protocol === "https:") return true;
   const at = port === "" ? 80 : Number(port);
   return at !== HTTPS_PORT && decide(policy, { kind: "network", host, port: at }).allowed;
+}
+
+const METADATA = "a cloud metadata address";
+/** Names that no resolver of the internet knows. */
+const LOCAL_NAME = /^[^.]+$|\.(?:local|localhost|internal|intranet|lan|home|corp|private|home\.arpa)$/;
+
+/** What the host of a page is where it is not on the internet, as `URL` writes it; undefined for any other. */
+export function inwardPlace(hostname: string): string | undefined {
+  const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  if (isMetadataHost(host)) return METADATA;
+  if (isIP(host) !== 0) return nonPublicClass(host);
+  if (/(?:^|\.)localhost$/.test(host)) return "this machine";
+  return LOCAL_NAME.test(host) ? "a name of a private network" : undefined;
 }
 
 /** The URI as it may be shown as one; undefined where it is text. */

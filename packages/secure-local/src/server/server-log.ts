@@ -59,7 +59,12 @@ export class ServerLog {
     this.#say = say;
   }
 
-  /** Writes a line soon, without secrets and without what acts on a terminal. Never throws: a log that fails stops no server. */
+  /** What came from its standard error, behind a bar: no line of a server looks like one of ours. */
+  heard(line: string): void {
+    this.add(`| ${line}`);
+  }
+
+  /** Writes a line of ours soon, without secrets and without what acts on a terminal. Never throws: a log that fails stops no server. */
   add(line: string): void {
     if (this.#waiting.length >= MOST_WAITING) this.#dropped++;
     else this.#waiting.push(`${new Date().toISOString()} ${shownLine(line)}\n`);

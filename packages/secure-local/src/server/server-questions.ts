@@ -8,6 +8,7 @@ import { redactValue } from "../audit/event-text.js";
 import { MOST_AT_ONCE, TooMuchWorkError } from "../audit/secret-shapes.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import type { ServerGrant, ServerQuestion } from "../policy/policy.js";
+import { inwardPlace } from "./server-links.js";
 
 /** Rejects where the record cannot be kept: then nothing is asked. */
 export type RecordWords = (event: AuditEvent) => Promise<void>;
@@ -151,7 +152,7 @@ function named(
 ): JsonObject {
   const by = (text: string): string => `The server ${server} asks:${text}`.trimEnd();
   if (method === "elicitation/create") {
-    const message = by(quotedLines(textOf(params["message"]))) + lookAlike(params["url"]);
+    const message = by(quotedLines(textOf(params["message"]))) + aboutHost(params["url"]);
     const schema = params["requestedSchema"];
     return { ...params, message, ...(schema === undefined ? {} : { requestedSchema: labelled(schema, attributed) }) };
   }
@@ -192,9 +193,12 @@ function labelled<Value>(given: Value, attributed: Judges["attributed"], label =
 const LABELS: ReadonlySet<string> = new Set(["title", "description"]);
 const VALUES: ReadonlySet<string> = new Set(["enum", "default", "required"]);
 
-/** A host with letters of other alphabets may be drawn like another one: it is named as machines write it. */
-function lookAlike(url: unknown): string {
+/** A host with letters of other alphabets may be drawn like another one: it is named as machines write it. One that is not on the internet is said to be none. */
+function aboutHost(url: unknown): string {
   const host = typeof url === "string" && URL.canParse(url) ? new URL(url).hostname : "";
+  if (host === "") return "";
+  const place = inwardPlace(host);
+  if (place !== undefined) return `\nCAREFUL: the host of this page is not on the internet. ${host} is ${place}`;
   if (!/(?:^|\.)xn--/i.test(host)) return "";
   return `\nCAREFUL: the host of this page has letters that may look like others. It is ${host}`;
 }

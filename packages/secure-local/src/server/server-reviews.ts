@@ -222,7 +222,7 @@ const UNCLEAN = "its name is empty or holds characters that nobody sees";
 
 /** Of what was approved and is in none of its lists: some servers list less to clients that can be asked less. */
 const NOT_OFFERED = "its server does not offer it to this client, or not any more";
-const FOR_OTHERS = "its server does not offer it to a client that declares no ";
+const FOR_OTHERS = "its server does not offer it any more, or not to a client that declares no ";
 
 /** The same of one that is missing where less is declared than at its review. */
 function offeredToOthers(lacking: readonly string[]): string {

@@ -241,8 +241,37 @@ function isPlain(answer: JsonObject): boolean {
     if (type !== "text" || typeof text !== "string" || (left -= text.length) < 0) return false;
     if (atOnce(looksLikeOurs(text))) return false;
   }
-  return true;
+  return atOnce(posingTogether(content)).size === 0;
 }
+
+/** Which blocks of a list end in what looks like ours with the texts behind it: many readers put texts together. */
+function* posingTogether(list: readonly unknown[]): Work<ReadonlySet<number>> {
+  const found = new Set<number>();
+  let behind = "";
+  for (let at = list.length - 1; at >= 0; at -= 1) {
+    const text = textIn(list[at]);
+    const last = text.slice(Math.max(...ENDS_OF_LINE.map((end) => text.lastIndexOf(end))) + 1);
+    if (behind !== "" && last !== "" && beforeLetters(last).length < last.length) {
+      yield A_LINE;
+      if (yield* looksLikeOurs(last + behind)) found.add(at);
+    }
+    behind = (text + behind).slice(0, 2 * BEGINNING);
+  }
+  return found;
+}
+
+/** Before it is cleaned. */
+const ENDS_OF_LINE = ["\n", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029"];
+
+/** What is shown of a block, of what is embedded in it, or of a message. */
+function textIn(block: unknown): string {
+  if (typeof block !== "object" || block === null) return "";
+  const { text, content, resource } = block as Record<"text" | "content" | "resource", unknown>;
+  return typeof text === "string" ? text : textIn(content ?? resource);
+}
+
+const HOLDS_TEXT: ReadonlySet<string> = new Set(["text", "content", "resource"]);
+const NONE: ReadonlySet<number> = new Set();
 
 interface Wording {
   readonly rules: LinkRules;
@@ -288,13 +317,16 @@ function* mapped(answer: JsonObject, by: (given: string) => string): Work<JsonOb
   const isMarked = function* (name: string): Work<boolean> {
     return (yield* isSentence(name)) && (yield* looksLikeOurs(name, SURE));
   };
-  const walked = function* (value: unknown, key: string): Work<unknown> {
+  /** `poses`: what is shown of it looks like ours with what follows it. */
+  const walked = function* (value: unknown, key: string, poses = false): Work<unknown> {
     if (typeof value === "string") {
+      if (poses && key === "text") return by(value);
       if (key !== "text" && (ONE_VALUE.test(value) || !(yield* isSentence(value)))) return value;
       return (yield* looksLikeOurs(value)) ? by(value) : value;
     }
     if (typeof value !== "object" || value === null || value instanceof ExactNumber) return value;
     const isList = Array.isArray(value);
+    const posing = isList && value.length > 1 ? yield* posingTogether(value) : NONE;
     const members: Member[] = [];
     for (const [name, member] of Object.entries(value)) {
       yield 1;
@@ -302,7 +334,9 @@ function* mapped(answer: JsonObject, by: (given: string) => string): Work<JsonOb
       // Of two names that are read as one, the one that is written so counts.
       if (read !== name && Object.hasOwn(value, read)) continue;
       if (key === "_meta" && OUR_META.test(read)) continue;
-      const now: unknown = isValue(member) ? member : yield* walked(member, isList ? key : read);
+      const now: unknown = isValue(member)
+        ? member
+        : yield* walked(member, isList ? key : read, isList ? posing.has(Number(name)) : poses && HOLDS_TEXT.has(read));
       members.push(!isList && !ONE_VALUE.test(name) && (yield* isMarked(name)) ? [by(name), now, name] : [name, now]);
     }
     return withMembers(value, members);

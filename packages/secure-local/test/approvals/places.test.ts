@@ -148,9 +148,161 @@ describe("a URL or a host", () => {
     expect(await asks({ text: "*prod*" }, { text: "https: is a scheme" })).toBe(false);
   });
 
+  /** What `URL` leaves out or decodes, and what somebody puts around an address, at every place of one host. */
+  function* spelled(host: string): Iterable<string> {
+    for (const unseen of [
+      "\t",
+      "\n",
+      "\r",
+      "\r\n",
+      "\u00ad",
+      "\u200b",
+      "\u2060",
+      "\ufeff",
+      "\ufe0f",
+      "%c2%ad",
+      "%E2%80%8B",
+    ])
+      for (let at = 0; at <= host.length; at++) yield host.slice(0, at) + unseen + host.slice(at);
+    for (const [at, letter] of [...host].entries()) {
+      const code = letter.charCodeAt(0);
+      const wide = String.fromCharCode(code + 0xfee0);
+      const others = [`%${code.toString(16)}`, wide, encodeURIComponent(wide), letter.toUpperCase()];
+      const dots = letter === "." ? ["。", "｡", "%e3%80%82", "%EF%BD%A1"] : [];
+      for (const other of [...others, ...dots]) yield host.slice(0, at) + other + host.slice(at + 1);
+    }
+    for (const [before, after] of AROUND) yield before + host + after;
+  }
+  const AROUND: readonly (readonly [string, string])[] = [
+    ["//", ""],
+    ["\\\\", "\\x"],
+    ["https:", "/x"],
+    ["https:////", "/x"],
+    ["h\tttps://", "/x"],
+    ["ht\ntps:\\\\", "/x"],
+    [" \u0001https://", "/x"],
+    ["a:b@", ":443/x"],
+    ["https://a@b@", "/x"],
+  ];
+  /** No URL to `URL`, or another: what tools make one of all the same. */
+  const LOOSE: readonly (readonly [string, string])[] = [
+    ["", "/x"],
+    ["//", "/x"],
+    ["/\t/", "/x"],
+    ["view-source:https://", "/x"],
+    ["url:https://", "/x"],
+    ["blob:https://", "/x"],
+    ["redis://a@", ":6379/0"],
+    ["foo:https:", "/x"],
+    ["git@", ":owner/name"],
+    ["<https://", "/x>"],
+    ['"https://', '/x"'],
+    ["[a](https://", "/x)"],
+    ["\u00a0https://", "/x"],
+    ["\u200bhttps://", "/x"],
+    ...[" ", ",", ", ", "\n", "\r\n", ";", "|", "\t", "&", "=", "+", "\u0000", "\u3000"].flatMap((between) => [
+      [`https://good.example/${between}https://`, "/x"] as const,
+      [`good.example${between}`, ""] as const,
+      ["", `${between}good.example`] as const,
+    ]),
+  ];
+  const nameOf = (text: string): string | undefined =>
+    [text, `https://${text}`].map((each) => URL.canParse(each) && new URL(each).hostname).find(Boolean) || undefined;
+
+  it("is asked about however it is spelled, if only some reader takes it for that host", async () => {
+    const alike = [...spelled("evil.example")].filter((text) => nameOf(text) === "evil.example");
+    expect(alike.length).toBeGreaterThan(150);
+    for (const text of [...alike, ...LOOSE.map(([before, after]) => `${before}evil.example${after}`)]) {
+      expect(await asks({ host: "evil.example" }, { host: text }), JSON.stringify(text)).toBe(true);
+      expect(await asks({ to: "*.example" }, { to: text }), JSON.stringify(text)).toBe(true);
+    }
+    for (const text of alike) {
+      const url = /^[^@]*[/\\]/.test(text) ? text : `https://${text}/x`;
+      expect(await asks({ url: "https://evil.example/*" }, { url }), JSON.stringify(url)).toBe(true);
+    }
+    for (const [before, after] of LOOSE.filter(([before]) => !/^(?:redis|git|foo)/.test(before)))
+      expect(await asks({ url: "https://evil.example/*" }, { url: `${before}evil.example${after}` }), before).toBe(
+        true,
+      );
+  });
+
+  it("is not asked about where it is another one, in whatever spelling", async () => {
+    // With a blank within it could be two.
+    const alike = [...spelled("good.example")].filter(
+      (text) => nameOf(text) === "good.example" && !/\w\s+\W*\w/.test(text),
+    );
+    expect(alike.length).toBeGreaterThan(100);
+    const others = [
+      "see https://good.example/ and good.example:8443",
+      "bob@good.example, al@good.example",
+      "localhost",
+    ];
+    for (const text of [
+      ...alike,
+      ...others,
+      "https://good.example/a,b;c?d=e|f#g",
+      "file:///work/x",
+      "/work/some file.txt",
+    ])
+      for (const when of [{ host: "evil.example" }, { host: "https://evil.example/*" }])
+        expect(await asks(when, { host: text }), JSON.stringify(text)).toBe(false);
+  });
+
+  it("is asked about where nobody can tell which host it is", async () => {
+    const doubtful = ["evil%252eexample", "good.example:99999", "https://a b.example..", "exa mple!.x^", "about:blank"];
+    const many = Array.from({ length: 100 }, (_, at) => `h${at}.example`).join(" ");
+    for (const text of [...doubtful, many]) {
+      expect(await asks({ host: "evil.example" }, { host: text }), text).toBe(true);
+      expect(await asks({ text: "*evil*" }, { text: text.replaceAll("evil", "") }), text).toBe(false);
+    }
+  });
+
   it("and a number or a yes as tools read them", async () => {
     for (const count of [5, "5", "5.0", " 5 ", "0x5"]) expect(await asks({ count: 5 }, { count })).toBe(true);
     for (const force of [true, "true", "TRUE", " true "]) expect(await asks({ force: true }, { force })).toBe(true);
     for (const count of [6, "6", "", null]) expect(await asks({ count: 5 }, { count })).toBe(false);
+  });
+});
+
+describe("a text", () => {
+  const UNSEEN = [
+    "\u0000",
+    "\u0007",
+    "\u0085",
+    "\u009b0m",
+    "\u001b[0m",
+    "\u001b]0;x\u0007",
+    "\u200b",
+    "\u2060",
+    "\ufeff",
+  ];
+  const TAGS = ["\u00ad", "\u{e0001}", "\u{e0064}", "\u0301", "\u20dd", "\ufe0f", "\ue000"];
+  const BLANK = [" ", "\t", "\n", "\r\n", "\u00a0", "\u2028", "\u3000", "  \t"];
+  const QUOTES = ["'", '"', "`", "\u201c", "\u00ab"];
+
+  function* spelled(word: string): Iterable<string> {
+    for (const each of [...UNSEEN, ...TAGS])
+      for (let at = 0; at <= word.length; at++) yield word.slice(0, at) + each + word.slice(at);
+    for (const each of [...BLANK, ...QUOTES]) yield* [each + word, each + word + each];
+    for (const [at, letter] of [...word].entries())
+      for (const other of [letter.toUpperCase(), String.fromCharCode(letter.charCodeAt(0) + 0xfee0)])
+        yield word.slice(0, at) + other + word.slice(at + 1);
+    yield* [
+      `${word}\u0000.txt`,
+      `\u0000 ${word}`,
+      String.fromCodePoint(...[...word].map((c) => c.charCodeAt(0) + 0x1d3b9)),
+    ];
+  }
+
+  it("is asked about whatever is put around and between its letters that a person does not read", async () => {
+    for (const mode of spelled("delete"))
+      for (const pattern of ["delete", "del*", "?elete"])
+        expect(await asks({ mode: pattern }, { mode }), `${pattern} ${JSON.stringify(mode)}`).toBe(true);
+    for (const mode of spelled("create"))
+      expect(await asks({ mode: "del*" }, { mode }), JSON.stringify(mode)).toBe(false);
+    for (const words of ["drop  table", "drop\ttable", "DROP\r\n table", "drop\u00a0\u200btable"])
+      expect(await asks({ sql: "drop table*" }, { sql: words }), JSON.stringify(words)).toBe(true);
+    for (const count of ["\u00005", "５", "5\u200b"]) expect(await asks({ count: 5 }, { count }), count).toBe(true);
+    for (const force of ["\u0000no", "ｎｏ"]) expect(await asks({ force: false }, { force }), force).toBe(true);
   });
 });

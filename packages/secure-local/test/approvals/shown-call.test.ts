@@ -1,6 +1,7 @@
 // What a person is shown: all of the call, nothing that acts on a terminal, nothing that passes for something else.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { ExactNumber } from "@secure-local/mcp/jsonrpc";
 import { MAX_SHOWN, shownCall } from "../../src/guard/approvals/shown-call.js";
 import { cleanText } from "../../src/guard/cleaning/clean-text.js";
 import { hasCorpus, readCorpus } from "../fixtures/shared-corpus.js";
@@ -67,6 +68,89 @@ describe("a call is shown", () => {
     const piece = fc.constantFrom('"', "\\", '\\"', "a", "\u200b", "{", " ", "\\u{200b}", "| ");
     const text = fc.array(piece, { minLength: 1, maxLength: 6 }).map((all) => `x\n${all.join("")}`);
     fc.assert(fc.property(text, text, (a, b) => (shown({ a }) === shown({ a: b })) === (a === b)));
+  });
+
+  it("so that no two values look alike, whatever kind they are and however their letters are put together", () => {
+    const numbers = [
+      "1.0",
+      "1",
+      "1e1",
+      "1E1",
+      "10",
+      "1e400",
+      "-0",
+      "0",
+      "12345678901234567890",
+      "1e-7",
+      "true",
+      "null",
+    ];
+    const plain = numbers.flatMap((text): unknown[] => [
+      ["-0", "1.0", "1E1", "1e1", "1e400", "12345678901234567890"].includes(text)
+        ? new ExactNumber(text)
+        : (JSON.parse(text) as unknown),
+      text,
+      `"${text}"`,
+    ]);
+    const letters = [
+      "\u00e9",
+      "e\u0301",
+      "\u1ecd\u0301",
+      "o\u0323\u0301",
+      "o\u0301\u0323",
+      "\u00f8",
+      "o\u0338",
+      "i",
+      "i\u0307",
+    ];
+    const others = [
+      "\u212b",
+      "\u00c5",
+      "A\u030a",
+      "\uac00",
+      "\u1100\u1161",
+      "\u0958",
+      "\u0915\u093c",
+      "\u2260",
+      "=\u0338",
+    ];
+    const edges = [
+      "",
+      "\u0301",
+      "x\u0301",
+      "\u0622",
+      "\u0627\u0653",
+      "\ufb2a",
+      "\u05e9\u05c1",
+      "\u{1d15e}",
+      "\u{1d157}\u{1d165}",
+    ];
+    const values = [...plain, ...letters, ...others, ...edges];
+    const nested = [
+      (v: unknown) => v,
+      (v: unknown) => [v],
+      (v: unknown) => ({ a: { b: [1, v] } }),
+      (v: unknown) => `x\n${String(v)}`,
+    ];
+    for (const [at, shape] of nested.entries()) {
+      const all = values.filter((value) => at < 3 || typeof value === "string").map((v) => shown({ f: shape(v) }));
+      expect(new Set(all.map((text) => text.normalize("NFC"))).size).toBe(all.length);
+    }
+    for (const [number, text] of [
+      ["1.0", "f"],
+      ["1e400", "f"],
+      ["12345678901234567890", "f"],
+    ] as const)
+      expect(shown({ [text]: new ExactNumber(number) })).toContain(`"f": ${number}\n`);
+    for (const marked of ["o\u0338", "i\u0307", "e\u0301", "\u0301"])
+      expect(shown({ f: `a${marked}` })).toContain(`\\u{${marked.codePointAt(marked.length - 1)?.toString(16)}}`);
+    const names = ["caf\u00e9", "cafe\u0301"].map((name) => shown({ [name]: 1 }).normalize("NFC"));
+    expect(names[0]).not.toBe(names[1]);
+  });
+
+  it("with accents, vowel signs and syllables as they are usually written", () => {
+    for (const text of ["naïve façade Ünïcödé", "हिन्दी में लिखा", "ภาษาไทยที่นี่", "한국어", "தமிழ்", "עברית", "العربية"])
+      expect(shown({ path: text })).toContain(`"${text}"`);
   });
 
   it("tells escapes from what looks like them", () => {

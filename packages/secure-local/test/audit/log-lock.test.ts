@@ -42,6 +42,26 @@ it.each(["", "x", "x-0-a", "0-0-a", "1.5-0-a", "-3-0-a", "1e99-0-a", "NaN-0-a"])
   },
 );
 
+it("takes heads away that the dead left unfinished beside any of its logs, and nothing else", () => {
+  const folder = temporaryFolder();
+  const file = join(folder, "audit.log");
+  // No system has so many processes.
+  const dead = "999999999";
+  const logs = ["audit.log", "audit.2.log", "audit.31.log", "audit.400.log"];
+  const left = logs.flatMap((log) => [`${log}.head.${dead}`, `${log}.head.${process.pid}`]);
+  const kept = [
+    ...logs.flatMap((log) => [`${log}.head`, `${log}.head.${process.ppid}`, `${log}.${"1".padStart(16, "0")}`]),
+    ...["other.log", "audit.x.log", "audit.log.2", "audit.02.log", "audit.2.txt", "my.audit.log"].map(
+      (log) => `${log}.head.${dead}`,
+    ),
+    ...[`audit.log.head.${dead}x`, "audit.log.head.x", "audit.log.head.", `audit.log.heads.${dead}`],
+  ];
+  for (const name of [...left, ...kept]) writeFileSync(join(folder, name), "x");
+  const lock = lockLog(file);
+  lock.release();
+  expect(readdirSync(folder).sort()).toEqual(kept.sort());
+});
+
 it("gives out as many names as it says", () => {
   const file = join(temporaryFolder(), "audit.log");
   for (const lock of takeAll(file).slice(-2)) rmSync(lock);

@@ -43,6 +43,13 @@ async function verify(changed: readonly string[], end = "\n"): ReturnType<typeof
   return await verifyAudit(path);
 }
 
+/** The log without its last record, which its head file does not know yet, and with other bytes behind it. */
+async function endingIn(bytes: string): ReturnType<typeof verifyAudit> {
+  path = join(temporaryFolder(), "audit.log");
+  writeFileSync(path, [...lines.slice(0, -1), bytes].join("\n"));
+  return await verifyAudit(path);
+}
+
 const line = fc.integer({ min: 1, max: COUNT });
 const runs = { numRuns: repeated(2, 25) };
 
@@ -151,8 +158,37 @@ describe("a log of 10,000 records", () => {
   });
 
   it("is as sound with a torn tail, which is named", async () => {
-    const torn = lines.at(COUNT - 1)!.slice(0, 50);
-    expect(await verify([...lines, torn], "")).toEqual({ ok: true, records: COUNT, tornTail: 50 });
+    const next = lines.at(-1)!;
+    for (const cut of [1, 17, 50, 140, next.length]) {
+      // Of what a power failure leaves, blocks may be zeros.
+      const zeros = [next.slice(0, cut), "\0".repeat(cut), next.slice(0, cut).replace(/^.{8}|.{8}$/g, "\0".repeat(8))];
+      for (const torn of zeros) {
+        const report = await endingIn(torn);
+        expect(report, torn).toEqual({ ok: true, records: COUNT - 1, tornTail: torn.length });
+      }
+    }
+  });
+
+  it("and not with anything else behind its last record", async () => {
+    const next = lines.at(-1)!;
+    const others = [
+      "x",
+      " ",
+      '{"seq":2',
+      next.slice(1),
+      next.replace(/\d+/, "$&1"),
+      lines[1]!.slice(0, 50),
+      "{}",
+      "\0x",
+      "\r",
+    ];
+    for (const added of [...others, next.replace(/[0-9a-f]{64}/, (hash) => [...hash].reverse().join(""))])
+      expect(await endingIn(added), added).toMatchObject({
+        ok: false,
+        records: COUNT - 1,
+        firstBadLine: COUNT,
+        reason: "what stands behind the last record is no part of one",
+      });
   });
 });
 

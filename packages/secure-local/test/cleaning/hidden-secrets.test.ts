@@ -45,8 +45,14 @@ const TYPES = [
   "application/vnd.x+json",
   "image/svg+xml",
   "image/png",
+  "application/octet-stream",
   undefined,
 ];
+/** What a server may say of a text that some client decodes all the same. */
+const LABELS = [
+  ...TYPES,
+  ...["application/x-unknown", "application/pdf", "audio/wav", "application/zip", "nonsense", "", null, 7],
+] as (string | undefined)[];
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe, 0, 1]);
 
 describe.each(HOLDERS)("%s", (_, make, read) => {
@@ -64,16 +70,24 @@ describe.each(HOLDERS)("%s", (_, make, read) => {
   });
 
   it("is cleaned where it is text, as texts are, and the very same where there is nothing", () => {
-    for (const mimeType of ["text/plain", "application/json", undefined]) {
+    for (const mimeType of LABELS) {
       const found = read(cleanResult(make(base64("hi \u202e\u{e0041}\u001b[2Jthere"), mimeType)));
       expect(decoded(found)).toBe("hi there");
       const refuse = { ...DEFAULT_CLEAN_LIMITS, hidden: "refuse" as const };
       expect(() => cleanResult(make(base64("a\u{e0041}b"), mimeType), refuse)).toThrow(HiddenTextError);
     }
     for (const result of [
-      make(PNG.toString("base64"), "image/png"),
       make(base64("plain"), "text/plain"),
-      make(base64("a\u001bb"), "image/png"),
+      ...LABELS.filter((type) => !/text|json|xml|svg/.test(String(type))).flatMap((mimeType) =>
+        [
+          PNG,
+          Buffer.from("GIF89a\x01\0\u200b"),
+          Buffer.from("%PDF-1.7 \u200b"),
+          Buffer.from([0x1f, 0x8b, 8, 0x1b, 1]),
+          Buffer.concat([Buffer.alloc(99, 97), Buffer.from([0x1b, 0xff])]),
+          Buffer.from(`${"a".repeat(99)}\u001b\0`),
+        ].map((bytes) => make(bytes.toString("base64"), mimeType)),
+      ),
     ])
       expect(cleanResult(result)).toBe(result);
   });

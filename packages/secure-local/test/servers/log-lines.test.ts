@@ -33,11 +33,36 @@ describe("a line of a server", () => {
     expect(shownLine(`a ${VALUE.slice(0, 9)}\u200b${VALUE.slice(9)} b`)).toBe("a [secret logged] b");
   });
 
+  it("never looks like one of ours, in the file as it is shown", async () => {
+    const file = serverLogFile(folder, "p.yaml", "posing");
+    const log = new ServerLog(folder, file);
+    const ours = ["started", "stopped", "ended: it went away", "could not be started: a\nstopped"];
+    const around = [
+      "",
+      " ",
+      "\r",
+      "\t",
+      "\n",
+      "\u001b[0m",
+      "\u001b[2K\u001b[G",
+      "\u0008\u0008",
+      "2026-11-30T00:00:00.000Z ",
+      "\u2028",
+    ];
+    const posing = ours.flatMap((line) => around.flatMap((before) => [before + line, `x${before}${line}`]));
+    for (const line of ours) log.add(line);
+    for (const line of posing) log.heard(line);
+    await log.settled();
+    const shown = readFileSync(file, "utf8").trimEnd().split("\n").map(shownLine);
+    expect(shown).toHaveLength(ours.length + posing.length);
+    for (const [at, line] of shown.entries()) expect(/^\S+Z \| /.test(line), line).toBe(at >= ours.length);
+  });
+
   it("stands so in the file", async () => {
     const log = new ServerLog(folder, serverLogFile(folder, "p.yaml", "up"));
-    log.add("\u001b]0;title\u0007 hi\u202e");
+    log.heard("\u001b]0;title\u0007 hi\u202e");
     await log.settled();
     const text = readFileSync(serverLogFile(folder, "p.yaml", "up"), "utf8");
-    expect(text).toMatch(/Z \\u001b\]0;title\\u0007 hi\\u202e\n$/);
+    expect(text).toMatch(/Z \| \\u001b\]0;title\\u0007 hi\\u202e\n$/);
   });
 });

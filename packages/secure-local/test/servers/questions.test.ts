@@ -4,6 +4,8 @@ import { expect, it } from "vitest";
 import type { RelayedQuestion } from "@secure-local/mcp/gateway";
 import type { JsonObject } from "@secure-local/mcp/jsonrpc";
 import type { ServerGrant } from "../../src/policy/policy.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+import { isPage } from "../../src/server/server-links.js";
 import { passQuestion } from "../../src/server/server-questions.js";
 
 const GRANT = { name: "up", mayAsk: new Set(["elicitation", "sampling", "roots"]) } as unknown as ServerGrant;
@@ -63,6 +65,51 @@ it("names a host whose letters may look like others as machines write it", async
     });
   const [plain] = await asked("elicitation/create", { mode: "url", url: "https://apple.com/", message: "Log in" });
   expect(plain?.["message"]).toBe("The server up asks: Log in");
+});
+
+it("says of a page that is not on the internet what its host is", async () => {
+  const inward: readonly (readonly [string, string])[] = [
+    ...["127.0.0.1", "127.1", "2130706433", "[::1]", "[::ffff:127.0.0.1]"].map((host) => [host, "loopback"] as const),
+    ...["10.0.0.7:8443", "192.168.1.1", "0xac100001", "[fd12::1]"].map((host) => [host, "private address"] as const),
+    ...["169.254.7.7", "[fe80::1]"].map((host) => [host, "link-local"] as const),
+    ...["localhost", "LOCALHOST.", "app.localhost"].map((host) => [host, "this machine"] as const),
+    ...["router", "nas.local", "git.corp.internal"].map((host) => [host, "private network"] as const),
+  ];
+  for (const [host, what] of inward) {
+    const [given] = await asked("elicitation/create", { mode: "url", url: `https://${host}/x`, message: "Log in" });
+    expect(String(given?.["message"]), host).toMatch(
+      new RegExp(`^The server up asks: Log in\nCAREFUL: .* is .*${what}`),
+    );
+  }
+  for (const host of ["example.com", "1.1.1.1", "[2606:4700::1111]", "internal.example.com", "a.localhost.example"]) {
+    const [given] = await asked("elicitation/create", { mode: "url", url: `https://${host}/`, message: "Log in" });
+    expect(given?.["message"]).toBe("The server up asks: Log in");
+  }
+});
+
+it("leads to no page with a name before its host, be it empty, and to none that hands out a machine's credentials", async () => {
+  const policy = await parsePolicy(
+    'version: "1.0"\nnetwork: { allowed_endpoints: [{ host: a.example, ports: [80] }] }',
+    {
+      file: "p.yaml",
+      environment: {},
+    },
+  );
+  const before = ["@", ":@", "a@", "a:b@", "@@", "%40@", "a.example@", "a.example:443@"];
+  const metadata = [
+    "169.254.169.254",
+    "0xa9fea9fe",
+    "[::ffff:169.254.169.254]",
+    "[fd00:ec2::254]",
+    "metadata.google.internal",
+    "metadata.google.internal.",
+  ];
+  for (const scheme of ["https://", "HTTPS://", "https:///", "http://"]) {
+    for (const name of before) expect(isPage(policy, `${scheme}${name}a.example/x`), scheme + name).toBe(false);
+    for (const host of metadata) expect(isPage(policy, `${scheme}${host}/latest`), scheme + host).toBe(false);
+  }
+  for (const page of ["https://a.example/@x", "https://a.example/?a=b@c", "https://a.example#@", "http://a.example/@"])
+    expect(isPage(policy, page), page).toBe(true);
 });
 
 /** Texts that hide in a question who asks it, and pass for our own. */

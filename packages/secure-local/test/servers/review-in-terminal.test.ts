@@ -14,7 +14,17 @@ function server(name: string, more: Partial<Reviewed> = {}): Reviewed {
   ]);
   const items = new Map<string, unknown>([["launch", { command: ["node", `/opt/${name}.mjs`] }], ...tools]);
   const changes = [...items.keys()].map((item) => ({ item, kind: "added" as const }));
-  return { name, items, changes, findings: [], withheld: new Map(), locked: undefined, data: [], ...more } as Reviewed;
+  return {
+    name,
+    items,
+    changes,
+    findings: [],
+    withheld: new Map(),
+    locked: undefined,
+    data: [],
+    unnamed: [],
+    ...more,
+  } as Reviewed;
 }
 
 async function asked(all: readonly Reviewed[], ...answers: string[]) {

@@ -81,14 +81,14 @@ function asker({ client, principal }: Shown): string {
 
 /** One value under its name, in as many lines as it takes: every character of both, none of which steers, hides or passes for another. */
 export function shownMember(name: string, value: unknown, about = ""): string {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const text = typeof value === "string" ? value : shownJson(value);
   const size = typeof value === "string" && value.length > RUN ? ` (${value.length} characters)` : "";
   return [`  ${quoted(name)}${about}${size}: ${quotedValue(value)}`, ...lookAlikes(`${name} ${text}`)].join("\n");
 }
 
 /** A text of several lines is shown as lines, each behind a bar that none of them can remove. */
 function quotedValue(value: unknown): string {
-  if (typeof value !== "string" || !value.includes("\n")) return shortened(printable(JSON.stringify(value) ?? "null"));
+  if (typeof value !== "string" || !value.includes("\n")) return shortened(printable(shownJson(value)));
   const lines = value.split("\n").map((line) => `    | ${unquoted(line)}`);
   const out: string[] = [];
   for (let from = 0, to = 0; from < lines.length; from = to) {
@@ -97,6 +97,16 @@ function quotedValue(value: unknown): string {
     out.push(...(same < LINE_RUN ? lines.slice(from, to) : [`${lines[from]}\\{this line ${same} times}`]));
   }
   return `\n${out.join("\n")}`;
+}
+
+/** As JSON, numbers by their own digits: a number and the text of it are not the same. */
+function shownJson(value: unknown): string {
+  if (value instanceof ExactNumber) return String(value);
+  if (Array.isArray(value)) return `[${value.map(shownJson).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  return `{${Object.entries(value)
+    .map(([name, member]) => `${JSON.stringify(name)}:${shownJson(member)}`)
+    .join(",")}}`;
 }
 
 /** A text in quotes, as `shownMember` writes it. */
@@ -115,9 +125,25 @@ function printable(text: string): string {
   // What is not printed as it is: all but ASCII, letters, digits, signs, and up to three marks on a letter.
   const unprinted =
     /[^\x20-\x7e\p{L}\p{M}\p{N}\p{P}\p{S}]|\p{Default_Ignorable_Code_Point}|[\p{Zs}\u2800\u{1D159}]|(?<=\p{M}{3})\p{M}/gu;
-  return text.replace(unprinted, (character) =>
-    character === " " ? character : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  return oneSpelling(text).replace(unprinted, (character) => (character === " " ? character : escaped(character)));
+}
+
+/**
+ * Of letters that look the same only one spelling is printed as it is: what has another one (`e` with an accent as a character of its
+ * own), or a mark on a Latin letter or on none, is written as escapes.
+ */
+function oneSpelling(text: string): string {
+  if (/^[\x20-\x7e]*$/.test(text)) return text;
+  // What may be joined: parts of Korean syllables, and a character with its marks.
+  const joined = /[\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]+|[^\p{M}]?\p{M}+|[^\x00-\x7e]/gu;
+  const marked = /^(?:\p{Script=Latin}|\P{L})?\p{M}/u;
+  return text.replace(joined, (each) =>
+    each === each.normalize("NFC") && !marked.test(each) ? each : each.replace(/[^\x20-\x7e]/gu, escaped),
   );
+}
+
+function escaped(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
 /** `AAAA…` becomes `A\{10000 times}`, which no escape of JSON begins like. */

@@ -264,15 +264,23 @@ function isBytes(block: Json, key: string, value: unknown): boolean {
 /** Types of media that are texts. */
 const TEXTUAL = /^text\/|[/+](?:json|xml|yaml|toml|csv|html|(?:x-)?javascript|(?:x-)?sh)\b|^image\/svg/i;
 
+/** No text, whatever it is said to be: a NUL, or what a PDF begins with, in which every place is counted. */
+// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+const BINARY = /\0|^%PDF-/;
+/** Characters of Base64 in which most binary types have a NUL. */
+const HEAD = 64;
+
 /** What Base64 of a block holds, without what a text must not hold; the very same where there is nothing. */
 function* cleanBytes(block: Json, encoded: string, pass: Pass): Work<string> {
   const { mimeType } = block;
   pass.size += encoded.length + BETWEEN;
-  const isTextual = typeof mimeType === "string" ? TEXTUAL.test(mimeType) : mimeType === undefined;
-  if (!isTextual && !knowsSecrets()) return encoded;
+  const isTextual = typeof mimeType === "string" && TEXTUAL.test(mimeType);
+  // Most of what is no text says so in its first bytes: for it nothing is decoded that nobody looks for.
+  const mayBeText = isTextual || !BINARY.test(Buffer.from(encoded.slice(0, HEAD), "base64").toString("latin1"));
+  if (!mayBeText && !knowsSecrets()) return encoded;
   const bytes = Buffer.from(encoded, "base64");
   const text = bytes.toString("utf8");
-  if (isTextual && (mimeType !== undefined || (isUtf8(bytes) && !text.includes("\0")))) {
+  if (isTextual || (mayBeText && isUtf8(bytes) && !BINARY.test(text))) {
     const cleaned = yield* cleaningText(text, pass.limits, Number.POSITIVE_INFINITY);
     return cleaned === text ? encoded : Buffer.from(cleaned).toString("base64");
   }
