@@ -11,9 +11,11 @@ import { ErrorCode, LocalError, RpcError, statusOf } from "../jsonrpc/errors.js"
 import { exactly } from "../jsonrpc/exact-numbers.js";
 import { isJsonObject, type JsonObject, type SuccessMessage } from "../jsonrpc/message.js";
 import { isReservedMetaKey, McpErrorCode, type Meta } from "../protocol/meta.js";
+import type { InputRequests } from "../protocol/features/elicitation.js";
 import { NEWEST } from "../protocol/revisions/newest.js";
 import { revision as revisionOf } from "../protocol/revisions/all.js";
 import { AskError } from "../server/content.js";
+import { type InputRequired, inputRequired } from "../server/interactive.js";
 
 /** A request that a server did not answer. */
 export interface RelayFailure {
@@ -26,10 +28,20 @@ export interface RelayFailure {
 }
 
 /** Codes that are about the gateway's own hop: nobody else can act on them. */
-export const OWN_HOP: ReadonlySet<number> = new Set([
-  McpErrorCode.HeaderMismatch,
-  McpErrorCode.UnsupportedProtocolVersion,
-]);
+const OWN_HOP: ReadonlySet<number> = new Set([McpErrorCode.HeaderMismatch, McpErrorCode.UnsupportedProtocolVersion]);
+
+/** Refusals of HTTP by which a server says that it does not understand, as one does that was deployed anew in another era. */
+const NOT_UNDERSTOOD: ReadonlySet<unknown> = new Set([400, 404, 405]);
+
+export function mayBeAnother(error: unknown): boolean {
+  return error instanceof Error && "status" in error && NOT_UNDERSTOOD.has(error.status);
+}
+
+/** Whether a server says that this is not how it is spoken to any more: in another session, revision, or with other headers. */
+export function isAnother(error: unknown): boolean {
+  if (error instanceof LocalError) return error.code === "SESSION_EXPIRED";
+  return error instanceof RpcError && OWN_HOP.has(error.code);
+}
 
 /** Trace context is for every hop; what else the specification reserves belongs to one. */
 const TRACE: ReadonlySet<string> = new Set(["traceparent", "tracestate", "baggage"]);
@@ -49,6 +61,14 @@ export function cleaned(answer: JsonObject): JsonObject {
   const { resultType: _, _meta: meta, ...rest } = answer;
   const passed = isJsonObject(meta) ? passedOn(meta) : undefined;
   return passed === undefined ? rest : { ...rest, _meta: passed };
+}
+
+/** What a server asks in an answer, with its state, where nothing is kept between the rounds. */
+export function askedBy({ inputRequests = {}, requestState }: JsonObject): InputRequired {
+  return inputRequired({
+    requests: exactly(inputRequests) as InputRequests,
+    state: requestState === undefined ? {} : { upstream: requestState },
+  });
 }
 
 /** What happened, by the code of the error: its message may hold what is the owner's alone. */
