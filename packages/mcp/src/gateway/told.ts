@@ -79,7 +79,7 @@ const CAUSES: ReadonlyMap<string, string> = new Map([
   ["CLOSED", "the connection to it ended"],
   ["EXITED", "its process ended"],
   ["FORBIDDEN", "it refused the login that its owner gave"],
-  ["FORGOTTEN", "it does not know this call any more: it may have been restarted while a question was open"],
+  ["FORGOTTEN", "it did not take the answer to its question, which may have come too late, twice, or after a restart"],
   ["HTTP_STATUS", "it answered with an error of HTTP"],
   ["INCOMPATIBLE", "it speaks no protocol version that the gateway does"],
   ["LIMIT", "a limit was reached"],
@@ -87,7 +87,7 @@ const CAUSES: ReadonlyMap<string, string> = new Map([
   ["NO_SECRET", "a secret that it needs cannot be read"],
   ["OUTCOME_UNKNOWN", "the connection to it failed within the call"],
   ["REFUSED", "it refused the connection"],
-  ["SESSION_EXPIRED", "it forgot the session within the call; whether it ran is unknown"],
+  ["SESSION_EXPIRED", "it forgot the session"],
   ["SPAWN_FAILED", "it could not be started"],
   ["TIMEOUT", "it did not answer in time"],
   ["UNAUTHORIZED", "it needs a login, which its owner has to give"],
@@ -291,14 +291,16 @@ const OUTCOMES = {
   none: { call: "The call did not run", request: "It was not served" },
 } as const;
 
-/** Errors by which a request that was sent is known to be refused: nothing of it reached the server, or nothing of it was taken. */
+/**
+ * Errors by which a request that was sent is known to be refused: nothing of it reached the server, or nothing of it was taken. That a
+ * session is forgotten servers have said of calls that they had served.
+ */
 const REFUSALS: ReadonlySet<string> = new Set([
   "FORBIDDEN",
   "LIMIT",
   "NOT_SUPPORTED",
   "NO_SECRET",
   "REFUSED",
-  "SESSION_EXPIRED",
   "SPAWN_FAILED",
   "UNAUTHORIZED",
   "UNREACHABLE",

@@ -14,6 +14,7 @@ import {
   jsonDigest,
   type GivenAnswer,
   givenBy,
+  lostState,
   openState,
   outcomeUnknown,
   type RequestState,
@@ -104,7 +105,7 @@ export class Parking {
     const elsewhere = this.#cluster !== undefined && nodeOf(state.park as string) !== this.#cluster.node;
     if (!run.replaySafe) {
       if (elsewhere) throw outcomeUnknown();
-      throw badState("belongs to a call this server no longer has: make the call again without it");
+      throw lostState("belongs to a call this server no longer has");
     }
     const given = givenBy(state, responses);
     return elsewhere ? this.#runOnce(call, run, state, given) : this.#run(call, run, given, state.round);
@@ -166,7 +167,7 @@ export class Parking {
     const state = await openState(this.#seal, call, sealed);
     const over = this.#over.get(call.carrier.principal ?? "");
     if (over !== undefined && state.expires - this.#limits.parkedMs <= over)
-      throw badState("is of a call that was ended with all others of its caller: make the call again without it");
+      throw lostState("is of a call that was ended with all others of its caller");
     return state;
   }
 

@@ -155,7 +155,7 @@ export async function openState(seal: Seal, call: Call, sealed: string): Promise
     throw badState("is not one this server made: send back the requestState of the last answer, unchanged");
   const state = JSON.parse(text) as Bound;
   if (state.principal !== (call.carrier.principal ?? null)) throw badState("belongs to another caller");
-  if (state.expires < Date.now()) throw badState("has expired: make the call again without it");
+  if (state.expires < Date.now()) throw lostState("has expired");
   if (state.digest !== (await digestOf(call)))
     throw badState("belongs to another request: retry with the same method and params");
   return state;
@@ -180,6 +180,11 @@ export function outcomeUnknown(): RpcError {
   const what =
     "The process that ran this call has ended, or does not answer any more, and whether the call did its work is not known: look, before you make it again";
   return new RpcError(ErrorCode.InternalError, what, { outcome: "unknown" });
+}
+
+/** -32602 about the state of a call that had begun, and of which nobody can say any more what became of it. */
+export function lostState(what: string): RpcError {
+  return badState(`${what}, and whether the call did its work is not known: look, before you make it again without it`);
 }
 
 /** -32602 about a request state. */
