@@ -1,16 +1,25 @@
 // The connections to one upstream: never shared between principals, nor between callers that can be asked different things.
 import type { Client } from "../client/client.js";
 import type { Answers, ClientOptions, QuestionContext } from "../client/options.js";
-import type { OwnRoots } from "../client/questions.js";
-import { offAbort, onAbort, pause, startTimer } from "../jsonrpc/outgoing.js";
+import { pause, startTimer } from "../jsonrpc/outgoing.js";
 import type { Call } from "../endpoint/call.js";
-import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { LocalError, type RpcError } from "../jsonrpc/errors.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { Root } from "../protocol/features/elicitation.js";
 import { levelIndex, LOGGING_LEVELS, type LoggingLevel } from "../protocol/features/lifecycle.js";
-import { Session } from "../server/session.js";
-import { abilitiesOf, AskingCalls, comesAlone, latestOf, NONE, partyOf, conversationOf } from "./offer.js";
-import { type MountState, OWN_HOP, UpstreamBreaker } from "./told.js";
+import { type LiveSession, Session } from "../server/session.js";
+import {
+  type MayAsk,
+  abilitiesOf,
+  AskingCalls,
+  comesAlone,
+  conversationOf,
+  EVERYTHING,
+  HeldQuestions,
+} from "./offer.js";
+import { latestOf, NONE, notPassedOn, partyOf, sameOf, ToldRoots, whileUnderWay } from "./offer.js";
+import type { CallAnswers, CallingUser, Lease, User } from "./offer.js";
+import { isAnother, mayBeAnother, type MountState, UpstreamBreaker } from "./told.js";
 
 /** Opens a connection with these options added to one's own: they say what it can be asked, and who answers. */
 export type OpenUpstream = (options: ClientOptions) => Promise<Client>;
@@ -24,12 +33,14 @@ export interface ConnectionsOptions {
   readonly upstream: OpenUpstream | Client;
   readonly identity: Implementation;
   readonly sharing: Sharing;
+  readonly asks: MayAsk;
   /** Milliseconds after which a connection nobody uses is closed; undefined: never. */
   readonly idleMs: number | undefined;
   /** Told of each connection that belongs to no principal: it may speak of changes. */
   onOpened(client: Client): void;
-  /** Aborted when a session is over. */
-  over(session: Session): AbortSignal | undefined;
+  live(session: Session): LiveSession | undefined;
+  /** Whether somebody judges what is asked of a caller, which takes a call: then nothing is told outside of one. */
+  readonly judged: boolean;
   /** Told the first time that a log message reached nobody, since nothing said whose it was. */
   onUnclaimed(): void;
 }
@@ -38,38 +49,9 @@ export interface ConnectionsOptions {
 const MOST_CONNECTIONS = 256;
 /** Milliseconds that a connection which is given up may take to end what it had started. */
 const CLOSE_PATIENCE_MS = 5_000;
-/** Milliseconds a question waits to be known for one call's: most calls take less, and a server asks for longer. */
-const HELD_MS = 30_000;
 
 /** Errors after which nothing more can be sent. */
 const GONE: ReadonlySet<string> = new Set(["EXITED", "CLOSED"]);
-
-/** Everything a caller could be asked: what the lists are read with, so that they depend on nobody. */
-export const EVERYTHING: ClientCapabilities = {
-  elicitation: { form: {}, url: {} },
-  sampling: { tools: {}, context: {} },
-  roots: {},
-};
-
-/**
- * Options for reading the lists of a server as the gateway reads them: everything is declared, and whatever is asked is declined. A
- * server may list other things to a client that can be asked less.
- */
-export const EVERYTHING_ASKABLE: Pick<ClientOptions, "capabilities" | "elicit" | "sample" | "roots"> = {
-  capabilities: EVERYTHING,
-  elicit: () => ({ action: "cancel" }),
-  sample: () => undefined,
-  roots: [],
-};
-
-/** A connection in use by one call; give it back by `release`. */
-export interface Lease {
-  readonly client: Client;
-  /** Whether a log message is this call's, though it names none. */
-  hears(level: LoggingLevel): boolean;
-  /** `error`: how the call failed, if it did: what says that the connection is gone ends it for everybody. */
-  release(error?: unknown): void;
-}
 
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -104,7 +86,7 @@ export class Connections {
     if (broken && this.#open.size === 0) return { state: "broken", ...known };
     const open = [...this.#open.values()];
     if (open.length === 0) return { state: "stopped", ...known };
-    if (!open.some(({ opened }) => opened)) return { state: "starting", ...known };
+    if (open.every(({ opened }) => opened === undefined)) return { state: "starting", ...known };
     return { state: failures > 0 ? "degraded" : "ready", ...known };
   }
 
@@ -116,11 +98,11 @@ export class Connections {
 
   /** The connection for a call. Rejects with a LocalError: BROKEN while the server is left alone after failures. */
   lease(call: Call, answers: CallAnswers): Promise<Lease> {
-    const capabilities = abilitiesOf(call);
+    const capabilities = abilitiesOf(call, this.#options.asks);
     const written = capabilities === NONE ? "{}" : JSON.stringify(capabilities);
-    const whose = this.#whose(call);
+    const whose = this.#whose(call, capabilities);
     const key = `${this.#sharer(call, whose)}\n${written}`;
-    const free = capabilities !== NONE && comesAlone(call) ? this.#free(key) : key;
+    const free = capabilities !== NONE && comesAlone(call) ? this.#free(key, call) : key;
     return this.#lease(free, capabilities, { call, answers }, whose);
   }
 
@@ -168,6 +150,7 @@ export class Connections {
     const connection: Connection = new Connection(this.#options, capabilities, {
       ended: () => {
         over?.removeEventListener("abort", retire);
+        unheard?.();
         if (this.#open.get(key) === connection) this.#open.delete(key);
       },
       closing: (gone) => {
@@ -185,8 +168,12 @@ export class Connections {
         this.#unclaimed = true;
       },
     });
+    const caller = whose === undefined ? undefined : call?.caller;
+    const session = caller instanceof Session ? this.#options.live(caller) : undefined;
+    const unheard = capabilities.roots && session?.onRootsChanged(() => connection.rootsChanged());
+    connection.session = session;
     // Nobody comes back to a session that is over, nor to a call.
-    const over = whose instanceof Session ? this.#options.over(whose) : undefined;
+    const over = session?.signal;
     const retire = (): void => connection.retire();
     if (over?.aborted === true) retire();
     else over?.addEventListener("abort", retire, { once: true });
@@ -218,12 +205,13 @@ export class Connections {
   }
 
   /** Whose calls alone a connection is for; undefined: those of a principal, or everybody's. */
-  #whose(call: Call): Whose {
+  #whose(call: Call, { roots }: ClientCapabilities): Whose {
     const { sharing, upstream } = this.#options;
     if (typeof upstream !== "function") return undefined;
     if (sharing !== "user") return sharing === "call" ? call : conversationOf(call);
-    // Callers whom nobody knows are not one user.
-    return this.#apart || call.carrier.principal === undefined ? partyOf(call) : undefined;
+    // Callers whom nobody knows are not one user. A session keeps its client's roots, and a user has several clients.
+    const isOwn = this.#apart || call.carrier.principal === undefined || roots !== undefined;
+    return isOwn ? partyOf(call) : undefined;
   }
 
   #sharer(call: Call, whose: Whose): string {
@@ -237,27 +225,13 @@ export class Connections {
   }
 
   /** Without a session a question goes with the answer of one call: none joins one that is asked, or any where that was not known once. */
-  #free(key: string): string {
+  #free(key: string, call: Call): string {
     let free = key;
-    for (let number = 1; this.#open.get(free)?.isTaken(this.#alone) === true; number++) free = `${key}\n${number}`;
+    for (let number = 1; this.#open.get(free)?.isTaken(call, this.#alone) === true; number++)
+      free = `${key}\n${number}`;
     return free;
   }
 }
-
-/** Who answers what a server asks within one call. */
-export interface CallAnswers extends Answers {
-  /** Who answers what it asks within one of these calls, of which this is one, where nothing says in which. */
-  among(calls: AskingCalls): Answers;
-}
-
-/** One who uses a connection; without a call it is the gateway itself. */
-interface User {
-  readonly call?: Call;
-  readonly answers?: CallAnswers;
-}
-
-/** A call that uses a connection. */
-type CallingUser = Required<User>;
 
 /** Whose calls alone a connection is for. */
 type Whose = object | string | undefined;
@@ -278,19 +252,6 @@ interface ConnectionEvents {
   unclaimed(): void;
 }
 
-/** Refusals of HTTP by which a server says that it does not understand, as one does that was deployed anew in another era. */
-const NOT_UNDERSTOOD: ReadonlySet<unknown> = new Set([400, 404, 405]);
-
-function mayBeAnother(error: unknown): boolean {
-  return error instanceof Error && "status" in error && NOT_UNDERSTOOD.has(error.status);
-}
-
-/** Whether a server says that this is not how it is spoken to any more: in another session, revision, or with other headers. */
-function isAnother(error: unknown): boolean {
-  if (error instanceof LocalError) return error.code === "SESSION_EXPIRED";
-  return error instanceof RpcError && OWN_HOP.has(error.code);
-}
-
 /** More than one have called. */
 const SEVERAL: object = {};
 
@@ -303,6 +264,10 @@ class ConnectionLease implements Lease {
     this.client = client;
     this.#connection = connection;
     this.#user = user;
+  }
+
+  roots(about?: QuestionContext): Promise<readonly Root[]> {
+    return this.#connection.rootsOf(this.#user as CallingUser, about);
   }
 
   hears(level: LoggingLevel): boolean {
@@ -322,10 +287,12 @@ class Connection {
   shared = false;
   /** Made for one call: closed with it. */
   ofOneCall = false;
+  /** Whose calls it has, where those are of one session. */
+  session: LiveSession | undefined;
   /** What its calls come over, where they are those of one pipe. */
   pipe: Call["carrier"] | undefined;
-  /** Whether it is there to be used. */
-  opened = false;
+  /** Its client, once it is there to be used. */
+  opened: Client | undefined;
   readonly #options: ConnectionsOptions;
   /** Aborted when it is closed: what is still being connected to is not waited for. */
   readonly #givenUp = new AbortController();
@@ -340,7 +307,7 @@ class Connection {
   #retired = false;
   /** Whether it has ended, or never began. */
   #isOver = false;
-  #roots: readonly Root[] = [];
+  readonly #roots: ToldRoots;
   #idle: ReturnType<typeof setTimeout> | undefined;
   #level = Number.POSITIVE_INFINITY;
   /** The latest call without a session that something was asked of: it is asked until it is over. */
@@ -350,21 +317,20 @@ class Connection {
   /** Calls that are listened to: once each, however much is asked while they go on. */
   readonly #listenedTo = new WeakSet<Call>();
   /** Questions that wait until it is known whose they are: each told once, with the refusal if it is none's. */
-  #held: ((refusal: Error | undefined) => void)[] = [];
+  readonly #held = new HeldQuestions(() => this.#ambiguous());
 
   constructor(options: ConnectionsOptions, capabilities: ClientCapabilities, tell: ConnectionEvents) {
     this.#options = options;
+    this.#roots = new ToldRoots(options.judged);
     this.capabilities = capabilities;
     this.#tell = tell;
     const { upstream } = options;
     this.client =
-      typeof upstream === "function"
-        ? connected(options.name, upstream, this.#clientOptions(capabilities))
-        : Promise.resolve(upstream);
+      typeof upstream === "function" ? upstream(this.#clientOptions(capabilities)) : Promise.resolve(upstream);
     this.client.then(
-      ({ closed }) => {
-        this.opened = true;
-        void closed.then(() => this.#end());
+      (client) => {
+        this.opened = client;
+        void client.closed.then(() => this.#end());
       },
       () => this.#end(),
     );
@@ -375,13 +341,29 @@ class Connection {
   }
 
   /** Whether what is asked could not be told from what is asked of a further call: of any where calls are to be `alone`. */
-  isTaken(alone: boolean): boolean {
+  isTaken(call: Call, alone: boolean): boolean {
     if (alone) return this.#calls.length > 0;
-    return this.#held.length > 0 || (this.#asked !== undefined && this.#users.has(this.#asked));
+    // It may have the roots of another caller until that one's call is over: nothing proves that two calls are of one.
+    const isKept = this.#keepsRoots && this.#calling.some(({ answers }) => answers.toldRoots);
+    if (isKept && conversationOf(call) === call) return true;
+    return this.#held.any || (this.#asked !== undefined && this.#users.has(this.#asked));
+  }
+
+  /** Whether the server may keep the roots that it is told: until it has said what it speaks, any may. */
+  get #keepsRoots(): boolean {
+    return this.capabilities.roots !== undefined && this.opened?.era !== "stateless";
+  }
+
+  get #calling(): readonly CallingUser[] {
+    return [...this.#users].filter((user): user is CallingUser => user.call !== undefined);
+  }
+
+  get #going(): readonly CallingUser[] {
+    return this.#calling.filter(({ call }) => call.cancellation === undefined);
   }
 
   get #calls(): readonly Call[] {
-    return [...this.#users].flatMap(({ call }) => (call === undefined ? [] : [call]));
+    return this.#calling.map(({ call }) => call);
   }
 
   async lease(user: User): Promise<Lease> {
@@ -393,6 +375,7 @@ class Connection {
     }
     try {
       const client = await this.client;
+      if (this.#keepsRoots) await this.#roots.tell(client);
       if (user.call !== undefined && user.call.caller.logLevel < this.#level) await this.#setLevel(client, user.call);
       return new ConnectionLease(client, this, user);
     } catch (error) {
@@ -454,8 +437,10 @@ class Connection {
   /** `unanswered`: its call was left, and may be asking still. */
   #release(user: User, unanswered = false): void {
     this.#users.delete(user);
+    // A session says when its roots change. What comes alone never does, and the next may be another client's.
+    if (user.answers?.toldRoots === true && comesAlone(user.call as Call)) this.#roots.outdated = true;
     if (user.call !== undefined && this.#among.size > 0) this.#left(user.call);
-    if (this.#held.length > 0) this.#sortHeld(unanswered);
+    this.#held.sort(this.#calls.length, unanswered);
     if (this.#users.size > 0 || this.#isOver) return;
     if (this.#retired) return void this.close();
     const wait = this.ofOneCall ? 0 : this.#options.idleMs;
@@ -512,10 +497,42 @@ class Connection {
     };
   }
 
+  /** Of a question that names no call. They are a client's: where the call that is asked is over before, another is. */
   async #askRoots(about: QuestionContext | undefined): Promise<readonly Root[]> {
-    const roots = await this.#asking(about, (from) => (from?.roots as OwnRoots | undefined)?.(about));
-    if (roots !== undefined) this.#roots = roots;
-    return this.#roots;
+    const going = this.#going;
+    const asked = latestOf(going, ({ call }) => call);
+    if (asked === undefined) return this.#roots.outside(this.session, this.#owner !== undefined);
+    if (this.#owner === SEVERAL) throw this.#ambiguous();
+    try {
+      return await this.#askAmong(going, (from) => this.#rootsOf(going, from ?? asked.answers, about));
+    } catch (error) {
+      if (this.#going.includes(asked) || about?.signal.aborted === true) throw error;
+      return this.#askRoots(about);
+    }
+  }
+
+  /** Of a question within this call. */
+  async rootsOf({ answers }: CallingUser, about: QuestionContext | undefined): Promise<readonly Root[]> {
+    if (!this.#keepsRoots) return answers.ownRoots(about);
+    if (typeof this.#options.upstream === "function") return this.#rootsOf(this.#going, answers, about);
+    throw new LocalError("FORBIDDEN", "The roots of one caller are not for all who share a client");
+  }
+
+  /** A server tells those whose calls it serves the same roots: where there are several callers, each has to say so. */
+  #rootsOf(going: readonly CallingUser[], answers: CallAnswers, about?: QuestionContext): Promise<readonly Root[]> {
+    const isOne = new Set(going.map(({ call }) => conversationOf(call))).size <= 1;
+    const isAlone = going.some(({ call }) => conversationOf(call) === call);
+    return this.#roots.asked(isOne ? answers.ownRoots(about) : this.#agreed(going, about), !isAlone);
+  }
+
+  async #agreed(going: readonly CallingUser[], about: QuestionContext | undefined): Promise<readonly Root[]> {
+    const asked = going.map((user) => whileUnderWay(user.answers.ownRoots(about), () => this.#going.includes(user)));
+    return sameOf(await Promise.all(asked)) ?? Promise.reject(this.#ambiguous());
+  }
+
+  /** Its session says that its roots are others. */
+  rootsChanged(): void {
+    if (this.#keepsRoots) this.#roots.changed(this.opened, this.#calls.length > 0);
   }
 
   /**
@@ -525,21 +542,20 @@ class Connection {
    */
   #asking<T>(about: QuestionContext | undefined, ask: (from: Answers | undefined) => T): T | Promise<Awaited<T>> {
     if (this.#owner === SEVERAL) throw this.#ambiguous();
-    const calling = [...this.#users].filter((user): user is CallingUser => user.call !== undefined);
-    if (!calling.some(({ call }) => comesAlone(call))) return this.#askAmong(calling, ask);
+    const calling = this.#calling;
+    if (!calling.some(({ call }) => comesAlone(call))) return this.#askAmong(this.#going, ask);
     if (calling.length > 1)
-      return this.#known(about?.signal).then(() => this.#asking(about, ask)) as Promise<Awaited<T>>;
+      return this.#held.wait(about?.signal, calling.length).then(() => this.#asking(about, ask)) as Promise<Awaited<T>>;
     [this.#asked] = calling;
     return ask(this.#asked?.answers);
   }
 
   #ambiguous(): RpcError {
     this.#tell.ambiguous(this.#owner === SEVERAL);
-    return new RpcError(ErrorCode.InternalError, NOT_PASSED_ON);
+    return notPassedOn();
   }
 
-  #askAmong<T>(calling: readonly CallingUser[], ask: (from: Answers | undefined) => T): T | Promise<Awaited<T>> {
-    const going = calling.filter(({ call }) => call.cancellation === undefined);
+  #askAmong<T>(going: readonly CallingUser[], ask: (from: CallAnswers | undefined) => T): T | Promise<Awaited<T>> {
     const asked = latestOf(going, ({ call }) => call);
     if (asked === undefined || going.length === 1) return ask(asked?.answers);
     const among = new AskingCalls(going.map(({ call }) => call));
@@ -566,47 +582,4 @@ class Connection {
   #left(call: Call): void {
     for (const among of this.#among) if (among.over(call)) this.#among.delete(among);
   }
-
-  /** Resolves when a question must be of the only call that is left. */
-  #known(signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const settle = (refusal: Error | undefined): void => {
-        clearTimeout(timer);
-        if (signal) offAbort(signal, gone);
-        this.#held = this.#held.filter((each) => each !== settle);
-        if (refusal === undefined) resolve();
-        else reject(refusal);
-      };
-      const gone = (): void => settle(new LocalError("CANCELLED", "The server took its question back"));
-      const timer = setTimeout(() => settle(this.#ambiguous()), HELD_MS);
-      if (signal) onAbort(signal, gone);
-      this.#held.push(settle);
-      this.#sortHeld(false);
-    });
-  }
-
-  /**
-   * What was held is for the only call that is left, but where one was left `unanswered`: it may be of that. Where every call may wait
-   * for an answer none would end: the latest question gets none.
-   */
-  #sortHeld(unanswered: boolean): void {
-    const { length } = this.#calls;
-    if (length <= 1 && !unanswered) for (const settle of this.#held) settle(undefined);
-    const most = unanswered ? 0 : length - 1;
-    for (const settle of this.#held.slice(Math.max(most, 0))) settle(this.#ambiguous());
-  }
 }
-
-/** What the function of a mount made. Rejects with INVALID_TARGET where that is no client. */
-async function connected(name: string, upstream: OpenUpstream, options: ClientOptions): Promise<Client> {
-  const made: unknown = await upstream(options);
-  const { call, tool } = Object(made) as { readonly call?: unknown; readonly tool?: unknown };
-  if (typeof call === "function") return made as Client;
-  const gave = typeof tool === "function" ? "a server" : made === undefined ? "nothing" : typeof made;
-  const what = `The function that was mounted as ${name} has to return a client, and returned ${gave}`;
-  const text = `${what}: write (options) => connect(target, options), with no braces, or with return in them`;
-  throw new LocalError("INVALID_TARGET", text, { brief: "it is mounted by a function that gives no client" });
-}
-
-const NOT_PASSED_ON =
-  "Several calls came here, and nothing says which of them asks: the question was not passed on. Make the call again: from now on it has a connection of its own";

@@ -2,6 +2,7 @@
 import { checkOptions } from "../protocol/capabilities.js";
 import type { MembersOf } from "../schema/schema.js";
 import type { Client } from "../client/client.js";
+import type { ClientOptions } from "../client/options.js";
 import type { Subscription } from "../client/subscriptions.js";
 import { pause } from "../jsonrpc/outgoing.js";
 import { LocalError } from "../jsonrpc/errors.js";
@@ -29,9 +30,11 @@ export interface MountOptions {
   /**
    * Which calls share a connection to it. Default `user`: all sessions of one principal; of callers without one, those of each session
    * or pipe, and where there is neither, those of each program by its name and version. Principals never share one, nor do callers that
-   * can be asked different things. Without effect for a client that is connected already.
+   * can be asked different things, nor sessions with roots. Without effect for a client that is connected already.
    */
   readonly sharing?: Sharing;
+  /** What its server may ask callers: nothing else is declared to it in their name. Default: all that they can be asked. */
+  readonly asks?: readonly ("elicitation" | "sampling" | "roots")[];
   /** What it offers, where that is known: nothing is opened before the first call then, and nothing is listed. */
   readonly offer?: Offer;
   /**
@@ -68,6 +71,7 @@ export interface MountOptions {
 const MOUNT_MEMBERS: MembersOf<MountOptions> = {
   prefix: "text",
   sharing: ["=user", "=session", "=call"],
+  asks: "texts",
   offer: "object",
   known: "object",
   onChanged: "function",
@@ -260,6 +264,17 @@ function checkUpstream(upstream: unknown): void {
   throw new LocalError("INVALID_TARGET", `${what}, or a client that is connected`);
 }
 
+/** What the function of a mount made. Rejects with INVALID_TARGET where that is no client. */
+async function connected(name: string, upstream: OpenUpstream, options: ClientOptions): Promise<Client> {
+  const made: unknown = await upstream(options);
+  const { call, tool } = Object(made) as { readonly call?: unknown; readonly tool?: unknown };
+  if (typeof call === "function") return made as Client;
+  const gave = typeof tool === "function" ? "a server" : made === undefined ? "nothing" : typeof made;
+  const what = `The function that was mounted as ${name} has to return a client, and returned ${gave}`;
+  const text = `${what}: write (options) => connect(target, options), with no braces, or with return in them`;
+  throw new LocalError("INVALID_TARGET", text, { brief: "it is mounted by a function that gives no client" });
+}
+
 interface MountedParts {
   readonly name: string;
   readonly upstream: Client | OpenUpstream;
@@ -300,12 +315,14 @@ class MountedUpstream implements Mounted {
     this.#warn = (text) => core.report("warning", text);
     this.#connections = new Connections({
       name,
-      upstream,
+      upstream: typeof upstream === "function" ? (given) => connected(name, upstream, given) : upstream,
       identity,
       sharing: options.sharing ?? "user",
+      asks: options.asks,
       idleMs: options.idleMs,
       onOpened: (client) => void this.#follow(client),
-      over: (session) => core.sessions?.of(session).signal,
+      live: (session) => core.sessions?.of(session),
+      judged: options.words?.question !== undefined,
       onUnclaimed: () => this.#warn(unclaimed(name)),
     });
     this.mount = new Mount({

@@ -2,17 +2,21 @@
 // to it, and what they can be asked.
 import type { Call } from "../endpoint/call.js";
 import type { Client } from "../client/client.js";
+import type { Answers, ClientOptions, QuestionContext } from "../client/options.js";
 import { ErrorCode, invalidResponse, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { ListHints } from "../server/lists.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
+import { offAbort, onAbort, pause } from "../jsonrpc/outgoing.js";
 import type { Carrier, OutgoingKind } from "../jsonrpc/transport.js";
 import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import { TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
+import type { Root } from "../protocol/features/elicitation.js";
+import type { LoggingLevel } from "../protocol/features/lifecycle.js";
 import type { Prompt } from "../protocol/features/prompts.js";
 import type { Resource, ResourceTemplate } from "../protocol/features/resources.js";
 import type { Tool } from "../protocol/features/tools.js";
 import { revision as revisionOf } from "../protocol/revisions/all.js";
-import { Session } from "../server/session.js";
+import { type LiveSession, Session } from "../server/session.js";
 
 /** What an upstream offers, unknown members and all. It is plain JSON, so that it can be kept and compared. */
 export interface Offer {
@@ -268,15 +272,70 @@ function hintsOf({ ttlMs, cacheScope }: JsonObject): ListHints {
 
 // The callers.
 
+/** Who answers what a server asks within one call. */
+export interface CallAnswers extends Answers {
+  /** The caller's roots, where the server is told them for this call alone. */
+  ownRoots(about?: QuestionContext): Promise<readonly Root[]>;
+  /** Whether it was asked for them. */
+  readonly toldRoots: boolean;
+  /** Who answers what it asks within one of these calls, of which this is one, where nothing says in which. */
+  among(calls: AskingCalls): CallAnswers;
+}
+
+/** One who uses a connection; without a call it is the gateway itself. */
+export interface User {
+  readonly call?: Call;
+  readonly answers?: CallAnswers;
+}
+
+/** A call that uses a connection. */
+export type CallingUser = Required<User>;
+
+/** A connection in use by one call; give it back by `release`. */
+export interface Lease {
+  readonly client: Client;
+  /** The roots that its server may be told, of which it may keep what it gets. */
+  roots(about?: QuestionContext): Promise<readonly Root[]>;
+  /** Whether a log message is this call's, though it names none. */
+  hears(level: LoggingLevel): boolean;
+  /** `error`: how the call failed, if it did: what says that the connection is gone ends it for everybody. */
+  release(error?: unknown): void;
+}
+
+/** Everything a caller could be asked: what the lists are read with, so that they depend on nobody. */
+export const EVERYTHING: ClientCapabilities = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {}, context: {} },
+  roots: {},
+};
+
+/**
+ * Options for reading the lists of a server as the gateway reads them: everything is declared, and whatever is asked is declined. A
+ * server may list other things to a client that can be asked less.
+ */
+export const EVERYTHING_ASKABLE: Pick<ClientOptions, "capabilities" | "elicit" | "sample" | "roots"> = {
+  capabilities: EVERYTHING,
+  elicit: () => ({ action: "cancel" }),
+  sample: () => undefined,
+  roots: [],
+};
+
 /** Most callers can be asked nothing. */
 export const NONE: ClientCapabilities = {};
 
+/** What a server may ask; undefined: all there is. */
+export type MayAsk = readonly (keyof ClientCapabilities)[] | undefined;
+
 /** What one caller can be asked, which is all that may be declared in its name. */
-export function abilitiesOf({ caller, carrier }: Call): ClientCapabilities {
+export function abilitiesOf({ caller, carrier }: Call, asks: MayAsk): ClientCapabilities {
   const { revision } = caller.codec;
   // Where only the answer is read, questions of a session would reach nobody.
   if (revision.era === "handshake" && carrier.unheard === true) return NONE;
-  const { elicitation, sampling, roots } = caller.capabilities;
+  const may = (ability: "elicitation" | "sampling" | "roots"): boolean => asks === undefined || asks.includes(ability);
+  const { capabilities } = caller;
+  const elicitation = may("elicitation") ? capabilities.elicitation : undefined;
+  const sampling = may("sampling") ? capabilities.sampling : undefined;
+  const roots = may("roots") ? capabilities.roots : undefined;
   if (elicitation === undefined && sampling === undefined && roots === undefined) return NONE;
   const can = (method: string): boolean => revision.serverRequests.has(method);
   const abilities: ClientCapabilities = {};
@@ -394,7 +453,144 @@ export class AskingCalls implements Carrier {
   }
 }
 
+/** Milliseconds a question waits to be known for one call's: most calls take less, and a server asks for longer. */
+const HELD_MS = 30_000;
+
+/** Questions that wait until they must be of the only call that is left. */
+export class HeldQuestions {
+  #settles: readonly ((refusal: Error | undefined) => void)[] = [];
+  readonly #refusal: () => Error;
+
+  /** `refusal`: of a question of which nothing says whose it is. */
+  constructor(refusal: () => Error) {
+    this.#refusal = refusal;
+  }
+
+  get any(): boolean {
+    return this.#settles.length > 0;
+  }
+
+  /** Resolves when a question must be of the only one left of so many calls. */
+  wait(signal: AbortSignal | undefined, calls: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (refusal: Error | undefined): void => {
+        clearTimeout(timer);
+        if (signal) offAbort(signal, gone);
+        this.#settles = this.#settles.filter((each) => each !== settle);
+        if (refusal === undefined) resolve();
+        else reject(refusal);
+      };
+      const gone = (): void => settle(new LocalError("CANCELLED", "The server took its question back"));
+      const timer = setTimeout(() => settle(this.#refusal()), HELD_MS);
+      if (signal) onAbort(signal, gone);
+      this.#settles = [...this.#settles, settle];
+      this.sort(calls, false);
+    });
+  }
+
+  /**
+   * What was held is for the only call that is left, but where one was left `unanswered`: it may be of that. Where every call may wait
+   * for an answer none would end: the latest question gets none.
+   */
+  sort(calls: number, unanswered: boolean): void {
+    if (calls <= 1 && !unanswered) for (const settle of this.#settles) settle(undefined);
+    const most = unanswered ? 0 : calls - 1;
+    for (const settle of this.#settles.slice(Math.max(most, 0))) settle(this.#refusal());
+  }
+}
+
 /** The latest whose call can be reached: it is the likeliest to ask, and to be waited for. */
 export function latestOf<T>(all: readonly T[], callOf: (one: T) => Call): T | undefined {
   return all.findLast((one) => !callOf(one).carrier.closed) ?? all.at(-1);
 }
+
+/** The refusal of a question of which nothing says whose it is. */
+export function notPassedOn(): RpcError {
+  const what = "Several calls came here, and nothing says which of them asks: the question was not passed on";
+  return new RpcError(
+    ErrorCode.InternalError,
+    `${what}. Make the call again: from now on it has a connection of its own`,
+  );
+}
+
+/** What a call is asked; undefined where it is over before it has answered. */
+export function whileUnderWay<T>(asked: Promise<T>, isUnderWay: () => boolean): Promise<T | undefined> {
+  return asked.catch((error: unknown) => {
+    if (isUnderWay()) throw error;
+    return undefined;
+  });
+}
+
+/** The roots that all say who say any; undefined where they differ, or nobody does. */
+export function sameOf(said: readonly (readonly Root[] | undefined)[]): readonly Root[] | undefined {
+  const [first, ...others] = said.filter((roots) => roots !== undefined);
+  return others.every((roots) => JSON.stringify(roots) === JSON.stringify(first)) ? first : undefined;
+}
+
+/** The roots that the server of one connection was told: it may keep them until it hears that they are others. */
+export class ToldRoots {
+  /** Set where they may be others by now: the server hears of it before the next call. */
+  outdated = false;
+  /** Whether somebody judges what a caller is asked, which takes a call. */
+  readonly #judged: boolean;
+  /** Of the one client that it has. */
+  #last: readonly Root[] | undefined;
+  #asked: Promise<unknown> | undefined;
+  #telling: Promise<unknown> | undefined;
+
+  constructor(judged: boolean) {
+    this.#judged = judged;
+  }
+
+  /** `isOnes`: all callers are one client. */
+  asked(roots: Promise<readonly Root[]>, isOnes: boolean): Promise<readonly Root[]> {
+    this.#asked = roots.then(
+      (told) => (this.#last = isOnes ? told : undefined),
+      () => undefined,
+    );
+    return roots;
+  }
+
+  /** Between calls their session is asked; where that has to be judged it is what was told last. Whom nobody has called asks of nobody. */
+  async outside(session: LiveSession | undefined, wasCalled: boolean): Promise<readonly Root[]> {
+    if (!wasCalled) return [];
+    try {
+      if (session !== undefined && !this.#judged) return await this.asked(session.roots(), true);
+    } catch {
+      this.#last = undefined;
+    }
+    if (this.#last !== undefined) return this.#last;
+    throw new RpcError(ErrorCode.InternalError, "The client did not tell its roots");
+  }
+
+  /** Their session has others: told at once, but where the server could not ask for them. */
+  changed(client: Client | undefined, isCalling: boolean): void {
+    this.outdated = true;
+    if (client !== undefined && (isCalling || !this.#judged)) void this.tell(client);
+  }
+
+  /** Before a call is sent: nothing is to be served by what was told before. */
+  async tell(client: Client): Promise<void> {
+    if (this.outdated) {
+      this.outdated = false;
+      client.notify("notifications/roots/list_changed");
+      const late = new AbortController();
+      this.#telling = Promise.race([
+        this.#heard(client).finally(() => late.abort()),
+        pause(TELL_PATIENCE_MS, late.signal),
+      ]);
+    }
+    await this.#telling;
+  }
+
+  /** Of a server that asks anew at once: what it does upon a message it has begun when it answers the next but one. */
+  async #heard(client: Client): Promise<void> {
+    for (const _ of ["the news", "its question", "the answer"]) {
+      await client.ping({ timeoutMs: TELL_PATIENCE_MS }).catch(() => undefined);
+      await this.#asked;
+    }
+  }
+}
+
+/** Milliseconds for which a call waits until its server has heard of other roots. */
+const TELL_PATIENCE_MS = 5_000;

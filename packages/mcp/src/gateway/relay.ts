@@ -9,20 +9,21 @@ import { exactly } from "../jsonrpc/exact-numbers.js";
 import type { Call } from "../endpoint/call.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import type { Implementation } from "../protocol/capabilities.js";
-import type { ElicitResult, InputRequests, Root } from "../protocol/features/elicitation.js";
+import type { ElicitResult, Root } from "../protocol/features/elicitation.js";
 import type { CompletionReference } from "../protocol/features/prompts.js";
 import { LOGGING_LEVELS } from "../protocol/features/lifecycle.js";
 import type { CreateMessageResult } from "../protocol/features/sampling.js";
 import type { Meta } from "../protocol/meta.js";
 import type { OwnAskOptions } from "../server/ask.js";
 import { type CompletionReturn, Context } from "../server/context.js";
-import { type InputRequired, inputRequired } from "../server/interactive.js";
+import type { InputRequired } from "../server/interactive.js";
 import { AskError, failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";
-import type { CallAnswers, Connections, Lease } from "./connections.js";
+import type { Connections } from "./connections.js";
 import { asKept, isOwnCall, Sent, writtenOnce } from "./long-answers.js";
-import type { AskingCalls } from "./offer.js";
+import type { AskingCalls, CallAnswers, Lease } from "./offer.js";
 import {
+  askedBy,
   checkedBy,
   cleaned,
   faultOf,
@@ -223,7 +224,9 @@ export class Relay {
 
   async #answered(result: JsonObject, item: RelayedItem): Promise<Answered> {
     if (result["resultType"] === "input_required") return askedBy(result);
-    return new Relayed(await spoken(this.#options.words ?? {}, this.#plain(result), item));
+    const { answer } = this.#options.words ?? {};
+    const plain = this.#plain(result);
+    return new Relayed(answer === undefined ? plain : await answer(plain, item));
   }
 
   #plain(result: JsonObject): JsonObject {
@@ -238,6 +241,7 @@ export class Relay {
   #asked(lease: Lease, { context, answers, came, asks }: Asking): Promise<JsonObject> {
     const { timeoutMs, rounds, words = {} } = this.#options;
     const { client } = lease;
+    answers.lease = lease;
     const noted = this.#noted(client, context);
     const options: Writable<SentOptions> = {
       timeoutMs,
@@ -402,13 +406,6 @@ function isRetry({ params }: Call): boolean {
   return "requestState" in params || "inputResponses" in params;
 }
 
-function askedBy({ inputRequests = {}, requestState }: JsonObject): InputRequired {
-  return inputRequired({
-    requests: exactly(inputRequests) as InputRequests,
-    state: requestState === undefined ? {} : { upstream: requestState },
-  });
-}
-
 /** Adds what the caller wants to hear, and what of its `_meta` goes on. One object, as a parked call keeps it. */
 function addHearing(options: Writable<SentOptions>, lease: Lease, context: Context, words: RelayedWords): void {
   const { client } = lease;
@@ -429,10 +426,6 @@ function addHearing(options: Writable<SentOptions>, lease: Lease, context: Conte
 
 /** However much progress it makes, a call that takes longer is one nobody waits for. */
 const LONGEST_CALL_MS = 3_600_000;
-
-function spoken({ answer }: RelayedWords, result: JsonObject, item: RelayedItem): JsonObject | Promise<JsonObject> {
-  return answer === undefined ? result : answer(result, item);
-}
 
 /** Runs a call as a task of the upstream to its end; cancelled with the call. */
 async function runTask(
@@ -469,6 +462,8 @@ type Method = RelayedQuestion["method"];
 class Questioner implements CallAnswers {
   /** That no other call is under way says nothing: a question may be for one that is over. */
   readonly named = true;
+  /** What its call goes over. */
+  lease: Lease | undefined;
   /** Ends the upstream's call: when its caller cancels, or does not come back with an answer. */
   readonly stop: Stop = new Stop();
   readonly #options: RelayOptions;
@@ -488,13 +483,17 @@ class Questioner implements CallAnswers {
     if (among === undefined) (call.handling ?? call).whenCancelled(this);
   }
 
-  among(calls: AskingCalls): Answers {
+  among(calls: AskingCalls): CallAnswers {
     return new Questioner(this.#options, this.#context, calls, (this.#asked ??= {}));
   }
 
   /** Whether anything was asked. */
   get any(): boolean {
     return this.#asked !== undefined;
+  }
+
+  get toldRoots(): boolean {
+    return this.#asked?.["roots/list"] !== undefined;
   }
 
   /** Questions put to a person so far. */
@@ -517,10 +516,10 @@ class Questioner implements CallAnswers {
   }
 
   get roots(): (about?: QuestionContext) => Promise<readonly Root[]> {
-    return (about) => this.#askRoots(about);
+    return (about) => this.lease?.roots(about) ?? this.ownRoots(about);
   }
 
-  async #askRoots(about: QuestionContext | undefined): Promise<readonly Root[]> {
+  async ownRoots(about?: QuestionContext): Promise<readonly Root[]> {
     try {
       const pass = async (): Promise<JsonObject> => ({ roots: await this.#context.roots(this.#asAsked(about)) });
       const answer = await this.#questioned("roots/list", {}, pass);

@@ -11,9 +11,11 @@ import { ErrorCode, LocalError, RpcError, statusOf } from "../jsonrpc/errors.js"
 import { exactly } from "../jsonrpc/exact-numbers.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { isReservedMetaKey, McpErrorCode, type Meta } from "../protocol/meta.js";
+import type { InputRequests } from "../protocol/features/elicitation.js";
 import { NEWEST } from "../protocol/revisions/newest.js";
 import { revision as revisionOf } from "../protocol/revisions/all.js";
 import { AskError } from "../server/content.js";
+import { type InputRequired, inputRequired } from "../server/interactive.js";
 
 /** A request that a server did not answer. */
 export interface RelayFailure {
@@ -26,10 +28,20 @@ export interface RelayFailure {
 }
 
 /** Codes that are about the gateway's own hop: nobody else can act on them. */
-export const OWN_HOP: ReadonlySet<number> = new Set([
-  McpErrorCode.HeaderMismatch,
-  McpErrorCode.UnsupportedProtocolVersion,
-]);
+const OWN_HOP: ReadonlySet<number> = new Set([McpErrorCode.HeaderMismatch, McpErrorCode.UnsupportedProtocolVersion]);
+
+/** Refusals of HTTP by which a server says that it does not understand, as one does that was deployed anew in another era. */
+const NOT_UNDERSTOOD: ReadonlySet<unknown> = new Set([400, 404, 405]);
+
+export function mayBeAnother(error: unknown): boolean {
+  return error instanceof Error && "status" in error && NOT_UNDERSTOOD.has(error.status);
+}
+
+/** Whether a server says that this is not how it is spoken to any more: in another session, revision, or with other headers. */
+export function isAnother(error: unknown): boolean {
+  if (error instanceof LocalError) return error.code === "SESSION_EXPIRED";
+  return error instanceof RpcError && OWN_HOP.has(error.code);
+}
 
 /** Trace context is for every hop; what else the specification reserves belongs to one. */
 const TRACE: ReadonlySet<string> = new Set(["traceparent", "tracestate", "baggage"]);
@@ -51,6 +63,14 @@ export function cleaned(answer: JsonObject): JsonObject {
   return passed === undefined ? rest : { ...rest, _meta: passed };
 }
 
+/** What a server asks in an answer, with its state, where nothing is kept between the rounds. */
+export function askedBy({ inputRequests = {}, requestState }: JsonObject): InputRequired {
+  return inputRequired({
+    requests: exactly(inputRequests) as InputRequests,
+    state: requestState === undefined ? {} : { upstream: requestState },
+  });
+}
+
 /** What happened, by the code of the error: its message may hold what is the owner's alone. */
 const CAUSES: ReadonlyMap<string, string> = new Map([
   // Nobody but its owner cancels it here: the connection was given up, with all that was under way.
@@ -59,7 +79,7 @@ const CAUSES: ReadonlyMap<string, string> = new Map([
   ["CLOSED", "the connection to it ended"],
   ["EXITED", "its process ended"],
   ["FORBIDDEN", "it refused the login that its owner gave"],
-  ["FORGOTTEN", "it does not know this call any more: it may have been restarted while a question was open"],
+  ["FORGOTTEN", "it did not take the answer to its question, which may have come too late, twice, or after a restart"],
   ["HTTP_STATUS", "it answered with an error of HTTP"],
   ["INCOMPATIBLE", "it speaks no protocol version that the gateway does"],
   ["LIMIT", "a limit was reached"],
@@ -67,7 +87,7 @@ const CAUSES: ReadonlyMap<string, string> = new Map([
   ["NO_SECRET", "a secret that it needs cannot be read"],
   ["OUTCOME_UNKNOWN", "the connection to it failed within the call"],
   ["REFUSED", "it refused the connection"],
-  ["SESSION_EXPIRED", "it forgot the session within the call; whether it ran is unknown"],
+  ["SESSION_EXPIRED", "it forgot the session"],
   ["SPAWN_FAILED", "it could not be started"],
   ["TIMEOUT", "it did not answer in time"],
   ["UNAUTHORIZED", "it needs a login, which its owner has to give"],
@@ -187,14 +207,16 @@ const OUTCOMES = {
   none: { call: "The call did not run", request: "It was not served" },
 } as const;
 
-/** Errors by which a request that was sent is known to be refused: nothing of it reached the server, or nothing of it was taken. */
+/**
+ * Errors by which a request that was sent is known to be refused: nothing of it reached the server, or nothing of it was taken. That a
+ * session is forgotten servers have said of calls that they had served.
+ */
 const REFUSALS: ReadonlySet<string> = new Set([
   "FORBIDDEN",
   "LIMIT",
   "NOT_SUPPORTED",
   "NO_SECRET",
   "REFUSED",
-  "SESSION_EXPIRED",
   "SPAWN_FAILED",
   "UNAUTHORIZED",
   "UNREACHABLE",

@@ -9,8 +9,8 @@ import { startTimer } from "../jsonrpc/outgoing.js";
 import { type AskedQuestion, type Asker, endedBefore, GivingUp, type OwnAskOptions } from "./ask.js";
 import { requireCapability, TOO_LATE, WireAsker } from "./ask.js";
 import { AskError, fingerprint } from "./content.js";
-import { badState, jsonDigest, type GivenAnswer, givenBy, outcomeUnknown, type RequestState } from "./sealing.js";
-import { type Seal, States, tooManyRounds, tooMuchState } from "./sealing.js";
+import { badState, jsonDigest, type GivenAnswer, givenBy, lostState, outcomeUnknown } from "./sealing.js";
+import { type RequestState, type Seal, States, tooManyRounds, tooMuchState } from "./sealing.js";
 import { checkAnswer, projectQuestions } from "../era/project-question.js";
 import { nodeOf, type ServerCluster } from "./subscription.js";
 
@@ -92,7 +92,7 @@ export class Parking {
     const elsewhere = this.#cluster !== undefined && nodeOf(state.park as string) !== this.#cluster.node;
     if (!run.replaySafe) {
       if (elsewhere) throw outcomeUnknown();
-      throw badState("belongs to a call this server no longer has: make the call again without it");
+      throw lostState("belongs to a call this server no longer has");
     }
     const given = givenBy(state, responses);
     return elsewhere ? this.#runOnce(call, run, state, given) : this.#run(call, run, given, state.round);

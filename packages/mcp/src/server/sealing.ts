@@ -31,12 +31,9 @@ export function aes(keys: readonly Uint8Array<ArrayBuffer>[]): Seal {
     async seal(text) {
       const [key] = await ready();
       const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-      const bytes = new TextEncoder().encode(text);
-      const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv: nonce }, key as CryptoKey, bytes);
-      const whole = new Uint8Array(NONCE_BYTES + sealed.byteLength);
-      whole.set(nonce);
-      whole.set(new Uint8Array(sealed), NONCE_BYTES);
-      return PREFIX + toBase64(whole);
+      const how = { name: "AES-GCM", iv: nonce };
+      const sealed = await crypto.subtle.encrypt(how, key as CryptoKey, new TextEncoder().encode(text));
+      return PREFIX + toBase64(new Uint8Array([...nonce, ...new Uint8Array(sealed)]));
     },
     async open(sealed) {
       const bytes = unpack(sealed);
@@ -145,12 +142,12 @@ export class States {
       throw badState("is not one this server made: send back the requestState of the last answer, unchanged");
     const state = JSON.parse(text) as Bound;
     if (state.principal !== (principal ?? null)) throw badState("belongs to another caller");
-    if (state.expires < Date.now()) throw badState("has expired: make the call again without it");
+    if (state.expires < Date.now()) throw lostState("has expired");
     if (state.digest !== (await digestOf(call)))
       throw badState("belongs to another request: retry with the same method and params");
     const over = this.#over.get(principal ?? "");
     if (over !== undefined && state.expires - this.#lifeMs <= over)
-      throw badState("is of a call that was ended with all others of its caller: make the call again without it");
+      throw lostState("is of a call that was ended with all others of its caller");
     return state;
   }
 
@@ -208,6 +205,11 @@ export function outcomeUnknown(): RpcError {
   return new RpcError(ErrorCode.InternalError, what, { outcome: "unknown" });
 }
 
+/** -32602 about the state of a call that had begun, and of which nobody can say any more what became of it. */
+export function lostState(what: string): RpcError {
+  return badState(`${what}, and whether the call did its work is not known: look, before you make it again without it`);
+}
+
 /** -32602 about a request state. */
 export function badState(what: string): RpcError {
   return new RpcError(ErrorCode.InvalidParams, `params.requestState ${what}`, {
@@ -218,8 +220,7 @@ export function badState(what: string): RpcError {
 
 /** Digest of any JSON, whatever the order of its keys. */
 export async function jsonDigest(value: unknown): Promise<string> {
-  const bytes = new TextEncoder().encode(canonical(value));
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical(value))));
   return Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 

@@ -3,7 +3,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Client } from "../../src/client/client.js";
 import type { ClientOptions } from "../../src/client/options.js";
 import type { Mounted } from "../../src/gateway/gateway.js";
+import type { Call } from "../../src/endpoint/call.js";
+import { toldOf } from "../../src/gateway/told.js";
 import { LocalError, RpcError } from "../../src/jsonrpc/errors.js";
+import { Stop } from "../../src/jsonrpc/outgoing.js";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import type { ElicitResult } from "../../src/protocol/features/elicitation.js";
 import { serveHttp, toNodeHandler } from "../../src/serve/http.js";
@@ -290,3 +293,22 @@ describe("a request that was not sent, as its server", () => {
     expect((content[0] as { text: string }).text).toMatch(status < 500 ? CALL_NOT_RUN : CALL_UNKNOWN);
   });
 });
+
+/** What requests end with, and how far they came. */
+const CODES =
+  "AUTH_X BROKEN CANCELLED CLOSED EXITED FORBIDDEN FORGOTTEN HTTP_STATUS INCOMPATIBLE LIMIT NOT_SUPPORTED NO_SECRET OUTCOME_UNKNOWN REFUSED SESSION_EXPIRED SPAWN_FAILED TIMEOUT UNAUTHORIZED UNREACHABLE OTHER";
+const CAME = [
+  { sent: false, begun: false },
+  { sent: true, begun: false },
+  { sent: true, begun: true },
+];
+
+it.each(CODES.split(" ").flatMap((code) => CAME.map((came) => ({ code, ...came }))))(
+  "$code, sent $sent, begun $begun: the outcome is told once",
+  async ({ code, ...came }) => {
+    const about = { name: "up", call: {} as Call, isCall: true, came, asked: 0, words: {} };
+    const told = (await toldOf(about, new LocalError(code, "the owner's words"), new Stop())) as Error;
+    expect(told.message.match(/not known|unknown|did not run/g)).toHaveLength(1);
+    expect(told.message).toMatch(came.sent && came.begun ? CALL_UNKNOWN : /^up: .+\. (?:Whether the|The) call did/);
+  },
+);

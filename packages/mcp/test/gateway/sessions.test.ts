@@ -124,6 +124,8 @@ it("a server that has forgotten its session is given a new one, and sent each ca
   stage.later(() => again.close());
   const said: string[] = [];
   for (const _ of [1, 2, 3]) said.push(texts(await client.call("up__say")));
+  for (const text of said)
+    expect(text).toMatch(/^up$|^up: it forgot the session\. Whether the call did its work is not known: look/);
   expect(said.at(-1)).toBe("up");
   const served = said.filter((text) => text === "up").length;
   expect(up.calls()).toBe(1 + served);

@@ -284,7 +284,9 @@ describe("a parked handler", () => {
       const requestState = stateOf(await peer.answer(id));
       await vi.advanceTimersByTimeAsync(1_001);
       const answer = await call(peer, { name: "ask", arguments: { n: 1 }, inputResponses: YES, requestState });
-      expect(errorOf(answer).message).toBe("params.requestState has expired: make the call again without it");
+      expect(errorOf(answer).message).toBe(
+        "params.requestState has expired, and whether the call did its work is not known: look, before you make it again without it",
+      );
       expect(count).toEqual({ started: 1, ended: 0 });
     } finally {
       vi.useRealTimers();
@@ -432,7 +434,7 @@ describe("a handler that is gone", () => {
     const requestState = stateOf(await call(serveStub(asking({ seal: aesSeal(key) }).server), params));
     const after = asking({ seal: aesSeal(key) });
     const answer = await call(serveStub(after.server), { ...params, requestState, inputResponses: YES });
-    expect(errorOf(answer).message).toContain("make the call again without it");
+    expect(errorOf(answer).message).toContain("look, before you make it again without it");
     expect(after.count.started).toBe(0);
   });
 

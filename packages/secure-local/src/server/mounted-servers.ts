@@ -371,6 +371,7 @@ export class MountedServers {
       offer: approvedOffer(new Map()),
       known: whole,
       idleMs: grant.idleMs,
+      asks: [...grant.mayAsk],
       onChanged: (client) => this.#compare(name, client),
       checkOutput: true,
       before: this.#options.before,
