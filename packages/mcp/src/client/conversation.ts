@@ -286,10 +286,9 @@ export class Conversation {
   }
 
   #notified({ method, params = {} }: NotificationMessage): void {
-    if (method !== "notifications/progress") return this.#events.notified(method, params, this);
-    const { progress, progressToken } = params;
-    const known = typeof progress === "number" && this.#connection.progress(progressToken, params);
-    if (!known) this.#events.notified(method, params, this);
+    const isProgress = method === "notifications/progress" && typeof params["progress"] === "number";
+    if (isProgress && this.#connection.progress(params["progressToken"], params)) return;
+    this.#events.notified(method, params, this);
   }
 
   // In a session the server is told by a notification, never of a handshake; without one the transport may have a way of its own.

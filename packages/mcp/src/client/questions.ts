@@ -296,12 +296,11 @@ export class OpenCalls {
    * there are several, it is nobody's: undefined.
    */
   asked(stream: RequestId | undefined): Questions | undefined {
-    if (stream === undefined && this.#open.size !== 1) return undefined;
-    const [only] = this.#open.values();
-    const answers = stream === undefined ? only?.answers : this.#open.get(stream)?.answers;
+    const isOnly = stream === undefined && this.#open.size === 1;
+    const [call] = isOnly ? this.#open.values() : [this.#open.get(stream as RequestId)];
+    const answers = call?.answers;
     // Most calls are asked nothing.
-    if (answers === undefined || (stream === undefined && answers.named === true)) return undefined;
-    return new Questions(answers);
+    return answers === undefined || (isOnly && answers.named === true) ? undefined : new Questions(answers);
   }
 
   /** Hands a log message to the call of its stream; without a stream it may belong to any. */

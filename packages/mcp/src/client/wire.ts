@@ -3,7 +3,7 @@ import { isWebAddress } from "../protocol/method.js";
 import { clientCodec, readError } from "./versions.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject, peerWords } from "../jsonrpc/message.js";
-import { pause, restartDelay, type Stop } from "../jsonrpc/outgoing.js";
+import { cancelled, pause, restartDelay, type Stop } from "../jsonrpc/outgoing.js";
 import type { LogRing } from "./server-watch.js";
 import { McpErrorCode } from "../protocol/meta.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
@@ -247,8 +247,11 @@ function neutral(error: unknown, { method, params }: Sending, { transport }: Con
     const text = `${method} was cancelled by the server: ${peerWords(error.message)}`;
     return new LocalError("CANCELLED", text, { cause: error });
   }
-  const troubles = error instanceof LocalError && error.code === "TIMEOUT" ? transport.troubles?.() : undefined;
-  return troubles ? new LocalError("TIMEOUT", (error as Error).message + troubles, { cause: error }) : error;
+  const { code, message } = error as LocalError;
+  const troubles = code === "TIMEOUT" ? (transport.troubles?.() ?? "") : "";
+  // Of one whose connection ended.
+  const told = message.replace(" answered:", " answered, and may have been served:") + troubles;
+  return told === message ? error : new LocalError(code, told, { cause: error });
 }
 
 function eitherOf(signal: AbortSignal | undefined, own: AbortController): AbortSignal {
@@ -268,7 +271,7 @@ async function inTime(
   } finally {
     over.abort();
   }
-  if (signal?.aborted) throw new LocalError("CANCELLED", `${method} was cancelled`, { cause: signal.reason });
+  if (signal?.aborted) throw cancelled(method, signal.reason);
   throw new LocalError(
     "TIMEOUT",
     `${method} was not sent: the server could not be reached again within ${timeoutMs} ms`,

@@ -180,7 +180,7 @@ export class OutgoingTable {
     const { method, signal, stop } = waiting;
     if (signal?.aborted) return Promise.reject(cancelled(method, signal.reason));
     if (stop?.isStopped === true) return Promise.reject(cancelled(method, stop.reason));
-    if (this.#isClosed) return Promise.reject(this.#closedError(method));
+    if (this.#isClosed) return Promise.reject(closedError(method, this.#closedBy));
     if (this.#waiting.size >= this.#limits.pendingRequests) {
       const text = `${method} was not sent: ${this.#limits.pendingRequests} requests wait for an answer already. Await some first.`;
       return Promise.reject(new LocalError("LIMIT", text));
@@ -264,7 +264,7 @@ export class OutgoingTable {
     for (const request of [...this.#waiting.values()]) {
       this.#take(request.id);
       request.waiting.progress?.finish();
-      request.reject(this.#closedError(request.waiting.method));
+      request.reject(closedError(request.waiting.method, this.#closedBy));
     }
   }
 
@@ -273,12 +273,6 @@ export class OutgoingTable {
     // The reason travels to the server: only what the caller wrote as a reason is told.
     const told = typeof reason === "string" ? reason : "cancelled by the caller";
     this.#abandon(request, cancelled(method, reason), told);
-  }
-
-  #closedError(method: string): LocalError {
-    const cause = this.#closedBy;
-    if (cause === undefined) return closedError(method);
-    return new LocalError(cause.code, `${method} was not answered: ${cause.message}`, { cause });
   }
 
   #take(id: RequestId | null | undefined): WaitingRequest | undefined {
@@ -399,11 +393,12 @@ class WaitingRequest implements Stoppable {
 }
 
 /** The error of a request whose connection ended. */
-export function closedError(method: string): LocalError {
-  return new LocalError("CLOSED", `${method} was not answered: the connection is closed`);
+export function closedError(method: string, cause?: LocalError): LocalError {
+  const { code = "CLOSED", message = "the connection is closed" } = cause ?? {};
+  return new LocalError(code, `${method} was not answered: ${message}`, { cause });
 }
 
-function cancelled(method: string, reason: unknown): LocalError {
+export function cancelled(method: string, reason: unknown): LocalError {
   return new LocalError("CANCELLED", `${method} was cancelled`, { cause: reason });
 }
 
