@@ -179,9 +179,15 @@ export class Conversation {
     const answer = connection.expect(id, waitingOf(sending));
     if (!connection.awaits(id)) return answer;
     const headers = this.#codec.headers(method, params, sending.mirrored);
-    const shortener = this.transport.shortens === true ? sending.taker : undefined;
-    const told = method === "initialize" ? undefined : headers;
-    void connection.send({ text, kind: "request", id, method, headers: told, shortener });
+    const shortener = this.transport.shortens ? sending.taker : undefined;
+    void connection.send({
+      text,
+      kind: "request",
+      id,
+      method,
+      headers: method === "initialize" ? undefined : headers,
+      shortener,
+    });
     sending.onSent?.(id, answer);
     return answer;
   }

@@ -109,7 +109,7 @@ export class HttpCaller {
         const what = `${shownUrl(current.url)} sent its answer encoded (${quote(reply.encoding)}) although it was asked not to`;
         throw new LocalError(
           "INVALID_RESPONSE",
-          `${what}: turn compression off for this path, at the server or the proxy before it.`,
+          `${what}: turn compression off for this path.`,
         );
       }
       if (reply.status < 300 || reply.status > 399 || reply.status === 304) return reply;
