@@ -361,7 +361,8 @@ export class Client {
 
   #serve(message: RequestMessage, carrier: Carrier, conversation: Conversation): Promise<void> {
     const server = this.#wire.knownServer;
-    const questions = this.#requests.openCalls.asked(conversation.stream);
+    // What was cancelled may have asked before it heard of that, or may never hear: nobody is asked, and it waits for no answer.
+    const questions = conversation.late ? new Questions({}) : this.#requests.openCalls.asked(conversation.stream);
     return this.#asked.serve(message, carrier, { codec: conversation.codec, server, questions });
   }
 

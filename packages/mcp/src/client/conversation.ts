@@ -138,6 +138,11 @@ export class Conversation {
     return this.#codec;
   }
 
+  /** What is taken in came on the stream of a request that is over. */
+  get late(): boolean {
+    return this.stream !== undefined && !this.#connection.awaits(this.stream);
+  }
+
   /** The transport is gone, or was closed. */
   get ended(): boolean {
     return this.#ended;
@@ -275,11 +280,8 @@ export class Conversation {
   #asked(message: RequestMessage, carrier: Carrier): void {
     // A server of the stateless era asks within its answers only; what comes otherwise is never answered. One of the older
     // era may ping before it is known to be one.
-    const isPing = message.method === "ping";
-    // On the stream of a request that is over it is nobody's: what was cancelled asked before it heard of that.
-    const isOver = this.stream !== undefined && !isPing && !this.#connection.awaits(this.stream);
-    const asks = this.#codec.revision.era === "handshake" ? !isOver : isPing && !this.#settled;
-    if (asks) return void this.#answered(message, carrier);
+    const early = message.method === "ping" && !this.#settled;
+    if (early || this.#codec.revision.era === "handshake") return void this.#answered(message, carrier);
     this.ignored++;
     carrier.abandon?.();
   }

@@ -103,7 +103,11 @@ it.each(Object.keys(WAYS).flatMap((way) => Object.keys(QUESTIONS).map((method) =
     expect(texts(await client.call("wait", { end: true }))).toBe("done");
     expect(texts(await other)).toBe("done");
     expect(put).toEqual([]);
-    // The server hears that the client is there.
-    expect(server.answered).toEqual([{ id: "ping-1", jsonrpc: "2.0", result: {} }]);
+    // The server hears that nobody answers, and that the client is there.
+    await expect.poll(() => server.answered.length).toBe(2);
+    expect(server.answered).toContainEqual({ id: "ping-1", jsonrpc: "2.0", result: {} });
+    expect(server.answered).toContainEqual(
+      expect.objectContaining({ id: "late-1", error: expect.anything() as object }),
+    );
   },
 );
