@@ -184,14 +184,14 @@ export class Conversation {
     const answer = connection.expect(id, waitingOf(sending));
     if (!connection.awaits(id)) return answer;
     const headers = this.#codec.headers(method, params, sending.mirrored);
-    const shortener = this.transport.shortens ? sending.taker : undefined;
+    const taker = this.transport.shortens ? sending.taker : undefined;
     void connection.send({
       text,
       kind: "request",
       id,
       method,
       headers: method === "initialize" ? undefined : headers,
-      shortener,
+      taker,
     });
     sending.onSent?.(id, answer);
     return answer;

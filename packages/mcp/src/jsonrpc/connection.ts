@@ -258,7 +258,7 @@ export class Connection<Served extends InService = InService> implements Message
       kind === "success" ? table?.succeed(value as SuccessMessage) : table?.fail(value as FailureMessage);
     if (expected === true) return;
     const detail = kind === "failure" ? `: ${peerWords((value as FailureMessage).error.message)}` : "";
-    this.#ignore(`response to no pending request, id ${peerWords(JSON.stringify(message.id ?? null))}${detail}`);
+    this.#ignore(`stray response, id ${peerWords(message.id ?? null)}${detail}`);
   }
 
   #receiveBatch(elements: readonly unknown[], carrier: Carrier): void {

@@ -52,7 +52,7 @@ export interface Outgoing {
   /** Headers the protocol wants, by lower-case name; nothing to transports without headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Of a request: given its answer where that is a long body, by transports that say `shortens`. */
-  readonly shortener?: Partial<Shortener> | undefined;
+  readonly taker?: Partial<Shortener> | undefined;
 }
 
 /** How the two sides agreed to speak. */
@@ -69,7 +69,7 @@ export interface Agreement {
 export interface Transport {
   /** How the bytes travel: "stdio", "http", "sse", "memory". */
   readonly kind: string;
-  /** It heeds `Outgoing.shortener`. Who wraps a transport does not say so: what it hands on has to be the message itself. */
+  /** It heeds `Outgoing.taker`. Who wraps a transport does not say so: what it hands on has to be the message itself. */
   readonly shortens?: boolean;
   /** Begins delivery. Ready to send when it returns or resolves; rejects with a LocalError that says what was tried. Called once. */
   start(sink: MessageSink): void | Promise<void>;

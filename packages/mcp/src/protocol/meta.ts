@@ -57,7 +57,7 @@ export function metaKeyFault(key: string): string | undefined {
       .split(".")
       .every((label) => LABEL.test(label))
   ) {
-    return `The prefix of the _meta key ${JSON.stringify(key)} must be labels joined by dots, each starting with a letter and ending with a letter or digit`;
+    return `The prefix of the _meta key ${JSON.stringify(key)} must be labels joined by dots that start with a letter and end with a letter or digit`;
   }
   if (slash < 0 && name === "") return "A _meta key must not be empty";
   if (NAME.test(name)) return undefined;

@@ -134,7 +134,7 @@ describe("asking", () => {
     await expect(answer).rejects.toMatchObject({ code: "CANCELLED", cause: "no longer needed" });
     expect(handler.given).toEqual([[1, "no longer needed"]]);
     connection.receive('{"jsonrpc":"2.0","id":1,"result":{}}', { reply: carrier });
-    expect(handler.reasons).toEqual(["response to no pending request, id 1"]);
+    expect(handler.reasons).toEqual(["stray response, id 1"]);
     await expect(ask("b", { signal: controller.signal })).rejects.toMatchObject({ code: "CANCELLED" });
     expect(carrier.written).toHaveLength(1);
   });

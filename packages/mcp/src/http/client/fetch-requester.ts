@@ -53,10 +53,7 @@ class FetchRequester implements HttpRequester {
       const reply = new FetchReply(await this.#attempts(request, controller.signal), { url, controller, done });
       // Browsers hide where a redirect leads, and that it is one.
       if (reply.status !== 0) return reply;
-      throw new LocalError(
-        "REDIRECTED",
-        `${shownUrl(url)} redirects: connect to the URL it leads to, if you trust it.`,
-      );
+      throw new LocalError("REDIRECTED", `${shownUrl(url)} redirects elsewhere: connect to that URL if you trust it.`);
     } catch (error) {
       done();
       throw failure(error, method, { url, cancelled: controller.signal.aborted });

@@ -106,11 +106,8 @@ export class HttpCaller {
       const reply = await this.#authorized(current);
       if (reply.encoding !== undefined) {
         reply.cancel();
-        const what = `${shownUrl(current.url)} sent its answer encoded (${quote(reply.encoding)}) although it was asked not to`;
-        throw new LocalError(
-          "INVALID_RESPONSE",
-          `${what}: turn compression off for this path.`,
-        );
+        const what = `${shownUrl(current.url)} sent its answer encoded (${quote(reply.encoding)}), unasked`;
+        throw new LocalError("INVALID_RESPONSE", `${what}: turn compression off for this path.`);
       }
       if (reply.status < 300 || reply.status > 399 || reply.status === 304) return reply;
       reply.cancel();
@@ -375,10 +372,9 @@ function advice(status: number, said: string): string {
   if (status === 403) return "Check the client's scopes, or the server's allowed origins.";
   if (status === 404 || status === 405) return "Is it the MCP endpoint? Its path is often /mcp or /sse.";
   if (status === 407) return "The proxy wants authorization: put user and password into its URL.";
-  if (status === 413) return "Send less, or raise the limit of it or of its proxy (nginx: client_max_body_size).";
-  if (status === 429) return "Try again later.";
-  if (status === 503) return "It cannot serve this now: try again in a moment.";
-  if (status >= 500) return "The fault is the server's: look into its log.";
+  if (status === 413) return "Send less, or raise its limit or its proxy's (nginx: client_max_body_size).";
+  if (status === 429 || status === 503) return "It cannot serve this now: try again in a moment.";
+  if (status >= 500) return "Look into the server's log.";
   return "Check the URL and the headers.";
 }
 
@@ -403,7 +399,7 @@ export function usableUrl(url: string | URL): string {
     throw new LocalError("INVALID_URL", `${shown} is not a URL for HTTP: write it like https://host/mcp`);
   }
   if (parsed.username !== "" || parsed.password !== "") {
-    const what = "has a user or password in it, which would end up in logs";
+    const what = "has a user or password, which would end up in logs";
     throw new LocalError("INVALID_URL", `${shown} ${what}: give the header authorization instead`);
   }
   return parsed.href;

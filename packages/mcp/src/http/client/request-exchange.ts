@@ -95,7 +95,7 @@ export class RequestExchange {
     }
     const most = this.#wire.limits.messageBytes;
     const take = (text: string): Promise<void> => this.#whole(text, kind === "unknown");
-    return reply.textTo?.(most, take, this.#message.shortener) ?? take(await reply.text(most));
+    return reply.textTo?.(most, take, this.#message.taker) ?? take(await reply.text(most));
   }
 
   async #whole(text: string, untyped: boolean): Promise<void> {

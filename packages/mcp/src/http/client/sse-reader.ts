@@ -62,7 +62,7 @@ export class SseReader {
   push(chunk: Uint8Array): void {
     let start = 0;
     if (this.#oversized && (this.#skipped += chunk.length) > this.#maxBytes * ENDLESS) {
-      throw new LocalError("LIMIT", `the server sent an event longer than ${this.#maxBytes} bytes, and did not end it`);
+      throw new LocalError("LIMIT", `the server sent an event longer than ${this.#maxBytes} bytes`);
     }
     if (this.#afterCr && chunk.length > 0) {
       if (chunk[0] === LF) start = 1;

@@ -223,7 +223,7 @@ class SsePosts {
     const { limits } = this.#options;
     const key = message.kind === "request" && message.id !== undefined ? message.id : Symbol("post");
     if (this.#cancellers.size >= limits.requests + limits.posts) {
-      const what = `${this.#cancellers.size} messages are on their way to ${this.#shown} already: wait for some`;
+      const what = `${this.#cancellers.size} messages to ${this.#shown} wait already. Await some first.`;
       queueMicrotask(() => this.#failed(message, new LocalError("LIMIT", what)));
       return undefined;
     }

@@ -219,7 +219,7 @@ class StreamableHttpTransport implements Transport, LinkWire {
     if (this.#requests.size >= requests) {
       return new LocalError(
         "LIMIT",
-        `${requests} requests to ${this.shown} wait for an answer already: wait, or raise the limit requests`,
+        `${requests} requests to ${this.shown} wait for an answer already. Await some first.`,
       );
     }
     if (!this.#expired) return undefined;
@@ -374,9 +374,7 @@ class PostQueue {
     const { waitingPosts } = this.#wire.limits;
     if (this.#closed) return Promise.resolve();
     if (this.#waiting.length + this.#resting >= waitingPosts) {
-      this.#wire.trouble(
-        `more than ${waitingPosts} messages wait to be posted: ${message.method ?? message.kind} was dropped`,
-      );
+      this.#wire.trouble(`more than ${waitingPosts} messages wait: ${message.method ?? message.kind} was dropped`);
       return Promise.resolve();
     }
     return new Promise((done) => {

@@ -416,7 +416,7 @@ function routes(
     }
   }
   if (new Set(all.map(([each]) => each)).size < all.length) {
-    throw new LocalError("BAD_PATH", "Servers, HTTP+SSE and pages need paths of their own");
+    throw new LocalError("BAD_PATH", "Servers, HTTP+SSE and pages need own paths");
   }
   return new Map(all);
 }

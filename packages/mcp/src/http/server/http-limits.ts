@@ -173,7 +173,7 @@ export function checkDoor(options: DoorOptions): void {
   const { allowedHosts, allowedOrigins, publicHosts, cors, originOption = "allowedOrigins" } = options;
   if (allowedHosts !== undefined && publicHosts !== undefined)
     throw badDoor(
-      "Give allowedHosts or publicHosts: publicHosts are served beside this machine's own names, allowedHosts instead of them",
+      "Give allowedHosts or publicHosts: publicHosts are served beside this machine's names, allowedHosts instead",
     );
   if (allowedHosts?.length === 0)
     throw badDoor(

@@ -166,7 +166,7 @@ export class FetchExchange implements HttpExchange, HttpStream {
       return make();
     } catch (error) {
       this.#end();
-      this.#answer(new Response("The reply cannot be sent: see the log of the server", { status: 500 }));
+      this.#answer(new Response("The reply cannot be sent: see the server's log", { status: 500 }));
       throw error;
     }
   }
