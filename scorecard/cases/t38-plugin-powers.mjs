@@ -20,8 +20,8 @@ export const defences = [
   {
     name: "a command counts as run_command",
     file: "secure-local/src/server/plugin-registrations.ts",
-    find: 'return await acts({ actor, tool: "run_command", arguments:',
-    replace: "return await acts({ actor, arguments:",
+    find: 'return acts({ actor, tool: "run_command", arguments:',
+    replace: "return acts({ actor, arguments:",
   },
   {
     name: "the person is asked",

@@ -53,8 +53,8 @@ export const defences = [
   {
     name: "URLs and hosts are compared in every spelling",
     file: "secure-local/src/policy/decide-command.ts",
-    find: ": callSpellings(text);",
-    replace: ": callSpellings(text)?.slice(0, 1);",
+    find: "const spellings = textSpellings(text, condition.argument, pattern);",
+    replace: "const spellings = textSpellings(text, condition.argument, pattern)?.slice(0, 1);",
   },
   {
     name: "members of a URI are looked at in every order",

@@ -149,7 +149,7 @@ let ids = 0;
 it.concurrent.for(ROWS)(
   "$tool in $revision over $way, let through by $consent, where its session has read both since: $reads",
   { timeout: 30_000 },
-  async ({ revision, way, consent, tool, reads }, { onTestFinished }) => {
+  async ({ revision, way, consent, tool, reads }, { expect, onTestFinished }) => {
     const id = `call-${++ids}`;
     const sender = SENDERS[tool] as Sender;
     const audit = new MemoryAudit();
