@@ -216,7 +216,7 @@ const WORKLOADS = {
   },
   async B11(n) {
     const how = { era: "stateless" };
-    const few = { ...n, calls: Math.ceil(n.calls / 50), warm: 0, inFlight: 4 };
+    const few = { ...n, calls: Math.ceil(n.calls / 50), warm: LONG_WARM, inFlight: 4 };
     const up = await service("upstream-http", { ...how, bytes: LONG_RESULT });
     const floor = side(await service("floor-http", { url: up.url }), how);
     const splicing = side(await service("floor-http", { url: up.url, parse: true }), how);
@@ -285,6 +285,8 @@ const READERS = 100;
 /** Bytes of the text in it. */
 const LONG_RESULT = 1_000_000;
 const UNREAD_ROUNDS = 5;
+/** Long calls before those that are measured: until then V8 compiles what a call runs. */
+const LONG_WARM = 1_000;
 /** After that long a connection that nobody uses is closed. */
 const IDLE_MS = 5_000;
 
