@@ -1,7 +1,6 @@
-// Long answers go past what waits for them, and what they are long by stays the bytes it came as. What waits was made before the
-// answer came, and V8 counts whatever old memory names as used until its next full collection; to decode and to parse a long string
-// only to write it again takes twice as long as all else. So what waits gets the answer without its long strings, where nobody but the
-// relay can see that.
+// Relays long results of tools, where nobody but the relay can see them: their long strings are checked as the bytes they came in, and
+// written so. To decode and parse them only to write them again takes twice as long as all else. And what waits for an answer was made
+// before it came, and V8 counts whatever old memory names as used until its next full collection: so it gets the answer without them.
 import { type Call, ReadyResult } from "../endpoint/call.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import {
@@ -14,7 +13,8 @@ import {
   type TextPieces,
 } from "../jsonrpc/message.js";
 import type { AnswerTaker } from "../jsonrpc/outgoing.js";
-import { classify } from "../jsonrpc/parse.js";
+import { DEFAULT_LIMITS } from "../jsonrpc/limits.js";
+import { classify, parseJson } from "../jsonrpc/parse.js";
 import type { Implementation } from "../protocol/capabilities.js";
 
 /** Strings of fewer characters, or bytes, are not worth it. */
@@ -133,12 +133,8 @@ function withoutLong(block: unknown): unknown {
 
 /** Whether it is the answer to this request, and its marks are contents of blocks and nothing else. */
 function isMarked(strings: LongStrings, id: RequestId | undefined): boolean {
-  let message: unknown;
-  try {
-    message = JSON.parse(strings.text);
-  } catch {
-    return false;
-  }
+  // Whatever breaks a rule or a limit is for who reads every other message.
+  const message = parseJson(strings.text, DEFAULT_LIMITS);
   if (!isJsonObject(message) || message["id"] !== id || classify(message) !== "success") return false;
   const result = message["result"] as JsonObject;
   // An older client is told structured content as a text, unless it is there already: then texts are read.
@@ -223,13 +219,17 @@ function tableOf(characters: string, value: number): Uint8Array {
 /** Bytes that are looked at one by one behind an escape before the engine searches again: where one is more may be near. */
 const DENSE = 48;
 
-/** Where the long strings are, without their quotes; undefined where it is seen that a string is none that JSON has. */
+/** Strings that are looked at: a text most of which are long ones has few, and limits of messages are not judged yet. */
+const MOST_STRINGS = 4_096;
+
+/** Where the long strings are, without their quotes; undefined where there are too many, or one is seen to be none that JSON has. */
 function longPlaces(body: Uint8Array): Place[] | undefined {
   const places: Place[] = [];
   const strings = new Strings(body);
+  let looked = 0;
   for (let quote = body.indexOf(QUOTE); quote >= 0;) {
     const end = strings.endOf(quote + 1);
-    if (end < 0) return undefined;
+    if (end < 0 || ++looked > MOST_STRINGS) return undefined;
     if (end - quote > LONG) {
       if (hasControl(body, quote + 1, end)) return undefined;
       places.push([quote + 1, end]);
