@@ -401,6 +401,9 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = {
 const SCHEME = /^(?:(?:https?|wss?|ftp):|[a-z][a-z0-9+.-]*:(?=[/\\]))/i;
 /** Where one of several hosts or URLs in a text may end and another begin. */
 const BETWEEN = /[\s\0-\x1f,;|!<>"'`(){}]+|(?<![a-z][a-z0-9+.-]{0,30})(?=[a-z][a-z0-9+.-]{0,30}:[/\\])/i;
+/** What may stand around a text and be no part of it. */
+const AROUND = /[\s\p{C}\p{Pi}\p{Pf}"'`]/u;
+const BLANK = /[\0-\x20]/;
 /** Hosts and URLs in one text that are looked at; more count as fitting. */
 const MOST_PIECES = 64;
 /** Arguments that are a host or a URL, whatever a condition says of them. */
@@ -414,11 +417,11 @@ function textSpellings(text: string, argument: string, pattern: string): readonl
   // Readers of URLs leave these out, wherever they stand.
   const joined = text.replace(/[\t\n\r]+/g, "");
   const bare = stripVTControlCharacters(text);
-  const unquoted = bare.replace(/^[\s\p{C}\p{Pi}\p{Pf}"'`]+|[\s\p{C}\p{Pi}\p{Pf}"'`]+$/gu, "");
+  const unquoted = within(bare, AROUND);
   const wholes = [...new Set([text, joined, bare, unquoted, text.replace(/\0.*$/s, "")])];
   const isAboutHost = HOST_ARGUMENT.test(argument) || (/[^.]\.[^.]|:/.test(pattern) && !/\s/.test(pattern));
-  const within = isAboutHost ? [...wholes, foldText(bare)].flatMap((each) => each.split(BETWEEN)) : [];
-  const pieces = new Set(within.filter(Boolean));
+  const divided = isAboutHost ? [...wholes, foldText(bare)].flatMap((each) => each.split(BETWEEN)) : [];
+  const pieces = new Set(divided.filter(Boolean));
   if (pieces.size > MOST_PIECES) return undefined;
   const found = new Set(wholes);
   for (const piece of [...pieces, ...wholes]) {
@@ -429,9 +432,16 @@ function textSpellings(text: string, argument: string, pattern: string): readonl
   return [...found];
 }
 
+/** What is left without such characters at both ends. A pattern for the end would be tried at each of them: a square of their number. */
+function within(text: string, outer: RegExp): string {
+  const all = [...text];
+  const from = all.findIndex((each) => !outer.test(each));
+  return from < 0 ? "" : all.slice(from, all.findLastIndex((each) => !outer.test(each)) + 1).join("");
+}
+
 /** Of one host or URL, also where its scheme is left out. Undefined where it cannot be read as one. */
 function hostedSpellings(text: string, pattern: string): readonly string[] | undefined {
-  const trimmed = text.replace(/^[\0-\x20]+|[\0-\x20]+$/g, "");
+  const trimmed = within(text, BLANK);
   // A path to the system. With a second slash it is a host to a browser.
   if (/^\/(?![/\\])/.test(trimmed)) return [text];
   const [scheme] = SCHEME.exec(trimmed) ?? [];

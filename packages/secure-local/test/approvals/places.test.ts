@@ -306,3 +306,18 @@ describe("a text", () => {
     for (const force of ["\u0000no", "ｎｏ"]) expect(await asks({ force: false }, { force }), force).toBe(true);
   });
 });
+
+it.each([" ", '"', "\u0001", "\u001b[", "a", "a.", "ab:/", "e\u0301", "\n,"])(
+  "a list of long texts of %j is judged in little time, whatever is sought",
+  async (part) => {
+    const texts = Array.from({ length: 50 }, () => `a${part.repeat(4_000 / part.length)}b`);
+    for (const when of [{ url: "https://evil.example/*" }, { mode: "del*" }]) {
+      const given = Object.fromEntries(Object.keys(when).map((name) => [name, texts]));
+      const before = process.cpuUsage();
+      await asks(when, given);
+      const { user } = process.cpuUsage(before);
+      // By the square of their length it is two seconds.
+      expect(user / 1_000).toBeLessThan(700);
+    }
+  },
+);
