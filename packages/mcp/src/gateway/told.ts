@@ -213,7 +213,6 @@ const OUTCOMES = {
  */
 const REFUSALS: ReadonlySet<string> = new Set([
   "FORBIDDEN",
-  "LIMIT",
   "NOT_SUPPORTED",
   "NO_SECRET",
   "REFUSED",

@@ -379,3 +379,16 @@ it("a long answer comes whole over a pipe", async () => {
     expect(digest(content[0]?.text ?? "")).toBe(digest(textOf(number)));
   }
 });
+
+it("of a call whose answer is longer than a message may be, nobody is told that it did not run", async () => {
+  let served = 0;
+  const url = await answering((id) => {
+    served += 1;
+    return Buffer.from(result(id, `"content":[{"type":"text","text":"${"x".repeat(70_000)}"}]`));
+  });
+  const gateway = stage.gateway();
+  await gateway.mount("up", open(url, { limits: { messageBytes: 66_000 } }), { prefix: "" });
+  const text = await called(await stage.serve(gateway), 1);
+  expect(served).toBe(1);
+  expect(text).toContain("Whether the call did its work is not known");
+});
