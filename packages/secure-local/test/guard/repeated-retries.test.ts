@@ -1,7 +1,7 @@
 // The time of a handler that the same retry is sent to again and again: it is over when it is, whoever waits by then.
 import { Server } from "@secure-local/mcp/server";
 import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
-import type { Middleware } from "@secure-local/mcp/server";
+import type { Call, Middleware } from "@secure-local/mcp/server";
 import { expect, it } from "vitest";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { Guard } from "../../src/guard/guard.js";
@@ -39,13 +39,13 @@ async function retryOf(peer: MemoryPeer): Promise<Json> {
   return { name: "ask", arguments: {}, requestState: first["requestState"], inputResponses };
 }
 
-it.concurrent.each(
+it.concurrent.for(
   WAYS.flatMap((way) => [true, false].flatMap((heeds) => [true, false].map((hasty) => ({ way, heeds, hasty })))),
 )(
   "is over for all, where the request before $way when the next comes (the handler heeds it: $heeds, hasty middleware: $hasty)",
-  async ({ way, heeds, hasty }) => {
-    const ids: unknown[] = [];
-    const around: Middleware = (call, next) => (ids.push(call.id), next());
+  async ({ way, heeds, hasty }, { expect }) => {
+    const calls: Call[] = [];
+    const around: Middleware = (call, next) => (calls.push(call), next());
     const { tools, audit, connect } = await guardedServer({
       policy: POLICY,
       around,
@@ -66,10 +66,15 @@ it.concurrent.each(
     let before: MemoryPeer | undefined;
     for (let round = 0; round < 10; round++) {
       const peer = await connect(CAN);
-      const number = ids.length;
-      last.push(told(peer.request("tools/call", retry)));
+      const number = calls.length;
+      const answer = told(peer.request("tools/call", retry));
+      last.push(answer);
+      let isAnswered = false;
+      void answer.then(() => (isAnswered = true));
+      // It waits for the handler, or comes when that is over.
+      await expect.poll(() => isAnswered || calls[number]?.handling !== undefined, { interval: 5 }).toBe(true);
       await pause(50);
-      if (before !== undefined) BEFORE[way](before, ids[number - 1]);
+      if (before !== undefined) BEFORE[way](before, calls[number - 1]?.id);
       before = peer;
       await pause(50);
     }
