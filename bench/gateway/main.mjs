@@ -286,7 +286,7 @@ const READERS = 100;
 const LONG_RESULT = 1_000_000;
 const UNREAD_ROUNDS = 5;
 /** Long calls before those that are measured: until then V8 compiles what a call runs. */
-const LONG_WARM = 1_000;
+const LONG_WARM = 3_000;
 /** After that long a connection that nobody uses is closed. */
 const IDLE_MS = 5_000;
 

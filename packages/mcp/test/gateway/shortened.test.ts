@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { createConnection } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
-import { Sent } from "../../src/gateway/long-answers.js";
+import { LongStrings, Sent } from "../../src/gateway/long-answers.js";
 import { connect } from "../../src/serve/connect-node.js";
 import { open, Stage } from "./stage.js";
 
@@ -235,6 +235,87 @@ it.each([
     return sent.shorten(body, (from, to) => body.subarray(from, to)) !== undefined;
   };
   expect([shortens("[]"), shortens(more)]).toEqual([true, false]);
+});
+
+const WINDOW = 64 * 1024;
+
+/** A JSON text with a long string, at one place of which these bytes stand. */
+function textWith(bytes: Buffer, place: number, length: number): Buffer {
+  const string = Buffer.alloc(length, "x");
+  const around = [
+    Buffer.from('{"a":"'),
+    string.subarray(0, place),
+    bytes,
+    string.subarray(place),
+    Buffer.from('"}     '),
+  ];
+  return Buffer.concat(around);
+}
+
+/** Whether its long string is found, and comes back as it was. */
+function isFound(body: Buffer): boolean {
+  const strings = LongStrings.of(body, (from, to) => body.subarray(from, to));
+  if (strings === undefined) return false;
+  const pieces = [strings.putInto(strings.text)].flat().map((piece) => Buffer.from(piece as Uint8Array));
+  expect(Buffer.concat(pieces).equals(body)).toBe(true);
+  return strings.count === 1;
+}
+
+function isJson(body: Buffer): boolean {
+  try {
+    JSON.parse(body.toString());
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const LETTERS = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
+
+it.each([
+  ["a byte", LETTERS],
+  ["a backslash and a byte", LETTERS.map((letter) => `\\${letter}`)],
+  ...[0, 1, 2, 3].map((at): [string, string[]] => [
+    `digit ${at + 1} of an escape`,
+    LETTERS.map((letter) => `\\u${"0aF9".slice(0, at)}${letter}${"0aF9".slice(at + 1)}`),
+  ]),
+  ["an end within an escape", ["\\", "\\u", "\\u1", "\\u12", "\\u123"].map((escape) => `${escape}"`)],
+])(
+  "of a long string that is passed, %s is what JSON has, wherever the blocks of bytes begin that are looked at",
+  (_, all) => {
+    const length = 2 * WINDOW;
+    // The window that is looked at begins at the first string; another begins where that ends, or before an escape that it would cut.
+    const places = [0, 1, 9, 10, 15, 16, 17, 40, 41, length - 33, length - 1, length];
+    for (let place = WINDOW - 24; place < WINDOW + 8; place++) places.push(place);
+    for (const part of all)
+      for (const place of places) {
+        const body = textWith(Buffer.from(part), place, length);
+        expect(isFound(body), `${JSON.stringify(part)} at ${place}`).toBe(isJson(body));
+      }
+  },
+);
+
+it("many escapes of all kinds lie across the ends of what is looked at together", () => {
+  const random = randomFrom(7);
+  const kinds = [...'bfnrt"\\/']
+    .map((letter) => `\\${letter}`)
+    .concat("\\u00e9", "\\uD83D\\ude00", "é", "😀", "x", "word ");
+  for (let times = 0; times < 40; times++) {
+    const parts = Array.from({ length: 60_000 }, () => random.of(kinds));
+    const body = Buffer.from(`{"a":"${parts.join("")}"}     `);
+    expect(isFound(body)).toBe(true);
+    expect(isFound(broken(body.subarray(0, -5), random)) ? isJson(body) : true).toBe(true);
+  }
+});
+
+it("without WebAssembly no string is passed as bytes", async () => {
+  const body = textWith(Buffer.from("x"), 0, WINDOW);
+  expect(isFound(body)).toBe(true);
+  vi.stubGlobal("WebAssembly", undefined);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  vi.resetModules();
+  const { LongStrings: Strings } = await import("../../src/gateway/long-answers.js");
+  expect(Strings.of(body, (from, to) => body.subarray(from, to))).toBe(undefined);
 });
 
 it("answers to two requests that come the wrong way round reach whom they are for", async () => {
