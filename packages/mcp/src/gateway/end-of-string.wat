@@ -1,11 +1,11 @@
 ;; Where a JSON string ends, looked for in blocks of 16 bytes: `node scripts/assemble.mjs` puts this into long-answers.ts.
 (module
-  ;; The bytes that are looked at, and 64 KiB behind them: blocks may begin at the last one.
+  ;; The window is the first 64 KiB. Of blocks that begin in it up to 31 bytes stand in the second.
   (memory (export "memory") 2)
 
-  ;; Looks from byte $at, which stands in a string and in no escape, up to $end. Gives the index of the quote that ends the string;
-  ;; -1 for a control character or an escape that JSON does not have; and -2 - N where the bytes before N are in order and
-  ;; those from there on are to be looked at together with what follows them.
+  ;; Looks from byte $at of the window, which stands in a string and in no escape, up to $end, which is at most 65536 and not before $at.
+  ;; Gives the index of the quote that ends the string; -1 for a control character or an escape that JSON does not have; and -2 - N
+  ;; where the bytes before N are in order: the caller calls again with a window that begins at N.
   (func (export "endOfString") (param $at i32) (param $end i32) (result i32)
     (local $quote v128)
     (local $backslash v128)
@@ -54,12 +54,13 @@
             (local.set $at (i32.add (local.get $at) (i32.const 32)))
             (br $two))))
       (local.set $at (i32.add (local.get $at) (i32.ctz (local.get $found))))
+      ;; Behind the end are bytes of an earlier window, which count for nothing.
       (br_if $next (i32.ge_u (local.get $at) (local.get $end)))
 
       (local.set $code (i32.load8_u (local.get $at)))
       (if (i32.eq (local.get $code) (i32.const 0x22)) (then (return (local.get $at))))
       (if (i32.ne (local.get $code) (i32.const 0x5c)) (then (return (i32.const -1))))
-      ;; The longest escape has six bytes.
+      ;; The longest escape has six bytes, all of which have to be before the end.
       (if (i32.gt_u (i32.add (local.get $at) (i32.const 6)) (local.get $end))
         (then (return (i32.sub (i32.const -2) (local.get $at)))))
       (local.set $code (i32.load8_u offset=1 (local.get $at)))

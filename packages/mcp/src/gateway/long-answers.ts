@@ -156,8 +156,9 @@ export class LongStrings {
 
   /** Undefined where there are none, or they are not most of it, or it is seen not to be JSON. `body` is UTF-8. */
   static of(body: Uint8Array, part: Part): LongStrings | undefined {
-    const places = longPlaces(body);
-    if (places === undefined || places.length === 0) return undefined;
+    if (scanner === undefined) scanner = newScanner();
+    const places = scanner?.longPlaces(body) ?? [];
+    if (places.length === 0) return undefined;
     const bytes = places.reduce((sum, [from, to]) => sum + to - from, 0);
     return bytes * 2 < body.length ? undefined : new LongStrings(body, places, part);
   }
@@ -195,8 +196,8 @@ export class LongStrings {
   }
 }
 
-// Looks through the bytes of a JSON text for its long strings. WebAssembly looks at 16 bytes at once: with the numbers that JavaScript has
-// it takes as long as everything else that a relayed answer needs, and several times as long where there are many escapes.
+// Looks through the bytes of a JSON text for its long strings. WebAssembly looks at 16 bytes at once: in JavaScript this took a fifth of
+// a long call, and most of one with many escapes.
 
 type Place = readonly [from: number, to: number];
 
@@ -205,66 +206,59 @@ const QUOTE = 0x22;
 /** Strings that are looked at: a text most of which are long ones has few, and limits of messages are not judged yet. */
 const MOST_STRINGS = 4_096;
 
-/** Where the long strings are, without their quotes; undefined where there are too many, or one is seen to be none that JSON has. */
-function longPlaces(body: Uint8Array): Place[] | undefined {
-  if (scanner === undefined) scanner = newScanner();
-  if (scanner === null) return undefined;
-  const places: Place[] = [];
-  scanner.begin();
-  let looked = 0;
-  for (let quote = body.indexOf(QUOTE); quote >= 0;) {
-    const end = scanner.endOf(body, quote + 1);
-    if (end < 0 || ++looked > MOST_STRINGS) return undefined;
-    if (end - quote > LONG) places.push([quote + 1, end]);
-    quote = body.indexOf(QUOTE, end + 1);
-  }
-  return places;
-}
-
-/** Bytes that are looked at between two copies: what the memory of end-of-string.wat has room for. */
-const WINDOW = 64 * 1024;
-
 interface EndOfString {
   readonly memory: { readonly buffer: ArrayBuffer };
   readonly endOfString: (at: number, end: number) => number;
 }
 
-/** Finds the ends of strings. */
+/** Finds strings in one body at a time: it has a part of it, the window, in a memory of its own. */
 class Scanner {
   readonly #endOfString: EndOfString["endOfString"];
   readonly #memory: Uint8Array;
-  /** Of the body, what is in the memory. */
+  /** Half of the memory: blocks of bytes that begin in the window are read to their ends. */
+  readonly #room: number;
   #from = 0;
   #end = 0;
 
   constructor({ memory, endOfString }: EndOfString) {
     this.#endOfString = endOfString;
     this.#memory = new Uint8Array(memory.buffer);
+    this.#room = this.#memory.length / 2;
   }
 
-  /** With another body. */
-  begin(): void {
+  /**
+   * Where the long strings are, without their quotes; undefined where there are too many strings, or one is not found to be what JSON has.
+   */
+  longPlaces(body: Uint8Array): Place[] | undefined {
+    // The window may be of another body.
     this.#from = this.#end = 0;
+    const places: Place[] = [];
+    let looked = 0;
+    for (let quote = body.indexOf(QUOTE); quote >= 0;) {
+      const end = this.#endOf(body, quote + 1);
+      if (end < 0 || ++looked > MOST_STRINGS) return undefined;
+      if (end - quote > LONG) places.push([quote + 1, end]);
+      quote = body.indexOf(QUOTE, end + 1);
+    }
+    return places;
   }
 
-  /** The index of the quote that ends the string whose first character is at `start`; negative where it is none that JSON has. */
-  endOf(body: Uint8Array, start: number): number {
+  /** The index of the quote that ends the string whose first character is at `start`; negative where none is found. */
+  #endOf(body: Uint8Array, start: number): number {
     for (let at = start; ;) {
       if (at >= this.#end) this.#load(body, at);
       const found = this.#endOfString(at - this.#from, this.#end - this.#from);
       if (found >= 0) return this.#from + found;
-      if (found === -1) return -1;
-      const goOn = this.#from - 2 - found;
-      // It has no end, or an escape is among the last bytes of all, behind which a message has more than that.
-      if (this.#end === body.length) return -1;
-      this.#load(body, goOn);
-      at = goOn;
+      // No end of it comes, or there is an escape in the last five bytes of all: behind a long string of a result more follows.
+      if (found === -1 || this.#end === body.length) return -1;
+      at = this.#from - 2 - found;
+      this.#load(body, at);
     }
   }
 
   #load(body: Uint8Array, from: number): void {
     this.#from = from;
-    this.#end = Math.min(from + WINDOW, body.length);
+    this.#end = Math.min(from + this.#room, body.length);
     this.#memory.set(body.subarray(from, this.#end));
   }
 }

@@ -36,8 +36,8 @@ export interface MessageSink {
 /** Who takes a long answer without its long strings becoming strings: they would be decoded and parsed only to be written again. */
 export interface Shortener {
   /**
-   * A text that stands for the message in `body`, which is UTF-8, and of which only what `part` gives may be kept. Undefined
-   * for a body that is to be read as every other.
+   * A text that stands for the message in `body`, which is UTF-8, of which only what `part` gives may be kept, and which does not
+   * change until that is written. Undefined for a body that is to be read as every other.
    */
   shorten(body: Uint8Array, part: (from: number, to: number) => TextBytes): string | undefined;
 }

@@ -1,5 +1,7 @@
 // Long strings that pass a gateway as the bytes they came in: nobody can tell it from an answer that was read whole and written again.
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { request } from "node:http";
 import { createConnection } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -308,15 +310,37 @@ it("many escapes of all kinds lie across the ends of what is looked at together"
   }
 });
 
-it("without WebAssembly no string is passed as bytes", async () => {
-  const body = textWith(Buffer.from("x"), 0, WINDOW);
-  expect(isFound(body)).toBe(true);
-  vi.stubGlobal("WebAssembly", undefined);
-  onTestFinished(() => void vi.unstubAllGlobals());
-  vi.resetModules();
-  const { LongStrings: Strings } = await import("../../src/gateway/long-answers.js");
-  expect(Strings.of(body, (from, to) => body.subarray(from, to))).toBe(undefined);
+it("a long string is found behind others, whatever lengths they have, and one is long from 64 KiB on", () => {
+  for (const length of [65_535, 65_536, 65_537])
+    expect(isFound(textWith(Buffer.from(""), 0, length)), `${length}`).toBe(length >= 65_536);
+  const random = randomFrom(8);
+  for (let times = 0; times < 300; times++) {
+    // Together about as long as what is looked at together: the long one begins on either side of its end, or in the last bytes.
+    const short = Array.from({ length: 63 }, () => "y".repeat(random.below(2_000))).map((text) => `${text}\\n`);
+    const before = JSON.stringify([...short, "z".repeat(random.below(4_000))]);
+    const body = Buffer.from(`{"a":${before},"b":"${"x".repeat(140_000)}","c":"${"y".repeat(random.below(9))}"}      `);
+    expect(isFound(body), before.length.toString()).toBe(true);
+  }
 });
+
+const UNASSEMBLED = fileURLToPath(new URL("narrow.mjs", import.meta.url));
+
+it.each([["--jitless"], ["--no-enable-sse3", "--no-enable-ssse3", "--no-enable-sse4-1"]])(
+  "where WebAssembly cannot be had, or not with 16 bytes at once, long answers are relayed as all others (%s)",
+  async (...flags) => {
+    const url = await answering((id, number) =>
+      Buffer.from(result(id, `"content":[{"type":"text","text":${JSON.stringify(textOf(number))}}]`)),
+    );
+    const child = spawn(process.execPath, [...flags, UNASSEMBLED, url], { stdio: ["pipe", "pipe", "inherit"] });
+    stage.later(() => (child.stdin.end(), once(child, "exit")));
+    const [line] = (await once(child.stdout, "data")) as [Buffer];
+    const client = await stage.client(String(line).trim(), { revision: NEWEST });
+    for (const number of [0, 1, 2]) {
+      const { content } = (await client.call("up__read", { number })) as { content: { text: string }[] };
+      expect(digest(content[0]?.text ?? "")).toBe(digest(textOf(number)));
+    }
+  },
+);
 
 it("answers to two requests that come the wrong way round reach whom they are for", async () => {
   const waiting: ((other: number) => void)[] = [];
