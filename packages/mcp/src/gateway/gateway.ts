@@ -46,7 +46,7 @@ export interface MountOptions {
   readonly onChanged?: (client: Client) => Promise<void>;
   /** Milliseconds after which a connection nobody uses is closed. Default: never. */
   readonly idleMs?: number;
-  /** Milliseconds a call may take without progress. Default 600,000. */
+  /** Milliseconds a call may take without progress; in all it may take an hour, or this where it is longer. Default 600,000. */
   readonly timeoutMs?: number;
   /** Asked about each call of a tool before anything is opened for it; an answer it gives is the call's, and nothing is sent. */
   readonly before?: BeforeCall;

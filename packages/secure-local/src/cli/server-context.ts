@@ -1,10 +1,9 @@
 // What is known of the tools of the policy's servers without starting one: from what was approved of them.
-import { mountedName } from "@secure-local/mcp/gateway";
 import type { ToolAnnotations } from "@secure-local/mcp/server";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { type Decision, deniedByEntry } from "../policy/decide.js";
 import { isAsApproved } from "../server/server-launch.js";
-import { approvedServers } from "../server/server-reviews.js";
+import { approvedServers, nameOutside } from "../server/server-reviews.js";
 
 /** Undefined for what is no tool of a server. */
 interface ServerContext {
@@ -36,7 +35,7 @@ export function serverContext(policy: Policy): ServerContext {
       if (!item.startsWith("tool ")) continue;
       const own = item.slice("tool ".length);
       const { annotations = {} } = content as { readonly annotations?: ToolAnnotations };
-      owned.set(mountedName(grant.name, own), { grant, own, annotations, idle });
+      owned.set(nameOutside(grant.name, own), { grant, own, annotations, idle });
     }
   }
   const of = (tool: string): Owned | undefined =>

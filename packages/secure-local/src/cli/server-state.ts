@@ -18,6 +18,7 @@ import {
   approvedServers,
   besideEachOther,
   KeptFindings,
+  nameOutside,
   reviewServer,
 } from "../server/server-reviews.js";
 import { adviceWord } from "./command-line.js";
@@ -89,7 +90,6 @@ export async function serverStates(policy: Policy, approved: PluginLock): Promis
 export async function approvedNames(policy: Policy): Promise<ApprovedNames | undefined> {
   const { file, servers, plugins } = policy;
   if (file === undefined || servers.size + plugins.load.size === 0) return undefined;
-  const { mountedName } = await import("@secure-local/mcp/gateway");
   const locked = plugins.load.size === 0 ? undefined : readLock(lockFileOf(file));
   const approved = approvedServers(policy);
   const changed = withheldServers(policy, approved).flatMap(({ name, state, why }) =>
@@ -99,7 +99,7 @@ export async function approvedNames(policy: Policy): Promise<ApprovedNames | und
     .filter(([name]) => servers.get(name)?.enabled === true)
     .map(async ([name, { approved: items }]) => [name, await unnamedItems(policy, name, items)] as const);
   return {
-    servers: namesIn(approved, (server, own) => mountedName(server, own)),
+    servers: namesIn(approved, nameOutside),
     plugins: namesIn(locked ?? new Map(), (_plugin, own) => own),
     changed: new Map(changed),
     unnamed: new Map(await Promise.all(unnamed)),
@@ -118,7 +118,7 @@ export async function unnamedItems(policy: Policy, server: string, items: Items)
     },
     {
       ...{ section: "prompts", names: /^prompt (.*)$/s, pattern: mountedName(server, "*") },
-      decided: (own: string) => decide(policy, { kind: "prompt", name: mountedName(server, own) }),
+      decided: (own: string) => decide(policy, { kind: "prompt", name: nameOutside(server, own) }),
     },
   ];
   return kinds.flatMap(({ section, names, pattern, decided }) => {

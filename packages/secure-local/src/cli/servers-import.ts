@@ -20,7 +20,7 @@ import { PACKAGE, SERVER, clientNamed } from "./client-files.js";
 import { UsageError } from "./command-line.js";
 import { editedPolicy } from "./edit-policy.js";
 import { inOptions } from "./failure.js";
-import { changeable, keptPlaces, readablePaths, withChangeable } from "./why-not.js";
+import { changeable, keptPlaces, readablePaths, wholePaths, withChangeable } from "./why-not.js";
 import { decoded, isLikelySecret, isLikelySecretValue, likelySecretArguments, partsOfUrl } from "./likely-secrets.js";
 import { agreesInTerminal, askInTerminal, askYesNo, complain, print, styled } from "./terminal.js";
 import { writeInPlace, writeNewFile } from "./write-new-file.js";
@@ -293,7 +293,7 @@ export function addedServer(
       );
   }
   const env = readVariables(words.map((word) => (word.includes("=") ? word : `${word}=${process.env[word]}`)));
-  const [command = "", ...args] = typeof launch === "string" ? [] : launch;
+  const [command = "", ...args] = typeof launch === "string" ? [] : wholePaths(launch, process.cwd());
   const target: Target =
     typeof launch === "string"
       ? addressOf(name, { kind: "url", url: launch, headers: readHeaders(headers) })

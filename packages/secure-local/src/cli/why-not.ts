@@ -1,8 +1,8 @@
 // Says why a server did not come up, with the key of the policy that grants what it lacked, and which paths those grant
 // already.
-import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { basename, dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, extname, isAbsolute, join, resolve, sep } from "node:path";
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import { isOwnPlace } from "../policy/own-places.js";
 import type { ServerGrant } from "../policy/policy.js";
@@ -181,15 +181,42 @@ interface Started {
 export function readablePaths({ command, args, env, cwd }: Started): readonly string[] | undefined {
   const program = programFile(command, cwd);
   const paths = args.flatMap((arg) => {
-    if (!/[/\\]/.test(arg) || arg.startsWith("-")) return [];
-    const path = resolve(cwd ?? "/", arg.replace(/^~(?=\/)/, homedir()));
-    const status = statSync(path, { throwIfNoEntry: false });
+    const { named } = placeIn(arg);
+    if (!/[/\\]/.test(named)) return [];
+    const path = resolve(cwd ?? "/", named.replace(/^~(?=\/)/, homedir()));
+    const status = statusOf(path);
     if (status === undefined) return [];
     return status.isDirectory() ? [`${path}/**`] : besideProgram(path);
   });
   const kept = keptPlaces(env).map(({ path, folder }) => (path === folder ? `${path}/**` : path));
   const all = [...(program === undefined ? [] : besideCommand(program)), ...paths, ...kept];
   return all.length === 0 ? undefined : [...new Set(all)];
+}
+
+/** What a word of a command may name, and what stands before it: of a flag, what is behind its first `=`. */
+function placeIn(word: string): { readonly before: string; readonly named: string } {
+  const end = word.startsWith("-") ? word.indexOf("=") + 1 || word.length : 0;
+  return { before: word.slice(0, end), named: word.slice(end) };
+}
+
+/** Undefined for every word that is no path, however long it is. */
+function statusOf(path: string): Stats | undefined {
+  return existsSync(path) ? statSync(path, { throwIfNoEntry: false }) : undefined;
+}
+
+/**
+ * A command with the whole paths of the files and folders that it names from `folder`: a server is started elsewhere. A bare word may be
+ * a package or an order as well, and the first one is looked for in PATH.
+ */
+export function wholePaths(command: readonly string[], folder: string): string[] {
+  return command.map((word, at) => {
+    const { before, named } = placeIn(word);
+    const path = resolve(folder, named);
+    const status = isAbsolute(named) ? undefined : statusOf(path);
+    const isNamed = /[/\\]/.test(named) || named === "." || named === "..";
+    const isFile = at > 0 && extname(named) !== "" && status?.isFile() === true;
+    return status !== undefined && (isNamed || isFile) ? before + path : word;
+  });
 }
 
 /** A program alone is seen in its sandbox: what it loads has to be granted where it is not the system's. */

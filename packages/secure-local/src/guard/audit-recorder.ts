@@ -443,13 +443,20 @@ const LOG_ADVICE: Readonly<Partial<Record<AuditErrorCode, string>>> = {
   queue_full: "Too many records wait for the disk: try again when it answers.",
 };
 
-/** `task`: whether it had become one, which has a time limit of its own; `why`: what is known of the cause. */
+/**
+ * `task`: whether it had become one, which has a time limit of its own; `why`: what is known of the cause; `limited`: the name that the
+ * policy limits it by. Default: its own.
+ */
 export function timedOut(
   { kind, name }: Subject,
   ms: number,
-  { task, why }: { readonly task: boolean; readonly why?: string | undefined },
+  {
+    task,
+    why,
+    limited: by = name,
+  }: { readonly task: boolean; readonly why?: string | undefined; readonly limited?: string | undefined },
 ): string {
-  const key = task ? "task_timeout" : `timeouts.${kind === "tool" ? name : "default"}`;
+  const key = task ? "task_timeout" : `timeouts.${kind === "tool" ? by : "default"}`;
   if (why !== undefined)
     return `The ${kind} ${name} timed out after ${seconds(ms)}: ${why}. The server's standard error shows what it wrote. If it only needs longer, raise tools.${key} in the policy.`;
   return `The ${kind} ${name} timed out after ${seconds(ms)}. To give it longer, raise tools.${key} in the policy.`;

@@ -2,7 +2,8 @@
 // that waits belongs to; and the clock of a call, which stands still while a person is asked.
 import type { Answer, Call, Next } from "@secure-local/mcp/server";
 import { decide, type Decision } from "../policy/decide.js";
-import type { AuditField, Policy } from "../policy/policy.js";
+import { otherNames } from "../policy/host-matcher.js";
+import { type AuditField, forTool, type Policy } from "../policy/policy.js";
 import { cleanNotice } from "./cleaning/clean-result.js";
 import type { CleanLimits } from "./cleaning/clean-text.js";
 import { type Rates, ratesOf } from "./rate-limits.js";
@@ -55,23 +56,27 @@ export function compilePolicy(policy: Policy): CompiledPolicy {
   };
 }
 
-/** One object for each tool, since there is a call of one every few microseconds. */
+/** One object for each limit, since there is a call of a tool every few microseconds. */
 function timer({ tools: { timeoutsMs, taskTimeoutMs: taskMs } }: Policy): (subject: Subject) => TimeLimits {
   const usual: TimeLimits = { callMs: timeoutsMs.default, taskMs };
-  const own = new Map([...timeoutsMs.byName].map(([name, callMs]): [string, TimeLimits] => [name, { callMs, taskMs }]));
-  return ({ kind, name }) => (kind === "tool" ? (own.get(name) ?? usual) : usual);
+  const own = new Map(
+    [...timeoutsMs.byName.values()].map((callMs): [number, TimeLimits] => [callMs, { callMs, taskMs }]),
+  );
+  return ({ kind, name }) => (kind === "tool" ? (own.get(forTool(timeoutsMs, name)) ?? usual) : usual);
 }
 
 /** Tools are called again and again, and there are few of them, so each is decided once. */
 function decider(policy: Policy): (subject: Subject) => Decision {
-  const tools = new Map<string, Decision>();
+  const tools = new Map<string, { readonly decision: Decision; readonly names: readonly string[] }>();
   return ({ kind, name }) => {
     if (kind === "resource") return decide(policy, { kind, uri: name });
     if (kind === "prompt") return decide(policy, { kind, name });
     const known = tools.get(name);
-    if (known !== undefined) return known;
+    const names = otherNames(name);
+    // Its other name may have been unknown then.
+    if (known?.names === names) return known.decision;
     const decision = decide(policy, { kind, name });
-    tools.set(name, decision);
+    tools.set(name, { decision, names });
     return decision;
   };
 }

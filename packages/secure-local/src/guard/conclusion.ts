@@ -60,7 +60,9 @@ async function concluded(
     const why = latenessOf(call);
     const detail = why === undefined ? undefined : { reason: why };
     const result: RequestEnd = { outcome: "timeout", durationMs, fault: undefined, detail };
-    return { told: giveUp(subject, timedOut(subject, timeoutMs, { task: call.task !== undefined, why })), result };
+    const limited = terms.policy.tools.timeoutsMs.byName.keyOf(subject.name);
+    const late = timedOut(subject, timeoutMs, { task: call.task !== undefined, why, limited });
+    return { told: giveUp(subject, late), result };
   }
   if (ending.answer === undefined) return failed(ending.error, durationMs, terms.cleaning);
   const answer = ending.answer as Readonly<Record<string, unknown>>;

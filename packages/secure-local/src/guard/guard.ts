@@ -469,7 +469,7 @@ export class Guard {
   #overTool(call: Call, rates: Rates, others: Readonly<Record<string, number>>, tool: string): Over {
     const limit = rates.tool(tool);
     const refusal = (waitMs: number): Refusal =>
-      limited(`calls of ${tool}`, limit, { waitMs, key: `tools.rate_limits.${tool}`, line: rates.ruleOf(tool).line });
+      limited(`calls of ${tool}`, limit, { waitMs, ...rates.raisedBy(tool) });
     const names = () => ({ ...others, [`tool ${tool}`]: limit });
     return this.#over(call, names, { own: this.#tools, name: tool, limit, refusal });
   }

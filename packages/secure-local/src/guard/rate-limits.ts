@@ -16,6 +16,8 @@ export interface Rates {
   tool(name: string): number;
   /** The limit of a tool with the key of the policy that sets it. */
   ruleOf(tool: string): RateRule;
+  /** The key that a person raises to allow more of a tool, and its line. */
+  raisedBy(tool: string): { readonly key: string; readonly line: number | undefined };
   /** That of `requests` of any kind, or of `completions`. */
   other(name: string): RateRule;
 }
@@ -32,14 +34,19 @@ export function ratesOf(policy: Policy): Rates {
   const { rateLimits } = policy.tools;
   let requests = OTHER_REQUESTS + rateLimits.default;
   for (const rate of rateLimits.byName.values()) requests += rate;
+  const ruleOf = (tool: string): RateRule => {
+    const key = rateLimits.byName.keyOf(tool) ?? "default";
+    return { limit: forTool(rateLimits, tool), rule: `tools.rate_limits.${key}`, line: rateLimits.lines?.get(key) };
+  };
   return {
     requests,
     completions: COMPLETIONS,
     tool: (name) => forTool(rateLimits, name),
-    ruleOf: (tool) => {
-      const key = rateLimits.byName.has(tool) ? tool : "default";
-      return { limit: forTool(rateLimits, tool), rule: `tools.rate_limits.${key}`, line: rateLimits.lines?.get(key) };
-    },
+    ruleOf,
+    raisedBy: (tool) => ({
+      key: `tools.rate_limits.${rateLimits.byName.keyOf(tool) ?? tool}`,
+      line: ruleOf(tool).line,
+    }),
     other: (name) =>
       name === "completions"
         ? { limit: COMPLETIONS, rule: "fixed" }

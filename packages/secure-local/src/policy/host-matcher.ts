@@ -95,8 +95,57 @@ function canonicalAddress(address: string): string {
   return address.includes(":") ? new URL(`http://[${address}]/`).hostname.slice(1, -1) : address;
 }
 
+// Knows both names of what is called by a shorter one outside, so that a rule may use either.
+
+/** By name: the other names of the same tool or prompt. */
+const OTHER_NAMES = new Map<string, readonly string[]>();
+const NO_NAMES: readonly string[] = Object.freeze([]);
+
+/**
+ * Notes that a tool or prompt whose whole name is too long is called by a shorter one. Both are one thing to every rule, in every
+ * policy: the shorter name follows from the whole one.
+ */
+export function noteShortName(short: string, whole: string): void {
+  if (short === whole) return;
+  for (const [name, other] of [
+    [short, whole],
+    [whole, short],
+  ] as const) {
+    const known = otherNames(name);
+    if (!known.includes(other)) OTHER_NAMES.set(name, [...known, other]);
+  }
+}
+
+/** The same list until more is known of the name. */
+export function otherNames(name: string): readonly string[] {
+  return OTHER_NAMES.get(name) ?? NO_NAMES;
+}
+
+/** Numbers by the names of tools. A tool has what stands under any of its names, and the lowest where there are several. */
+export class ValuesByName extends Map<string, number> {
+  /** The name under which a tool has its number; undefined where it has none. */
+  keyOf(tool: string): string | undefined {
+    let key = super.has(tool) ? tool : undefined;
+    for (const other of otherNames(tool)) {
+      const value = super.get(other);
+      if (value !== undefined && value < (key === undefined ? Infinity : super.get(key)!)) key = other;
+    }
+    return key;
+  }
+
+  override get(tool: string): number | undefined {
+    const key = this.keyOf(tool);
+    return key === undefined ? undefined : super.get(key);
+  }
+
+  override has(tool: string): boolean {
+    return this.keyOf(tool) !== undefined;
+  }
+}
+
 // Matches names of tools and prompts and URIs of resources: exactly, or by a prefix ending in `*`.
 
+/** What it finds of one name of a tool it finds of the other. */
 export class NameMatcher {
   readonly rules: readonly PatternRule[];
   readonly #exact: Map<string, Rule> = new Map();
@@ -117,16 +166,28 @@ export class NameMatcher {
   }
 
   findExact(name: string): Rule | undefined {
-    return this.#exact.get(name);
+    return this.#exact.get(name) ?? firstOf(otherNames(name), (other) => this.#exact.get(other));
   }
 
   findPrefix(name: string): Rule | undefined {
+    return this.#prefixOf(name) ?? firstOf(otherNames(name), (other) => this.#prefixOf(other));
+  }
+
+  #prefixOf(name: string): Rule | undefined {
     for (const [length, prefixes] of this.#prefixes) {
       const rule = name.length >= length ? prefixes.get(name.slice(0, length)) : undefined;
       if (rule) return rule;
     }
     return undefined;
   }
+}
+
+function firstOf(names: readonly string[], find: (name: string) => Rule | undefined): Rule | undefined {
+  for (const name of names) {
+    const rule = find(name);
+    if (rule !== undefined) return rule;
+  }
+  return undefined;
 }
 
 function addPrefix(prefixes: Map<number, Map<string, Rule>>, prefix: string, rule: Rule): void {

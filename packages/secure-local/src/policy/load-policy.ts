@@ -19,7 +19,7 @@ import {
   type Policy,
 } from "./policy.js";
 import { PolicyError, patternRule } from "./faults.js";
-import { HostMatcher, NameMatcher, RangeMatcher } from "./host-matcher.js";
+import { HostMatcher, NameMatcher, RangeMatcher, ValuesByName } from "./host-matcher.js";
 import { PathMatcher } from "./path-matcher.js";
 
 /** Bits of a file's mode that let its group or everyone write to it. */
@@ -119,8 +119,8 @@ export function builtInPolicy(): Policy {
     commands: { blocked: [], allowed: new Map() },
     tools: {
       ...names("tools", BUILT_IN.tools),
-      rateLimits: { default: DEFAULT_RATE, byName: new Map(BUILT_IN.rates) },
-      timeoutsMs: { default: DEFAULT_TIMEOUT_S * 1_000, byName: new Map() },
+      rateLimits: { default: DEFAULT_RATE, byName: new ValuesByName(BUILT_IN.rates) },
+      timeoutsMs: { default: DEFAULT_TIMEOUT_S * 1_000, byName: new ValuesByName() },
       taskTimeoutMs: DEFAULT_TASK_TIMEOUT_S * 1_000,
       maxOutputBytes: DEFAULT_OUTPUT_BYTES,
       webSearch: { provider: "duckduckgo", endpoint: undefined },

@@ -2,7 +2,7 @@
 //
 // Keys of the file are given in the comments. Keys marked (ours) are optional additions to the format of
 // mcp-secure-server; a file without them keeps its meaning.
-import type { HostMatcher, NameMatcher, RangeMatcher } from "./host-matcher.js";
+import type { HostMatcher, NameMatcher, RangeMatcher, ValuesByName } from "./host-matcher.js";
 import type { PatternRule, Rule } from "./faults.js";
 import type { PathMatcher } from "./path-matcher.js";
 
@@ -17,7 +17,7 @@ export interface NamesPolicy {
 /** A number for every tool, and others for some. */
 export interface PerTool {
   readonly default: number;
-  readonly byName: ReadonlyMap<string, number>;
+  readonly byName: ReadonlyMap<string, number> & Pick<ValuesByName, "keyOf">;
   /** The lines of those that a file says, "default" among them. */
   readonly lines?: ReadonlyMap<string, number>;
 }
@@ -441,6 +441,8 @@ export const DEFAULT_RATE = 60;
 export const DEFAULT_TIMEOUT_S = 30;
 /** Seconds a call that became a task may run: nobody waits for it, so it may be a long piece of work, but not for ever. */
 export const DEFAULT_TASK_TIMEOUT_S = 3_600;
+/** The longest that a policy may give a task, in seconds: as long as the library keeps one for a client that asks for it. */
+export const MAX_TASK_TIMEOUT_S = 86_400;
 /** Bytes of one result: far beyond what a model reads well. */
 export const DEFAULT_OUTPUT_BYTES: number = 1024 * 1024;
 /** Every part of a record, in the order mcp-secure-server names them. */

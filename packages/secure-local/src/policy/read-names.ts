@@ -1,6 +1,6 @@
 // Reads the sections that name things: tools, resources, prompts, profiles and the menu.
 import { type Faults, patternRule, type PatternRule, PolicyError, ruleAt } from "./faults.js";
-import { NameMatcher } from "./host-matcher.js";
+import { NameMatcher, ValuesByName } from "./host-matcher.js";
 import {
   DEFAULT_MENU,
   DEFAULT_OUTPUT_BYTES,
@@ -8,6 +8,7 @@ import {
   DEFAULT_TASK_TIMEOUT_S,
   DEFAULT_TIMEOUT_S,
   CALLING_TOOL,
+  MAX_TASK_TIMEOUT_S,
   MENU_TOOLS,
   NO_CALL_OF_ITS_OWN,
   type MenuPolicy,
@@ -37,8 +38,6 @@ import {
 const MAX_RATE = 1_000_000;
 /** A call that takes longer than an hour hangs. */
 const MAX_TIMEOUT_S = 3_600;
-/** As long as the library keeps a task for a client that asks for it. */
-const MAX_TASK_TIMEOUT_S = 86_400;
 /** Below this an error message does not fit; above the largest message the client side reads. */
 export const OUTPUT_BYTES: Expectation<number> = wholeNumber(1_024, 64 * 1024 * 1024);
 const RATE = wholeNumber(1, MAX_RATE);
@@ -119,12 +118,12 @@ function readTimeouts(section: Section): PerTool {
   if (single && timeouts.some(([key]) => key === "default")) {
     section.faults.add(single.place, "tools.timeout and tools.timeouts.default say the same thing; keep one of them");
   }
-  const byName = new Map([...seconds.byName].map(([name, value]) => [name, value * 1_000]));
+  const byName = new ValuesByName([...seconds.byName].map(([name, value]) => [name, value * 1_000]));
   return { default: (single?.value ?? seconds.default) * 1_000, byName };
 }
 
 function perTool(entries: readonly NamedEntry<number>[], fallback: number, section: Section): PerTool {
-  const byName = new Map<string, number>();
+  const byName = new ValuesByName();
   const lines = new Map<string, number>();
   let general = fallback;
   for (const [key, { value }, place] of entries) {

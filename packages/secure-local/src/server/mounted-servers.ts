@@ -18,7 +18,7 @@ import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Finding, Peer } from "@secure-local/inspection/finding";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import { decide, type Decision, deniedByEntry } from "../policy/decide.js";
-import type { Policy, ServerGrant } from "../policy/policy.js";
+import { MAX_TASK_TIMEOUT_S, type Policy, type ServerGrant } from "../policy/policy.js";
 import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
 import { failureLines, mountedHealth, type ServerHealth, STOPPED, unmountedHealth } from "./server-health.js";
 import { type MountedTool, mountedTool } from "./catalogue.js";
@@ -198,12 +198,8 @@ export class MountedServers {
 
   /** Denied is what a denial names under any of its names; what another server lists must not change that. */
   #byPolicy(policy: Policy, server: string, { kind, name: own, shown }: RelayedItem, byName: Decision): Decision {
-    if (kind === "tool" || kind === "prompt") {
-      if (!byName.allowed || shown === `${server}__${own}`) return byName;
-      // A name that is too long is shown shorter: denials hold for the whole of it too.
-      const whole = decide(policy, { kind, name: `${server}__${own}` });
-      return whole.allowed ? byName : whole;
-    }
+    // Rules find a name that is too long by the whole of it too.
+    if (kind === "tool" || kind === "prompt") return byName;
     const { decideUri, wrapUri } = this.#mounting as Mounting;
     return decideUri(policy, { shown, own, wrapped: wrapUri(server, own) });
   }
@@ -371,6 +367,7 @@ export class MountedServers {
       offer: approvedOffer(new Map()),
       known: whole,
       idleMs: grant.idleMs,
+      timeoutMs: LONGEST_CALL_MS,
       asks: [...grant.mayAsk],
       onChanged: (client) => this.#compare(name, client),
       checkOutput: true,
@@ -580,5 +577,7 @@ export class MountedServers {
 const approvalRule = (server: string): string => `approval of the server ${server}`;
 const REACH_CHANGED = "the policy changed what it is started by; the next call starts it anew";
 const ENTRY_CHANGED = "its entry in the policy is another one now, and takes effect in a moment; make the call again";
+/** No policy gives a call more: its time limit ends the call, and the limits of the gateway do not come before it. */
+const LONGEST_CALL_MS = MAX_TASK_TIMEOUT_S * 1_000;
 /** Of a server that was not opened yet, or that the policy has no more. */
 const NOTHING = "";

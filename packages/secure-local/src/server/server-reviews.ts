@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import type { Change, Items } from "@secure-local/inspection/drift";
 import type { Finding, Offering, Peer, RawItem } from "@secure-local/inspection/finding";
 import type { Client } from "@secure-local/mcp/client";
-import { itemFault, type Offer, readOffer } from "@secure-local/mcp/gateway";
+import { itemFault, mountedName, type Offer, readOffer } from "@secure-local/mcp/gateway";
 import { ExactNumber, LocalError } from "@secure-local/mcp/jsonrpc";
 import type { Work } from "../audit/encoded-secrets.js";
 import { makeFolder, readShortFile } from "../audit/owned-files.js";
@@ -19,6 +19,7 @@ import {
   secretsVersion,
 } from "../audit/secret-shapes.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
+import { noteShortName } from "../policy/host-matcher.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { changesOf, type LockedPlugin, type PluginLock, readLock } from "./plugin-lock.js";
 import { CHANGED } from "./server-health.js";
@@ -203,9 +204,26 @@ export function serverLockFile(policyFile: string): string {
   return `${policyFile}.servers.lock`;
 }
 
-/** What was approved of the servers of a policy; empty where nothing was. @throws LockError */
+/**
+ * What was approved of the servers of a policy; empty where nothing was. Whoever decides about a tool of a server knows it from here,
+ * and so both of its names from then on. @throws LockError
+ */
 export function approvedServers({ file }: Policy): PluginLock {
-  return (file === undefined ? undefined : readLock(serverLockFile(file))) ?? new Map();
+  const lock: PluginLock = (file === undefined ? undefined : readLock(serverLockFile(file))) ?? new Map();
+  for (const [server, { approved }] of lock) {
+    for (const item of approved.keys()) {
+      const own = /^(?:tool|prompt) (.*)$/s.exec(item)?.[1];
+      if (own !== undefined) nameOutside(server, own);
+    }
+  }
+  return lock;
+}
+
+/** What a tool or prompt of a server is called outside. Rules know both of its names from then on, where that is not its whole one. */
+export function nameOutside(server: string, own: string): string {
+  const name = mountedName(server, own);
+  noteShortName(name, `${server}__${own}`);
+  return name;
 }
 
 export interface ServerReview {

@@ -56,6 +56,27 @@ describe.runIf(hasWall())("a server that is added", () => {
     await house.closeClients();
   });
 
+  it("starts where its program and a folder behind a flag were named from the folder of the command", async () => {
+    house.program("near", {
+      tools: [tool("read")],
+      answers: { read: '() => readFileSync(process.argv[2].slice("--root=".length) + "/b.txt", "utf8")' },
+    });
+    const near = join(house.folder, "near");
+    mkdirSync(near);
+    writeFileSync(join(near, "b.txt"), "a note nearby");
+    const words = ["servers", "add", "near", "--policy", house.policy, "--"];
+    const added = await runQuickly([...words, process.execPath, "./programs/near.mjs", "--root=./near"], {
+      home: house.folder,
+      env: {},
+      cwd: house.folder,
+    });
+    expect(added.stdout).toContain(`may read ${near}/**`);
+    expect(added.stderr).not.toContain("cannot be looked at");
+    await house.approve("near");
+    expect(await said(await house.client(), "near__read")).toBe("a note nearby");
+    await house.closeClients();
+  });
+
   it.each([
     ["a value of this environment", ["--env", "BOARD_KEY"], { BOARD_KEY: "plain" }],
     ["a value that is one by its name", ["--env", "BOARD_KEY=key-90d1e6c2b7"], {}],
@@ -84,6 +105,70 @@ describe.runIf(hasWall())("a server that is added", () => {
     expect(stderr).toContain(
       `Its entry stays in ${house.policy}, and nothing of it is offered. Mend it there, then: mcp-secure-local servers review board-3 --policy ${house.policy}`,
     );
+  });
+});
+
+describe("the paths of a command that is added", () => {
+  /** The command and what may be read, as they were written. */
+  async function written(command: readonly string[], cwd: string): Promise<{ launch: string[]; reads: string[] }> {
+    house.write('version: "1.0"\ntools: { allowed: [] }\n');
+    await runQuickly(["servers", "add", "named", "--policy", house.policy, "--", ...command], {
+      home: house.folder,
+      env: {},
+      cwd,
+    });
+    const { servers } = await parsePolicy(readFileSync(house.policy, "utf8"), { file: house.policy });
+    const { launch, filesystem } = servers.get("named") as ServerGrant;
+    if (launch.kind === "url") throw new Error("a command was added");
+    return { launch: [...launch.command], reads: filesystem.readable.rules.map(({ pattern }) => pattern) };
+  }
+
+  const place = join(house.folder, "place");
+  const [program, data] = [join(place, "board.mjs"), join(place, "data")];
+  beforeEach(() => {
+    mkdirSync(data, { recursive: true });
+    writeFileSync(program, "process.exit(1);\n");
+  });
+
+  it.each([
+    ["a file of the folder", "./board.mjs", program],
+    ["a file above", "../place/board.mjs", program],
+    ["a bare file with an ending", "board.mjs", program],
+    ["a folder", "./data", data],
+    ["the folder itself", ".", place],
+    ["a file behind a flag", "--program=./board.mjs", `--program=${program}`],
+    ["a folder behind a flag", "--root=./data", `--root=${data}`],
+  ])("are written whole, and may be read: %s", async (_, word, whole) => {
+    const { launch, reads } = await written([process.execPath, word, "last"], place);
+    expect(launch).toEqual([process.execPath, whole, "last"]);
+    const path = whole.replace(/^--\w+=/, "");
+    expect(reads.some((pattern) => pattern === path || pattern === `${path}/**` || pattern === `${place}/**`)).toBe(
+      true,
+    );
+  });
+
+  it("may be read behind the first = of a flag, where they are whole already", async () => {
+    const { launch, reads } = await written([process.execPath, program, `--root=${data}`, `--a=b=${place}`], "/");
+    expect(launch).toEqual([process.execPath, program, `--root=${data}`, `--a=b=${place}`]);
+    expect(reads).toContain(`${data}/**`);
+    expect(reads.filter((pattern) => pattern === "/**")).toEqual([]);
+  });
+
+  it("are whole for a program of the folder, too", async () => {
+    const script = join(place, "run.sh");
+    writeFileSync(script, "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+    expect((await written(["./run.sh"], place)).launch).toEqual([script]);
+  });
+
+  it.each([
+    ["a bare word, which may be an order", "data"],
+    ["what is not there", "./gone.mjs"],
+    ["an address", "https://a.example/data"],
+    ["a flag", "--data"],
+    ["a flag with a word", "--data=data"],
+    ["a word that is longer than names are", `--text=a/${"b ".repeat(300)}`],
+  ])("stay as they are: %s", async (_, word) => {
+    expect((await written([process.execPath, program, word], place)).launch).toEqual([process.execPath, program, word]);
   });
 });
 

@@ -1,0 +1,136 @@
+// A tool or prompt of a server whose name is too long is called by a shorter one: every key of the policy takes either name.
+import { readFileSync } from "node:fs";
+import { mountedName } from "@secure-local/mcp/gateway";
+import { Server } from "@secure-local/mcp/server";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { NameMatcher, noteShortName, ValuesByName } from "../../src/policy/host-matcher.js";
+import { profiledPolicy } from "../../src/policy/read-names.js";
+import { Fleet } from "./fleet.js";
+
+const OWN = "reads_the_minutes_of_every_meeting_of_the_board_and_sends_them_to_whoever_wants_"
+  .padEnd(80, "x")
+  .slice(0, 80);
+/** Differs behind the place where names are cut, and is meant by no rule here. */
+const OTHER = `${OWN.slice(0, 60)}X${OWN.slice(61)}`;
+const WHOLE = `wide__${OWN}`;
+const SHORT = mountedName("wide", OWN);
+const BEGINNING = `${WHOLE.slice(0, -1)}*`;
+
+let fleet: Fleet;
+beforeEach(() => {
+  fleet = new Fleet();
+  fleet.make("wide", wide);
+});
+afterEach(() => fleet.close());
+
+function wide(): Server {
+  const server = new Server({ name: "wide", version: "1" });
+  const input = { type: "object", properties: { late: { type: "boolean" } } } as const;
+  for (const name of [OWN, OTHER]) {
+    server.tool(name, {
+      description: "An honest thing.",
+      input,
+      run: async ({ late }) => {
+        if (late === true) await new Promise((resolve) => setTimeout(resolve, 300));
+        return "called";
+      },
+    });
+    server.prompt(name, { description: "An honest thing.", run: () => "prompted" });
+  }
+  return server;
+}
+
+const tools = (more: string): string => `tools: { allowed: ["wide__*"]${more} }\nprompts: { allowed: ["wide__*"] }\n`;
+const prompts = (names: string): string => `tools: { allowed: ["wide__*"] }\nprompts: { ${names} }\n`;
+const ALL = tools("");
+
+/** A key of the policy, as its page has it, and a policy that says something by a name in it. */
+const CASES: readonly (readonly [key: string, body: (name: string) => string])[] = [
+  ["tools.allowed", (name) => `tools: { allowed: ["${name}"] }\nprompts: { allowed: ["wide__*"] }`],
+  ["tools.denied", (name) => tools(`, denied: ["${name}"]`)],
+  ["tools.rate_limits", (name) => tools(`, rate_limits: { "${name}": 1 }`)],
+  ["tools.timeouts", (name) => tools(`, timeouts: { "${name}": 0.1 }`)],
+  ["prompts.allowed", (name) => prompts(`allowed: ["${name}"]`)],
+  ["prompts.denied", (name) => prompts(`allowed: ["wide__*"], denied: ["${name}"]`)],
+  ["approvals[].approve", (name) => `${ALL}approvals: [{ approve: ["${name}"] }]`],
+  ["approvals[].approve", (name) => `${ALL}approvals: [{ approve: ["${name}"], when: { late: true } }]`],
+  ["profiles.NAME.tools", (name) => `${ALL}profiles: { work: { tools: { allowed: ["${name}"] } } }`],
+  ["profiles.NAME.tools", (name) => `${ALL}profiles: { work: { tools: { denied: ["${name}"] } } }`],
+];
+/** What limits a tool takes no beginnings of names. */
+const LIMITS = new Set(["tools.rate_limits", "tools.timeouts"]);
+
+/** All that a client sees of both tools and prompts, with one word for every name of the one that is meant. */
+async function effects(body: string): Promise<string> {
+  const whole = await fleet.policy(body);
+  await fleet.approve(whole);
+  await fleet.serve(whole.profiles.has("work") ? profiledPolicy(whole, "work") : whole);
+  const peer = await fleet.client("2025-11-25");
+  const told = (method: string, params: object): Promise<string> =>
+    peer.request(method, { ...params }).then(JSON.stringify, (error: Error) => error.message);
+  const seen = [await told("tools/list", {}), await told("prompts/list", {})];
+  const ofOne = async (name: string): Promise<string[]> => [
+    await told("tools/call", { name, arguments: { late: true } }),
+    await told("tools/call", { name, arguments: {} }),
+    await told("prompts/get", { name }),
+  ];
+  const each = await Promise.all([SHORT, mountedName("wide", OTHER)].map(ofOne));
+  const text = [...seen, ...each.flat()].join("\n").replaceAll(/in (?:just over a minute|\d+ seconds?)/g, "soon");
+  return [BEGINNING, WHOLE, SHORT].reduce((all, name) => all.replaceAll(name, "NAME"), text);
+}
+
+it.each(CASES)("%s says the same by each name of a tool or prompt", async (key, body) => {
+  const without = await effects(ALL);
+  const byShort = await effects(body(SHORT));
+  expect(byShort).not.toBe(without);
+  expect(await effects(body(WHOLE))).toBe(byShort);
+  if (!LIMITS.has(key)) expect(await effects(body(BEGINNING))).toBe(byShort);
+});
+
+it("knows every key of the policy that takes names of tools or prompts", () => {
+  const page = readFileSync(new URL("../../../../docs/policy-reference.md", import.meta.url), "utf8");
+  const takesNames =
+    /name of letters, digits, "_", "\.", "\/"|by tool|names and beginnings of tools|as in the section `tools`/;
+  const keys = page.split(/^###? (?=`)/m).flatMap((section) => {
+    const place = /^`([^`]+)`/.exec(section)?.[1];
+    const rows = place === undefined ? [] : [...section.matchAll(/^\| `(\w+)` \|(.*)$/gm)];
+    return rows.flatMap(([, key = "", row = ""]) => (takesNames.test(row) ? [`${place}.${key}`] : []));
+  });
+  expect(keys.toSorted()).toEqual([...new Set(CASES.map(([key]) => key))].toSorted());
+});
+
+describe("of two limits, one by each name", () => {
+  it.each([
+    ["rate_limits", 1],
+    ["timeouts", 0.1],
+  ])("the lower one holds: %s", async (key, lower) => {
+    const alone = await effects(tools(`, ${key}: { "${SHORT}": ${lower} }`));
+    expect(await effects(tools(`, ${key}: { "${SHORT}": 100, "${WHOLE}": ${lower} }`))).toBe(alone);
+    expect(await effects(tools(`, ${key}: { "${WHOLE}": 100, "${SHORT}": ${lower} }`))).toBe(alone);
+  });
+
+  it("is found with its key", () => {
+    noteShortName("up__short", "up__whole");
+    const values = new ValuesByName([
+      ["up__whole", 3],
+      ["up__short", 5],
+    ]);
+    expect(["up__short", "up__whole"].map((name) => [values.get(name), values.keyOf(name)])).toEqual([
+      [3, "up__whole"],
+      [3, "up__whole"],
+    ]);
+    expect([values.has("up__"), values.keyOf("up__")]).toEqual([false, undefined]);
+    expect([...values]).toEqual([
+      ["up__whole", 3],
+      ["up__short", 5],
+    ]);
+  });
+});
+
+it("finds a rule by a name that became known after the rule was read", () => {
+  const matcher = new NameMatcher([{ pattern: "up__late_whole", rule: { text: "tools.denied: up__late_whole" } }]);
+  expect(matcher.find("up__late")).toBeUndefined();
+  noteShortName("up__late", "up__late_whole");
+  expect(matcher.find("up__late")?.text).toBe("tools.denied: up__late_whole");
+  expect(matcher.find("up__later")).toBeUndefined();
+});
