@@ -6,7 +6,7 @@ import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { linesOf, LONGEST_LINE } from "@secure-local/mcp-tools/record-link";
 import { TextLink } from "@secure-local/mcp-tools/text-link";
 import { type CommandLine, UsageError } from "./command-line.js";
-import { ATTACHED, ATTACHED_ANEW, attachSocket, socketUrl } from "./serve-profiles.js";
+import { ATTACHED, ATTACHED_ANEW, attachSocket, socketUrl, whyNoAttach } from "./serve-profiles.js";
 import { policyFile } from "./settings.js";
 import { complain, ExitCode } from "./terminal.js";
 
@@ -26,6 +26,8 @@ interface Place {
 export async function attachCommand(line: CommandLine): Promise<number> {
   if (line.words.length > 0)
     throw new UsageError(`attach takes no "${line.words[0]}"; see mcp-secure-local help attach`);
+  const never = whyNoAttach();
+  if (never !== undefined) throw new UsageError(never);
   const remedy = remedyOf(line);
   // One that is misspelt runs nowhere, and no advice to start it would help.
   if (line.profile !== undefined)

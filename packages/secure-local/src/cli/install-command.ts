@@ -39,6 +39,8 @@ interface Installed {
 const NOTHING_DONE = { copy: undefined, sha256: "", moved: [], inPolicy: [], folder: undefined } as const;
 
 export async function installCommand(line: CommandLine): Promise<number> {
+  const never = line.attach ? (await import("./serve-profiles.js")).whyNoAttach() : undefined;
+  if (never !== undefined) throw new UsageError(never);
   // A profile that is misspelt would be found out by the client, which says nothing.
   if (line.profile !== undefined)
     await (await import("../policy/load-policy.js")).loadPolicy(policyFile(line), line.profile);

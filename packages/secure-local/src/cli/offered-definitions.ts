@@ -115,13 +115,18 @@ export function tellUnusedDigest({ digest }: Pick<CommandLine, "digest">): void 
 /** The policy may have been written before: this is about the approval alone. */
 const NOT_APPROVED = "Nothing is approved, so nothing of it is offered.";
 
+/** For a shell, which reads nothing in it. */
+function quotedWord(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 /** Whether what stands above is approved: by its digest, or by a person in a terminal. Elsewhere the digest is told. */
 export async function approvesShown(
   line: CommandLine,
   command: ApprovingCommand,
   offers: readonly OfferedDefinitions[],
 ): Promise<boolean> {
-  const { yes, digest, words } = line;
+  const { yes, digest, words, only } = line;
   const shown = digestOf(offers);
   if (digest !== undefined && digest !== shown) {
     complain(
@@ -135,10 +140,13 @@ export async function approvesShown(
   for (const { name } of unseen)
     complain(`Not all that changed in ${name} is shown: an approval counts for that, too.`);
   if (yes) return true;
-  const question = `Approve what stands above${unseen.length === 0 ? "" : ", and what is not shown"}?`;
+  const alone = only.length === 0 ? "" : `, and of it only ${cleanLine(only.join(", "))}`;
+  const question = `Approve what stands above${unseen.length === 0 ? "" : ", and what is not shown"}${alone}?`;
   if (process.stdin.isTTY) return agreesInTerminal(question, false, NOT_APPROVED);
-  const which = [command, ...words, "--yes --digest", shown].join(" ");
-  complain(`Nothing is approved. To approve exactly what stands above: mcp-secure-local ${which}${inUse(line)}`);
+  const which = [command, ...words, "--yes --digest", shown, ...only.map((item) => `--only ${quotedWord(item)}`)];
+  complain(
+    `Nothing is approved. To approve exactly what stands above${alone}: mcp-secure-local ${which.join(" ")}${inUse(line)}`,
+  );
   return false;
 }
 

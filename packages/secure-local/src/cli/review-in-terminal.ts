@@ -61,24 +61,33 @@ function firstLine(description: unknown): string {
 
 const QUESTION = "y approves all of it, not only what the short list shows; v shows all of it [y/N/v]";
 
-/** The names a person approves. `show`: prints a line. */
+interface Asking {
+  readonly ask: Ask;
+  /** Prints a line. */
+  readonly show: (line: string) => void;
+  readonly about: (of: Reviewed) => void;
+  /** Of all that was looked at these items alone are shown, and approved; empty: all. */
+  readonly only?: ReadonlySet<string>;
+}
+
+/** The names a person approves. */
 export async function askEach(
   all: readonly Reviewed[],
-  {
-    ask,
-    show,
-    about,
-  }: { readonly ask: Ask; readonly show: (line: string) => void; readonly about: (of: Reviewed) => void },
+  { ask, show, about, only = new Set() }: Asking,
 ): Promise<ReadonlySet<string>> {
   const approved = new Set<string>();
-  const waiting = all.filter(({ changes }) => changes.length > 0);
+  const isAsked = ({ item }: Reviewed["changes"][number]): boolean => only.size === 0 || only.has(item);
+  const waiting = all.filter(({ changes }) => changes.some(isAsked));
   for (const of of waiting) {
+    const asked = { ...of, changes: of.changes.filter(isAsked) };
     show(`\n${styled("bold", of.name)}`);
-    for (const line of shortLines(of)) show(line);
+    for (const line of shortLines(asked)) show(line);
     about(of);
     const { refused } = offeredDefinitions({ kind: "server", ...of });
     if (refused !== undefined) show(`What ${of.name} offers was refused as it stands here, on ${refused}.`);
-    if (await agreesTo(of, { ask, show })) approved.add(of.name);
+    const named = asked.changes.map(({ item }) => cleanLine(item)).join(", ");
+    const what = only.size === 0 ? of.name : `only this of ${of.name}: ${named}`;
+    if (await agreesTo(asked, { ask, show, what })) approved.add(of.name);
   }
   const rest = waiting.filter(({ name }) => !approved.has(name)).map(({ name }) => name);
   const of = `${approved.size} of ${counted(waiting.length, "server")}`;
@@ -88,10 +97,10 @@ export async function askEach(
 
 async function agreesTo(
   of: Reviewed,
-  { ask, show }: { readonly ask: Ask; readonly show: (line: string) => void },
+  { ask, show, what }: Pick<Asking, "ask" | "show"> & { readonly what: string },
 ): Promise<boolean> {
   for (;;) {
-    const answer = (await ask(`Approve ${of.name}? ${QUESTION} `)).trim().toLowerCase();
+    const answer = (await ask(`Approve ${what}? ${QUESTION} `)).trim().toLowerCase();
     if (["y", "yes"].includes(answer)) return true;
     if (["", "n", "no"].includes(answer)) return false;
     if (answer !== "v") continue;

@@ -11,7 +11,7 @@ import { loadPolicy } from "../policy/load-policy.js";
 import { blockedBy } from "../policy/decide-command.js";
 import type { Policy } from "../policy/policy.js";
 import { findWall } from "../sandbox/find-wall.js";
-import { endedByLimit, startWalled } from "../sandbox/start-walled.js";
+import { endedByLimit, endWalled, startWalled, UnwalledTree } from "../sandbox/start-walled.js";
 import type { Reach, Wall, WalledCommand } from "../sandbox/wall.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { openAudit } from "./open-audit.js";
@@ -42,6 +42,8 @@ export interface Errand {
   readonly shown?: readonly ("stdout" | "stderr")[];
   /** Whose home it is, where homes are kept. Default: that of every start by this command line. */
   readonly owner?: readonly string[];
+  /** Names how it is started, as records of a server's start for calls do. */
+  readonly launch?: string;
   /** The server of the policy that it is, and the rule that has it started; absent: a person gave the command. */
   readonly server?: { readonly name: string; readonly rule: string; readonly line?: number | undefined };
 }
@@ -118,7 +120,7 @@ function unblocked(policy: Policy, executable: string): string {
 
 async function run(
   wall: Wall,
-  { executable, args, env, folder, parent, copies = [], shown: read = [] }: Errand,
+  { executable, args, env, folder, parent, server, copies = [], shown: read = [] }: Errand,
   { reach, limits, egress, close }: SandboxEnvironment,
 ): Promise<number> {
   // A package lies where it is kept, among this program's own files, which may lie in a folder that the server was granted.
@@ -137,15 +139,23 @@ async function run(
   }
   const workingDirectory = folderInside(folder, all);
   const way = (name: "stdout" | "stderr"): "pipe" | "inherit" => (read.includes(name) ? "pipe" : "inherit");
-  const command: WalledCommand = { executable, args, env, reach: all, limits, egress, workingDirectory };
+  const tree = parent === undefined || wall.name === "bubblewrap" ? undefined : new UnwalledTree();
+  const command: WalledCommand = {
+    ...{ executable, args, reach: all, limits, egress, workingDirectory },
+    env: { ...env, ...tree?.env },
+  };
   try {
     const child = startWalled(wall, command, ["inherit", way("stdout"), way("stderr")]);
     for (const name of read) child[name]?.pipe(unseenEscaped()).pipe(process[name], { end: false });
     // The terminal tells the command itself; this program stays to record how it ended.
     for (const name of SIGNALS) process.on(name, () => name !== "SIGINT" && child.kill(name));
-    if (parent !== undefined) endWith(parent, () => child.kill("SIGKILL"));
+    const isOrphan = (): boolean => process.ppid !== parent;
+    // The client that started a server finds what is left by its own mark, where there is /proc, and gives it time to end.
+    const rest = tree?.endsWith(child, () => server !== undefined && process.platform === "linux" && !isOrphan());
+    if (parent !== undefined) endOnce(isOrphan, () => endWalled(wall, child));
     const over = read.length > 0 ? "close" : "exit";
     const [code, signal] = (await once(child, over)) as [number | null, NodeJS.Signals | null];
+    await rest;
     const limit = endedByLimit(code, signal);
     if (limit !== undefined) complain(`mcp-secure-local: ${executable} was ended: ${limit}; raise it in the policy`);
     return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
@@ -157,10 +167,10 @@ async function run(
 /** Milliseconds between two looks for the process that started this one: whoever was killed tells nobody. */
 const ORPHAN_LOOK_MS = 500;
 
-/** The wall ends all that is behind it with its first process. */
-function endWith(parent: number, end: () => void): void {
+/** All that was started with the first process ends with it, see `UnwalledTree`. */
+function endOnce(isOrphan: () => boolean, end: () => void): void {
   const look = setInterval(() => {
-    if (process.ppid === parent) return;
+    if (!isOrphan()) return;
     clearInterval(look);
     end();
   }, ORPHAN_LOOK_MS);
@@ -226,14 +236,15 @@ function recordRefusal(audit: AuditSink, { server, policy }: Errand, { rule, det
 /** Nothing is started that is not on record; how it ended is written when it has. */
 async function onRecord(
   audit: AuditSink,
-  { executable, args, policy, server }: Errand,
+  { executable, args, policy, server, launch }: Errand,
   work: () => Promise<number>,
 ): Promise<number> {
   const detail = { command: [executable, ...args].join(" ") };
   const about = { tool: "sandbox", server: server?.name, policy: policy.hash.slice(0, LABEL_DIGITS) };
   const decision = { allowed: true, rule: server?.rule ?? "a person started it", line: server?.line };
   const { file, hash } = policy;
-  await audit.record({ kind: "sandbox.begun", ...about, decision, detail: { ...detail, policy: { file, hash } } });
+  const begun = { ...detail, policy: { file, hash }, ...(launch === undefined ? {} : { launch }) };
+  await audit.record({ kind: "sandbox.begun", ...about, decision, detail: begun });
   const started = performance.now();
   const code = await work();
   const outcome = code === 0 ? "ok" : "error";

@@ -13,7 +13,7 @@ import { telemetry } from "../observe/open-telemetry.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { httpOptions, tokenLine, KnownPeople } from "../server/http-options.js";
 import type { Policy } from "../policy/policy.js";
-import { lockFileOf } from "../server/plugin-lock.js";
+import { lockFileOf, serverLockFile } from "../server/plugin-lock.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
 import { httpRoom, LoadShedder, memoryLimit, MemoryMonitor } from "../server/load-shedder.js";
 import { tuneEngine } from "../server/engine.js";
@@ -183,13 +183,19 @@ export function known(token: string | undefined, people: KnownPeople): Record<st
 export function commonOf({ hash, file }: Policy): Record<string, readonly string[]> {
   return {
     policy: [hash],
-    "lock (what was approved of plugins and servers)": [file === undefined ? "" : lockOf(file)],
+    "lock (what was approved of plugins and servers)": file === undefined ? [""] : locksOf(file),
   };
 }
 
-function lockOf(policyFile: string): string {
+/** Without a lock of servers there is only the other one to compare, as processes of older versions do. */
+function locksOf(policyFile: string): readonly string[] {
+  const servers = textOf(serverLockFile(policyFile));
+  return [textOf(lockFileOf(policyFile)), ...(servers === "" ? [] : [servers])];
+}
+
+function textOf(lock: string): string {
   try {
-    return readAtOnce(lockFileOf(policyFile));
+    return readAtOnce(lock);
   } catch {
     return "";
   }

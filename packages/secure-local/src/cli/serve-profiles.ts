@@ -154,6 +154,12 @@ export function socketUrl(socket: string, path = "/mcp"): string {
   return `http+unix://${encodeURIComponent(socket)}${path}`;
 }
 
+/** Why `attach` is not to be had here, and what to do instead; undefined where it is. */
+export function whyNoAttach(): string | undefined {
+  if (process.platform !== "win32") return undefined;
+  return "attach is not to be had on Windows, where there is no socket that only you can open; let the client start this program itself: mcp-secure-local install CLIENT";
+}
+
 /**
  * Listens for `attach`. Nobody needs it to serve: where there can be no socket, `say` is told why, and undefined is returned.
  * Windows has no folder that only its owner's programs can listen in, so there it is silently left out.

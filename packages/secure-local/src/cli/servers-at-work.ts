@@ -126,6 +126,10 @@ async function controlled(
 ): Promise<Controlled & { readonly name: string; readonly file: string }> {
   const { policy, file } = await policyOf(line);
   const { name } = namedServer(policy, line.words, ask);
+  if (process.platform === "win32")
+    throw new UsageError(
+      `servers ${ask} reaches nothing on Windows, where there is no socket that only you can open; end and start again what runs by ${file}, and to keep ${name} off write enabled: false into its entry`,
+    );
   const { controlServer } = await import("../control/control-client.js");
   return { name, file, ...(await controlServer(controlFolder(), { ask, policy: file, server: name })) };
 }

@@ -10,13 +10,12 @@ import { grantedPolicy } from "../policy/granted-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { serverReach } from "../server/server-reach.js";
 import { APPROVED, filled, filledArguments, type Logins, openServer, PARENT, REACH } from "../server/open-server.js";
-import { type LockedPlugin, type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
+import { type LockedPlugin, type PluginLock, relocked, serverLockFile, writeLock } from "../server/plugin-lock.js";
 import {
   approvedServers,
   offerInspection,
   reviewServer,
   serverItems,
-  serverLockFile,
   serverPeers,
   withoutSecrets,
 } from "../server/server-reviews.js";
@@ -186,7 +185,7 @@ async function reviewed(line: CommandLine, given?: Review): Promise<number> {
   const review = given ?? (await lookAtAll(line));
   if (line.json) return reviewAsJson(line, review);
   const changed = review.looked.filter(({ changes }) => changes.length > 0);
-  const { looked, failed } = review;
+  const { looked, failed, only } = review;
   const { askEach, overviewLines } = await import("./review-in-terminal.js");
   if (looked.length > 1) for (const each of overviewLines(looked)) print(each);
   const asks = process.stdin.isTTY && line.digest === undefined && !line.full;
@@ -194,21 +193,27 @@ async function reviewed(line: CommandLine, given?: Review): Promise<number> {
   if (changed.length === 0) tellUnusedDigest(line);
   if (changed.length === 0) return failed || staysWithheld(review) ? ExitCode.Failed : ExitCode.Ok;
   if (asks) {
-    const agreed = await askInTerminal((ask) => askEach(looked, { ask, show: print, about: showFindings }));
+    const agreed = await askInTerminal((ask) => askEach(looked, { ask, show: print, about: showFindings, only }));
     if (agreed.size === 0) return ExitCode.Failed;
-    return finished(
-      { ...review, looked: looked.filter(({ name }) => agreed.has(name)) },
-      failed || agreed.size < changed.length,
-    );
+    return finished(review, agreed);
   }
   if (!(await approvesShown(line, "servers review", looked.map(offeredOf)))) return ExitCode.Failed;
-  return finished(review, failed);
+  return finished(review);
 }
 
-function finished(review: Review, failed: boolean): number {
-  writeApproved(review);
+/** `agreed`: the servers that a person said yes to. Default: all that were looked at. */
+function finished(review: Review, agreed?: ReadonlySet<string>): number {
+  const { looked, only, failed } = review;
+  const isAgreed = ({ name }: Looked): boolean => agreed?.has(name) ?? true;
+  const approved = { ...review, looked: looked.filter(isAgreed) };
+  writeApproved(approved);
   print(`${serverLockFile(review.file)} is written: a running server takes it in a moment.`);
-  return staysWithheld(review) || failed ? ExitCode.Failed : ExitCode.Ok;
+  const waits = looked.flatMap((each) => {
+    const { name, changes } = isAgreed(each) ? asApproved(each, only) : each;
+    return changes.map(({ item }) => `${name} ${item}`);
+  });
+  if (only.size > 0 && waits.length > 0) complain(`Not approved yet: ${cleanLine(waits.join(", "))}.`);
+  return staysWithheld(approved) || failed || waits.length > 0 ? ExitCode.Failed : ExitCode.Ok;
 }
 
 /** Whether anything of what was looked at stays withheld though it was approved; says what, and what a person can do. */
@@ -249,7 +254,8 @@ function writeApproved({ looked, policy, file, only }: Review): void {
   // Others may have approved something since these were looked at.
   const after = new Map(approvedServers(policy));
   for (const { name, changes, items } of looked)
-    if (changes.length > 0) after.set(name, relocked(after.get(name), items, only));
+    if (changes.some(({ item }) => only.size === 0 || only.has(item)))
+      after.set(name, relocked(after.get(name), items, only));
   writeLock(serverLockFile(file), after);
 }
 
@@ -539,7 +545,8 @@ async function runServer(line: CommandLine): Promise<number> {
   const [program = ""] = launch.command;
   const { args, copies, launch: taken, program: kept = program } = takeLaunch(grant, pluginFolders().programs);
   const approved = process.env[APPROVED];
-  if (approved !== undefined && launchDigest(taken) !== approved)
+  const digest = launchDigest(taken);
+  if (approved !== undefined && digest !== approved)
     throw new UsageError(
       `${grant.name} is not started: it is not as it was approved (launch was changed); look at it: mcp-secure-local servers review ${grant.name}${inUse(line)}`,
     );
@@ -556,6 +563,7 @@ async function runServer(line: CommandLine): Promise<number> {
     owner: ["server", grant.name, ...launch.command],
     policy: grantedPolicy(policy, { network, filesystem }),
     auditBy: policy,
+    launch: digest,
     parent: Number(process.env[PARENT] ?? process.ppid),
     // With a parent of ours it serves a call or a review, and no person has typed it.
     ...(process.env[PARENT] === undefined

@@ -1,6 +1,7 @@
 // Starts a program behind a wall, and ends it with everything it started.
 import { Buffer } from "node:buffer";
 import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import {
   closeSync,
   fstatSync,
@@ -368,6 +369,76 @@ function endOutliving(): void {
   for (const end of OUTLIVING) end();
 }
 
+// A program that no sandbox holds, and all that it starts.
+
+/** Carries the marks of the trees of processes that one belongs to, joined by colons: clients that start programs add theirs. */
+const TREE = "MCP_SECURE_LOCAL_TREE";
+/** Milliseconds between two looks. One that has just become another program is seen at the second. */
+const LOOK_MS = 20;
+const [EMPTY_LOOKS, MOST_LOOKS] = [2, 100];
+
+/**
+ * What such a program has started ends with it, as it would behind bubblewrap: all of its process group, and on Linux what
+ * has left the group and was started with the mark in its environment.
+ */
+export class UnwalledTree {
+  readonly #mark = randomBytes(8).toString("hex");
+  /** To be in the environment of the program. */
+  readonly env: Readonly<Record<string, string>> = {
+    [TREE]: [process.env[TREE], this.#mark].filter(Boolean).join(":"),
+  };
+
+  /**
+   * Resolves once nothing of it is left. To be called in the tick in which it was started. `isSeenTo`: asked when it has
+   * ended, whether somebody else ends the rest.
+   */
+  async endsWith(child: ChildProcess, isSeenTo: () => boolean): Promise<void> {
+    const seenTo = await new Promise<boolean>((resolve) => {
+      child.once("exit", () => {
+        const others = isSeenTo();
+        // The last moment at which the group is known to be this one: its number is free once nobody is in it.
+        if (!others) kill(-(child.pid ?? Number.NaN));
+        resolve(others);
+      });
+    });
+    if (seenTo) return;
+    for (let [looks, empty] = [0, 0]; empty < EMPTY_LOOKS && looks < MOST_LOOKS; looks++) {
+      const left = this.#marked();
+      empty = left.length === 0 ? empty + 1 : 0;
+      for (const pid of left) kill(pid);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  }
+
+  /** Those that have ended have no environment. Nobody is listed where there is no /proc. */
+  #marked(): readonly number[] {
+    try {
+      return readdirSync("/proc")
+        .map(Number)
+        .filter((pid) => pid > 0 && environmentOf(pid).includes(this.#mark));
+    } catch {
+      return [];
+    }
+  }
+}
+
+function environmentOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "latin1");
+  } catch {
+    return "";
+  }
+}
+
+/** @param pid Below zero: of a group. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // Nobody is there.
+  }
+}
+
 /** Files this process was started with would be open inside as well; in their places comes the empty device. */
 function stdioOf(streams: Streams, files: readonly (number | undefined)[]): StdioOptions {
   const stdio: Exclude<StdioOptions, string> = [...streams, ...files.map((fd) => fd ?? ("pipe" as const))];
@@ -442,13 +513,7 @@ function isSeen(child: ChildProcess, { path, at = path, held }: Reach): boolean 
  */
 function endStanding(child: ChildProcess): void {
   child.kill("SIGSTOP");
-  for (const inside of childrenOf(child.pid)) {
-    try {
-      process.kill(inside, "SIGKILL");
-    } catch {
-      // It ended meanwhile.
-    }
-  }
+  for (const inside of childrenOf(child.pid)) kill(inside);
   child.kill("SIGKILL");
 }
 

@@ -28,6 +28,7 @@ import type * as Launch from "./server-launch.js";
 import type * as Links from "./server-links.js";
 import type * as Questions from "./server-questions.js";
 import type * as Reach from "./server-reach.js";
+import type * as Locks from "./plugin-lock.js";
 import type * as Reviews from "./server-reviews.js";
 import type * as Words from "./server-words.js";
 
@@ -308,15 +309,17 @@ export type Mounting = typeof Reviews &
   Pick<typeof Launch, "isAsApproved" | "launchDigest" | "launchReason"> &
   Pick<typeof Links, "alikeOf" | "decideUri" | "linkRules" | "safeIcons"> &
   Pick<typeof Reach, "sameGrant" | "serverReach"> &
+  Pick<typeof Locks, "serverLockFile"> &
   Pick<typeof Drift, "canonicalJson">;
 
 export async function loadMounting(): Promise<Mounting> {
-  const [reviews, gateway, launch, links, reach, drift] = await Promise.all([
+  const [reviews, gateway, launch, links, reach, locks, drift] = await Promise.all([
     import("./server-reviews.js"),
     import("@secure-local/mcp/gateway"),
     import("./server-launch.js"),
     import("./server-links.js"),
     import("./server-reach.js"),
+    import("./plugin-lock.js"),
     import("@secure-local/inspection/drift"),
   ]);
   const { Mounts, mountedName, unwrapUri, wrapUri } = gateway;
@@ -326,7 +329,7 @@ export async function loadMounting(): Promise<Mounting> {
   return {
     ...reviews,
     ...{ Mounts, mountedName, unwrapUri, wrapUri, isAsApproved, launchDigest, launchReason },
-    ...{ alikeOf, decideUri, linkRules, safeIcons, sameGrant, serverReach },
+    ...{ alikeOf, decideUri, linkRules, safeIcons, sameGrant, serverReach, serverLockFile: locks.serverLockFile },
     canonicalJson: drift.canonicalJson,
   };
 }

@@ -34,6 +34,11 @@ export function lockFileOf(policyFile: string): string {
   return `${policyFile}.lock`;
 }
 
+/** That of the policy's servers: beside the one of its plugins, and in the same form. */
+export function serverLockFile(policyFile: string): string {
+  return `${policyFile}.servers.lock`;
+}
+
 /** Undefined where there is none: then nothing is locked. @throws LockError */
 export function readLock(file: string): PluginLock | undefined {
   const text = lockText(file);

@@ -21,7 +21,7 @@ import {
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { noteShortName } from "../policy/host-matcher.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
-import { changesOf, type LockedPlugin, type PluginLock, readLock } from "./plugin-lock.js";
+import { changesOf, type LockedPlugin, type PluginLock, readLock, serverLockFile } from "./plugin-lock.js";
 import { CHANGED } from "./server-health.js";
 import { serverLaunch } from "./server-launch.js";
 
@@ -197,11 +197,6 @@ export function serverOffering(server: string, said: Offer): Offering {
     resources: raw(offer.resources),
     resourceTemplates: raw(offer.resourceTemplates),
   };
-}
-
-/** Beside the policy, like the lock of its plugins and in the same form. */
-export function serverLockFile(policyFile: string): string {
-  return `${policyFile}.servers.lock`;
 }
 
 /**

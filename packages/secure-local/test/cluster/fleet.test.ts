@@ -416,6 +416,11 @@ describe.runIf(hasRedis)("a refusal", () => {
     expect(await refusal(({ home }) => (otherToken(home), []))).toBe("another token");
     expect(await refusal(({ home }) => people(home))).toBe("another list of people (--tokens)");
     expect(await refusal(({ policy }) => (writeFileSync(policy, `${CALCULATE}#\n`), []))).toBe("another policy");
+    // What was approved of plugins, and what was approved of servers, stand in two files.
+    for (const end of [".lock", ".servers.lock"])
+      expect(await refusal(({ policy }) => (writeFileSync(policy + end, "{}"), [])), end).toBe(
+        "another lock (what was approved of plugins and servers)",
+      );
     expect(
       await refusal(({ home, policy }) => {
         writeFileSync(policy, `${CALCULATE}#\n`);

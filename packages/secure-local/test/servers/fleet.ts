@@ -10,9 +10,9 @@ import { connectInMemory } from "@secure-local/mcp/testing";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { loadPolicy } from "../../src/policy/load-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
-import { type PluginLock, readLock, relocked, writeLock } from "../../src/server/plugin-lock.js";
+import { type PluginLock, readLock, relocked, serverLockFile, writeLock } from "../../src/server/plugin-lock.js";
 import { SecureServer, type SecureServerOptions } from "../../src/server/secure-server.js";
-import { serverItems, serverLockFile } from "../../src/server/server-reviews.js";
+import { serverItems } from "../../src/server/server-reviews.js";
 import { serverLaunch } from "../../src/server/server-launch.js";
 
 /** Makes a server anew for each start. */

@@ -12,9 +12,9 @@ import { connectInMemory } from "@secure-local/mcp/testing";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { loadPolicy } from "../../src/policy/load-policy.js";
 import type { Policy, ServerGrant } from "../../src/policy/policy.js";
-import { relocked, writeLock } from "../../src/server/plugin-lock.js";
+import { relocked, serverLockFile, writeLock } from "../../src/server/plugin-lock.js";
 import { SecureServer } from "../../src/server/secure-server.js";
-import { serverItems, serverLockFile } from "../../src/server/server-reviews.js";
+import { serverItems } from "../../src/server/server-reviews.js";
 import { serverLaunch } from "../../src/server/server-launch.js";
 
 /** What a server is, from its next session on. */

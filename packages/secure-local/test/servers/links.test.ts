@@ -3,8 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { JsonObject } from "@secure-local/mcp/jsonrpc";
 import { result, Server } from "@secure-local/mcp/server";
 import { unwrapUri } from "@secure-local/mcp/gateway";
-import { type PluginLock, readLock, writeLock } from "../../src/server/plugin-lock.js";
-import { serverLockFile } from "../../src/server/server-reviews.js";
+import { type PluginLock, readLock, serverLockFile, writeLock } from "../../src/server/plugin-lock.js";
 import { Fleet } from "./fleet.js";
 
 const fleet = new Fleet();

@@ -3,8 +3,8 @@ import { afterEach, expect, it } from "vitest";
 import type { Offer } from "@secure-local/mcp/gateway";
 import type { Server } from "@secure-local/mcp/server";
 import type { ServerGrant } from "../../src/policy/policy.js";
-import { readLock, relocked, writeLock } from "../../src/server/plugin-lock.js";
-import { reviewServer, serverItems, serverLockFile } from "../../src/server/server-reviews.js";
+import { readLock, relocked, serverLockFile, writeLock } from "../../src/server/plugin-lock.js";
+import { reviewServer, serverItems } from "../../src/server/server-reviews.js";
 import { serverLaunch } from "../../src/server/server-launch.js";
 import { everyKind, Fleet } from "./fleet.js";
 

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { once } from "node:events";
 import { afterAll, afterEach, beforeEach, expect, it } from "vitest";
 import { RawClient, run } from "../cli/command.js";
+import { runInThread } from "../cli/command-in-thread.js";
 import { send, Served, toolCall } from "../serve/served.js";
 import { Household, said, tool, toolNames } from "./household.js";
 
@@ -252,4 +253,22 @@ it("does not begin where nothing runs to attach to", async () => {
   const ran = await run(["attach", "--policy", house.policy], { home: house.folder });
   expect(ran).toMatchObject({ code: 4, stdout: "" });
   expect(ran.stderr).toContain(`Start it, and leave it running: mcp-secure-local serve --policy ${house.policy}`);
+});
+
+it.each([
+  [["attach"], "let the client start this program itself: mcp-secure-local install CLIENT"],
+  [["install", "cursor", "--attach"], "let the client start this program itself: mcp-secure-local install CLIENT"],
+  [["servers", "restart", "notes"], "end and start again what runs by"],
+  [["servers", "stop", "notes"], "write enabled: false into its entry"],
+])("%j says on Windows that it is not to be had there, and what to do instead", async (words, instead) => {
+  const { platform } = process;
+  Object.defineProperty(process, "platform", { value: "win32" });
+  try {
+    const ran = await runInThread([...words, "--policy", house.policy], { home: house.folder });
+    expect(ran).toMatchObject({ code: 2, stdout: "" });
+    expect(ran.stderr).toMatch(/^mcp-secure-local: .* on Windows, where there is no socket that only you can open; .*\n$/);
+    expect(ran.stderr).toContain(instead);
+  } finally {
+    Object.defineProperty(process, "platform", { value: platform });
+  }
 });

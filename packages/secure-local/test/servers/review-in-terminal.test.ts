@@ -28,9 +28,14 @@ function server(name: string, more: Partial<Reviewed> = {}): Reviewed {
 }
 
 async function asked(all: readonly Reviewed[], ...answers: string[]) {
+  return askedOnly([], all, ...answers);
+}
+
+async function askedOnly(only: readonly string[], all: readonly Reviewed[], ...answers: string[]) {
   const shown: string[] = [];
   const ask = (question: string): Promise<string> => (shown.push(question), Promise.resolve(answers.shift() ?? "n"));
-  const approved = await askEach(all, { ask, show: (line) => shown.push(line), about: () => undefined });
+  const show = (line: string): void => void shown.push(line);
+  const approved = await askEach(all, { ask, show, about: () => undefined, only: new Set(only) });
   return { approved: [...approved], text: shown.join("\n"), lines: shown.length };
 }
 
@@ -51,6 +56,16 @@ it("v shows the whole, and asks again", async () => {
   expect(approved).toEqual(["a"]);
   expect(text).toContain("And the rest of it.");
   expect(text).toContain("/inputSchema/properties/path/type");
+});
+
+it("one thing alone is shown and asked about, at the servers that have it, and v shows no other", async () => {
+  const other = server("b", { items: new Map(), changes: [] });
+  const { approved, text } = await askedOnly(["tool t3", "tool t7"], [server("a"), other], "v", "y");
+  expect(approved).toEqual(["a"]);
+  expect(text).toContain("Approve only this of a: tool t3, tool t7? y approves all of it");
+  expect(text).toContain("And the rest of it.");
+  expect(text).not.toMatch(/t4|launch|Approve b/);
+  expect(text).toContain("Approved: 1 of 1 server.");
 });
 
 it("how it is started, and what was approved in other words, are whole at once", async () => {

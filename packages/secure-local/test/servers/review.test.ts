@@ -131,26 +131,74 @@ servers: { up: { command: [node, "${file}"], ${house.readable} } }\n`);
     "given in a terminal counts for what that terminal showed",
     async ({ signal }) => {
       says("Reads what the terminal shows.");
-      const command = [process.execPath, COMMAND, "servers", "review", "up", "--policy", house.policy]
-        .map((word) => `'${word}'`)
-        .join(" ");
-      const child = spawn("/usr/bin/script", ["--quiet", "--return", "--command", command, "/dev/null"], {
-        env: { ...environmentOf(house.folder), SHELL: "/bin/sh", TERM: "xterm" },
-        signal,
-      });
-      let text = "";
-      child.stdout.setEncoding("utf8").on("data", (piece: string) => {
-        text += piece;
-        if (!text.includes("Approve up?")) return;
-        child.stdout.removeAllListeners("data");
-        says("Reads something else by now.");
-        child.stdin.write("y\r");
-      });
-      expect(await once(child, "close")).toEqual([0, null]);
+      const asked = { question: "Approve up?", meanwhile: () => says("Reads something else by now."), signal };
+      expect(await agreed([], asked)).toMatchObject({ code: 0 });
       expect(readFileSync(lock, "utf8")).toContain("Reads what the terminal shows.");
       expect(readFileSync(lock, "utf8")).not.toContain("by now");
     },
   );
+
+  it("of one thing alone leaves the rest, which the command names and ends with 1 for", async () => {
+    await house.approve();
+    house.offer("up", [tool("read", { description: "Reads it all." }), tool("list")]);
+    const shown = await house.run(["servers", "review", "--only", "tool list"]);
+    expect(shown.stderr).toMatch(
+      /To approve exactly what stands above, and of it only tool list: .* --only 'tool list' --policy/,
+    );
+    const which = ["--yes", "--digest", digestIn(shown) ?? "", "--only", "tool list"];
+    expect(await house.run(["servers", "review", ...which])).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`${lock} is written`) as string,
+      stderr: "Not approved yet: up tool read.\n",
+    });
+    expect(readFileSync(lock, "utf8")).not.toContain("Reads it all.");
+    expect(await house.approve()).toMatchObject({ code: 0 });
+  });
+
+  it.runIf(existsSync("/usr/bin/script"))(
+    "of one thing alone is asked for in a terminal by the name of that thing",
+    async ({ signal }) => {
+      house.offer("up", [tool("read", { description: "Reads once more." }), tool("write")]);
+      const question = "Approve only this of up: tool write?";
+      const { code, text } = await agreed(["--only", "tool write"], { question, signal });
+      expect([code, text.includes("Not approved yet: up tool read.")]).toEqual([1, true]);
+      expect(text).not.toContain("Reads once more.");
+      expect(readFileSync(lock, "utf8")).not.toContain("Reads once more.");
+      expect(readFileSync(lock, "utf8")).toContain("Does write.");
+    },
+  );
+
+  interface Asked {
+    readonly question: string;
+    /** Is done when the question stands there. */
+    readonly meanwhile?: () => void;
+    readonly signal: AbortSignal;
+  }
+
+  /** A person reviews the server in a terminal, and says yes. */
+  async function agreed(
+    more: readonly string[],
+    { question, meanwhile, signal }: Asked,
+  ): Promise<{ readonly code: number | null; readonly text: string }> {
+    const command = [process.execPath, COMMAND, "servers", "review", "up", "--policy", house.policy, ...more]
+      .map((word) => `'${word}'`)
+      .join(" ");
+    const child = spawn("/usr/bin/script", ["--quiet", "--return", "--command", command, "/dev/null"], {
+      env: { ...environmentOf(house.folder), SHELL: "/bin/sh", TERM: "xterm" },
+      signal,
+    });
+    let text = "";
+    let answered = false;
+    child.stdout.setEncoding("utf8").on("data", (piece: string) => {
+      text += piece;
+      if (answered || !text.includes(question)) return;
+      answered = true;
+      meanwhile?.();
+      child.stdin.write("y\r");
+    });
+    const [code] = (await once(child, "close")) as [number | null];
+    return { code, text };
+  }
 });
 
 describe("a secret that a server puts into its definitions", () => {

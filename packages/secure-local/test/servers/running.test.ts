@@ -1,7 +1,7 @@
 // Servers while they run: their state with its cause, their log, started anew, and nothing left of them however the guard ends.
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { once } from "node:events";
 import { Household, said, tool } from "./household.js";
 
@@ -134,6 +134,73 @@ it.each(["SIGKILL", "SIGTERM", "SIGABRT"] as const)("leaves no process behind wh
   await once(client.child, "exit");
   await gone(started);
   expect(processesOf(stubborn)).toEqual([]);
+});
+
+describe("without a sandbox", () => {
+  const open = new Household();
+  // Heeds as little as `stubborn`, has a shell for its parent, and a daemon that is in no group of theirs.
+  const wild = open.program("wild", {
+    tools: [tool("read"), tool("orphan")],
+    answers: {
+      read: `async () => {
+        for (const name of ["SIGTERM", "SIGHUP", "SIGINT"]) process.on(name, () => {});
+        const { spawn } = await import("node:child_process");
+        const rest = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)";
+        spawn(process.execPath, ["-e", rest, import.meta.filename], { detached: true, stdio: "ignore" }).unref();
+        return "read";
+      }`,
+      orphan: `() => { process.kill(process.ppid, "SIGKILL"); return new Promise(() => {}); }`,
+    },
+  });
+
+  beforeAll(async () => {
+    open.write(`version: "1.0"
+sandbox: none
+tools: { allowed: ["wild__*"] }
+servers: { wild: { command: [sh, -c, "node '${wild}'; exit 0"] } }
+`);
+    expect(await open.approve()).toMatchObject({ code: 0 });
+  });
+  afterEach(() => open.closeClients());
+  afterAll(async () => {
+    for (const id of processesOf(wild)) process.kill(Number(id), "SIGKILL");
+    await open.close();
+  });
+
+  it.each(["SIGKILL", "SIGTERM", "SIGABRT"] as const)("nothing is left when the guard ends by %s", async (signal) => {
+    const client = await open.client();
+    expect(await said(client, "wild__read")).toBe("read");
+    await expect.poll(() => processesOf(wild).length).toBeGreaterThanOrEqual(3);
+    client.child.kill(signal);
+    await once(client.child, "exit");
+    await expect.poll(() => processesOf(wild), { timeout: 5_000 }).toEqual([]);
+  });
+
+  it("nothing is left when the first process of a server ends", async () => {
+    const client = await open.client();
+    expect(await said(client, "wild__read")).toBe("read");
+    await expect.poll(() => processesOf(wild).length).toBeGreaterThanOrEqual(3);
+    expect(await said(client, "wild__orphan")).toContain("Whether the call did its work is not known");
+    await expect.poll(() => processesOf(wild), { timeout: 5_000 }).toEqual([]);
+  });
+});
+
+it("has the digest of its launch on record at every start, that of a review too", async () => {
+  const client = await house.client();
+  await said(client, "notes__read");
+  await house.closeClients();
+  const log = readFileSync(`${house.folder}/state/mcp-secure-local/audit.log`, "utf8");
+  const records = log
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { kind: string; server?: string; detail?: { launch?: string } });
+  const launches = (kind: string): (string | undefined)[] =>
+    records.filter((each) => each.kind === kind && each.server === "notes").map(({ detail }) => detail?.launch);
+  const [digest] = launches("server.started");
+  expect(digest).toMatch(/^[0-9a-f]{64}$/);
+  // Those of the review come before any start for a call.
+  expect(launches("sandbox.begun").length).toBeGreaterThan(launches("server.started").length);
+  expect(new Set([...launches("sandbox.begun"), ...launches("server.started")])).toEqual(new Set([digest]));
 });
 
 /** Ids of the processes whose command names this file, those of the wall among them. */
