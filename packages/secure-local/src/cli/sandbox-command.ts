@@ -120,11 +120,13 @@ function unblocked(policy: Policy, executable: string): string {
 
 async function run(
   wall: Wall,
-  { executable, args, env, folder, parent, server, copies = [], shown: read = [] }: Errand,
+  { executable, args, env, folder, parent, copies = [], shown: read = [] }: Errand,
   { reach, limits, egress, close }: SandboxEnvironment,
 ): Promise<number> {
   // A package lies where it is kept, among this program's own files, which may lie in a folder that the server was granted.
-  const inPlace = copies.map(({ at, copy }): Reach => ({
+  // Only bubblewrap shows a copy where its file is: elsewhere the file itself is started, and its grant is needed.
+  const usable = copies.filter(({ at, copy }) => at === copy || wall.name === "bubblewrap");
+  const inPlace = usable.map(({ at, copy }): Reach => ({
     ...{ path: realpathSync(copy), at, access: "read" },
     ...(at === copy ? { apart: true } : {}),
   }));
@@ -150,8 +152,7 @@ async function run(
     // The terminal tells the command itself; this program stays to record how it ended.
     for (const name of SIGNALS) process.on(name, () => name !== "SIGINT" && child.kill(name));
     const isOrphan = (): boolean => process.ppid !== parent;
-    // The client that started a server finds what is left by its own mark, where there is /proc, and gives it time to end.
-    const rest = tree?.endsWith(child, () => server !== undefined && process.platform === "linux" && !isOrphan());
+    const rest = tree?.endsWith(child);
     if (parent !== undefined) endOnce(isOrphan, () => endWalled(wall, child));
     const over = read.length > 0 ? "close" : "exit";
     const [code, signal] = (await once(child, over)) as [number | null, NodeJS.Signals | null];

@@ -388,20 +388,15 @@ export class UnwalledTree {
     [TREE]: [process.env[TREE], this.#mark].filter(Boolean).join(":"),
   };
 
-  /**
-   * Resolves once nothing of it is left. To be called in the tick in which it was started. `isSeenTo`: asked when it has
-   * ended, whether somebody else ends the rest.
-   */
-  async endsWith(child: ChildProcess, isSeenTo: () => boolean): Promise<void> {
-    const seenTo = await new Promise<boolean>((resolve) => {
+  /** Resolves once it has ended and nothing of it is left. To be called in the tick in which it was started. */
+  async endsWith(child: ChildProcess): Promise<void> {
+    await new Promise<void>((resolve) => {
       child.once("exit", () => {
-        const others = isSeenTo();
         // The last moment at which the group is known to be this one: its number is free once nobody is in it.
-        if (!others) kill(-(child.pid ?? Number.NaN));
-        resolve(others);
+        kill(-(child.pid ?? Number.NaN));
+        resolve();
       });
     });
-    if (seenTo) return;
     for (let [looks, empty] = [0, 0]; empty < EMPTY_LOOKS && looks < MOST_LOOKS; looks++) {
       const left = this.#marked();
       empty = left.length === 0 ? empty + 1 : 0;

@@ -266,7 +266,9 @@ it.each([
   try {
     const ran = await runInThread([...words, "--policy", house.policy], { home: house.folder });
     expect(ran).toMatchObject({ code: 2, stdout: "" });
-    expect(ran.stderr).toMatch(/^mcp-secure-local: .* on Windows, where there is no socket that only you can open; .*\n$/);
+    expect(ran.stderr).toMatch(
+      /^mcp-secure-local: .* on Windows, where there is no socket that only you can open; .*\n$/,
+    );
     expect(ran.stderr).toContain(instead);
   } finally {
     Object.defineProperty(process, "platform", { value: platform });

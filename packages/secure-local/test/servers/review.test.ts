@@ -161,7 +161,7 @@ servers: { up: { command: [node, "${file}"], ${house.readable} } }\n`);
       house.offer("up", [tool("read", { description: "Reads once more." }), tool("write")]);
       const question = "Approve only this of up: tool write?";
       const { code, text } = await agreed(["--only", "tool write"], { question, signal });
-      expect([code, text.includes("Not approved yet: up tool read.")]).toEqual([1, true]);
+      expect([code, text.includes("Not approved yet: up tool list, up tool read.")]).toEqual([1, true]);
       expect(text).not.toContain("Reads once more.");
       expect(readFileSync(lock, "utf8")).not.toContain("Reads once more.");
       expect(readFileSync(lock, "utf8")).toContain("Does write.");

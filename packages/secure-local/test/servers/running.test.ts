@@ -198,8 +198,8 @@ it("has the digest of its launch on record at every start, that of a review too"
     records.filter((each) => each.kind === kind && each.server === "notes").map(({ detail }) => detail?.launch);
   const [digest] = launches("server.started");
   expect(digest).toMatch(/^[0-9a-f]{64}$/);
-  // Those of the review come before any start for a call.
-  expect(launches("sandbox.begun").length).toBeGreaterThan(launches("server.started").length);
+  // That of the review.
+  expect(launches("sandbox.begun")).not.toEqual([]);
   expect(new Set([...launches("sandbox.begun"), ...launches("server.started")])).toEqual(new Set([digest]));
 });
 
