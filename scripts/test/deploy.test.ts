@@ -106,7 +106,7 @@ describe("the policy of the container", () => {
     const listed = printed("servers", "list", "--policy", policy, "--json");
     expect(listed).toContain("not approved");
     // As the product names it.
-    expect(read("packages/secure-local/src/server/server-reviews.ts")).toContain("return `${policyFile}.servers.lock`");
+    expect(read("packages/secure-local/src/server/plugin-lock.ts")).toContain("return `${policyFile}.servers.lock`");
     expect(outside).toBe("policy.yaml.servers.lock");
   });
 });
