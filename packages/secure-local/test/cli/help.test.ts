@@ -71,7 +71,7 @@ describe("the page of the command line", () => {
       .map((name) => readFileSync(join(sources, name), "utf8"));
     const read = new Set(texts.flatMap((text) => text.match(/MCP_SECURE_LOCAL_[A-Z_]+/g) ?? []));
     // Set by the program itself for what it starts.
-    for (const own of ["LAUNCH", "PARENT", "REACH", "SANDBOX_TRUSTED"]) read.delete(`MCP_SECURE_LOCAL_${own}`);
+    for (const own of ["LAUNCH", "PARENT", "REACH", "SANDBOX_TRUSTED", "TREE"]) read.delete(`MCP_SECURE_LOCAL_${own}`);
     expect([...read].filter((name) => !VARIABLES.some(([known]) => known === name))).toEqual([]);
   });
 });
