@@ -97,7 +97,7 @@ function canonicalAddress(address: string): string {
 
 // Knows both names of what is called by a shorter one outside, so that a rule may use either.
 
-/** By name: the other names of the same tool or prompt. */
+/** By name: the other names of the same tool or prompt. Of servers what was approved is in it: nothing that a server says makes it grow. */
 const OTHER_NAMES = new Map<string, readonly string[]>();
 const NO_NAMES: readonly string[] = Object.freeze([]);
 
