@@ -149,8 +149,9 @@ async function run(
   try {
     const child = startWalled(wall, command, ["inherit", way("stdout"), way("stderr")]);
     for (const name of read) child[name]?.pipe(unseenEscaped()).pipe(process[name], { end: false });
-    // The terminal tells the command itself; this program stays to record how it ended.
-    for (const name of SIGNALS) process.on(name, () => name !== "SIGINT" && child.kill(name));
+    // A terminal tells its Ctrl-C to what is in this group, as it is behind bubblewrap; this program stays to record how it ended.
+    const pressed = (): boolean => wall.name === "bubblewrap" || process.kill(-(child.pid as number), "SIGINT");
+    for (const name of SIGNALS) process.on(name, () => (name === "SIGINT" ? pressed() : child.kill(name)));
     const isOrphan = (): boolean => process.ppid !== parent;
     const rest = tree?.endsWith(child);
     if (parent !== undefined) endOnce(isOrphan, () => endWalled(wall, child));

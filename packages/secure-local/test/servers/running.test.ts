@@ -1,8 +1,10 @@
 // Servers while they run: their state with its cause, their log, started anew, and nothing left of them however the guard ends.
+import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { once } from "node:events";
+import { COMMAND, environmentOf } from "../cli/command.js";
 import { Household, said, tool } from "./household.js";
 
 const house = new Household();
@@ -173,6 +175,18 @@ servers: { wild: { command: [sh, -c, "node '${wild}'; exit 0"] } }
     await expect.poll(() => processesOf(wild).length).toBeGreaterThanOrEqual(3);
     client.child.kill(signal);
     await once(client.child, "exit");
+    await expect.poll(() => processesOf(wild), { timeout: 5_000 }).toEqual([]);
+  });
+
+  it("Ctrl-C ends a server that a person started in a terminal", async () => {
+    const command = [COMMAND, "servers", "run", "wild", "--policy", open.policy];
+    const run = spawn(process.execPath, command, {
+      env: environmentOf(open.folder),
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    await expect.poll(() => processesOf(wild).length).toBeGreaterThanOrEqual(2);
+    run.kill("SIGINT");
+    await once(run, "exit");
     await expect.poll(() => processesOf(wild), { timeout: 5_000 }).toEqual([]);
   });
 
