@@ -1,13 +1,12 @@
 // Other people's gateways in the gateway's bench: the same shape and revision for the floor, for ours and for them, in turns.
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { installed, programOf } from "../../world/install.mjs";
 import { fixed } from "../measure/markdown.mjs";
 import { asker, compare, IN_FLIGHT, openSession, pipeAsker, SESSION, sseAsker } from "./calling.mjs";
-import { homes, piped, service, SERVICES, start } from "./processes.mjs";
+import { freePort, homes, piped, service, SERVICES, start } from "./processes.mjs";
 
 const SDK_PROXY = fileURLToPath(new URL("sdk-proxy.mjs", import.meta.url));
 /** Where the exact versions of other people's packages are kept. */
@@ -51,17 +50,6 @@ async function untilReady({ child, named }, open) {
       await new Promise((resolve) => setTimeout(resolve, 250));
     }
   }
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const taken = createServer();
-    taken.on("error", reject);
-    taken.listen(0, "127.0.0.1", () => {
-      const { port } = taken.address();
-      taken.close(() => resolve(port));
-    });
-  });
 }
 
 /** Asks once what was opened, so that it is known to answer with results. */

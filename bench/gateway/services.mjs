@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { fdatasyncSync, openSync, write, writeSync } from "node:fs";
 import { Agent, createServer, request } from "node:http";
+import { connect as connectTcp, createServer as createTcpServer } from "node:net";
 import { connect } from "@secure-local/mcp/client/node";
 import { Gateway } from "@secure-local/mcp/gateway";
 import { serveHttp } from "@secure-local/mcp/http";
@@ -121,6 +122,21 @@ function eachLine(stream, take) {
     rest = lines.pop();
     for (const line of lines) take(JSON.parse(line));
   });
+}
+
+/** F1: bytes from one TCP connection to another, and nothing is known of what they are. */
+function floorTcp({ url }) {
+  const { hostname, port } = new URL(url);
+  listening(
+    createTcpServer((caller) => {
+      const server = connectTcp({ host: hostname, port: Number(port) });
+      for (const [from, to] of [
+        [caller, server],
+        [server, caller],
+      ])
+        from.on("error", () => to.destroy()).pipe(to);
+    }),
+  );
 }
 
 /**
@@ -346,6 +362,7 @@ async function ours({ urls = [], command, prefix, revision, stdio, sse, rule, pa
 const ROLES = {
   "upstream-http": upstreamHttp,
   "upstream-stdio": upstreamStdio,
+  "floor-tcp": floorTcp,
   "floor-http": floorHttp,
   "floor-stdio": floorStdio,
   "floor-pipe": floorPipe,
