@@ -339,7 +339,7 @@ export const SECTIONS = {
       filesystem: ["no files", "Of a command. As the section of that name."],
       tools: [
         "none denied",
-        "`denied`: names of its own, or prefixes ending in `*`, that are not offered.",
+        "`denied`: names of its tools, as the server has them or as clients see them, or prefixes of these ending in `*`, that are not offered.",
         "a mapping",
       ],
       accept: ["[]", "Ids of findings that a person has looked at, as `servers review` shows them.", "a list of ids"],

@@ -41,7 +41,9 @@ export function mountedName(mount: string, name: string): string {
 export function exposedName(prefix: string, name: string): string {
   const whole = prefix + name;
   if (prefix === "" || whole.length <= LONGEST_NAME) return whole;
-  return `${whole.slice(0, LONGEST_NAME - 9)}_${fingerprint(whole)}`;
+  const cut = whole.slice(0, LONGEST_NAME - 9);
+  // Half of a character is none, and may end a strict reader's whole list.
+  return `${/[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut}_${fingerprint(whole)}`;
 }
 
 // URIs that several servers have are told apart by a scheme that names the mount.

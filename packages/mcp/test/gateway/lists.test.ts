@@ -1,5 +1,6 @@
 // Lists, logs and subscriptions of several servers as one: what may be kept of them, what changes while they are read, who hears of what.
 import { afterEach, expect, it } from "vitest";
+import { mountedName } from "../../src/gateway/uris.js";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import { connect } from "../../src/serve/connect-node.js";
 import { Server } from "../../src/server/server.js";
@@ -235,4 +236,13 @@ it("of a merged list as long is kept as the least says, and by one person where 
   await own.mount("long", open(long.url));
   const { result } = await stage.post(await stage.serve(own), "tools/list", {});
   expect(result).toMatchObject({ ttlMs: 1_000, cacheScope: "public" });
+});
+
+it("cuts a name that is too long between characters, never inside one", () => {
+  for (let before = 30; before < 60; before++) {
+    const name = `${"e".repeat(before)}${"😀".repeat(20)}`;
+    const cut = mountedName("up", name);
+    expect(Buffer.from(cut, "utf8").toString()).toBe(cut);
+    expect([cut.length >= 59, cut.length <= 60]).toEqual([true, true]);
+  }
 });

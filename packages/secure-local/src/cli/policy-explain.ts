@@ -160,16 +160,18 @@ function isReadAsResource(policy: Policy, { op, path }: PolicyQuestion & { kind:
 }
 
 function toolStep(policy: Policy, name: string, around: PolicyContext): Step {
+  const shown = around.calledByClients?.(name);
+  const about = `tool ${name}${shown === undefined ? "" : `, which clients call ${shown}`}`;
   const decision = decide(policy, { kind: "tool", name });
   const denied = decision.allowed ? around.denial?.(name) : undefined;
-  if (denied !== undefined) return { about: `tool ${name}`, decision: denied };
+  if (denied !== undefined) return { about, decision: denied };
   const idle = around.idle(name);
-  if (idle === undefined) return { about: `tool ${name}`, decision };
+  if (idle === undefined) return { about, decision };
   const rule = decision.allowed ? around.lacking(name) : decision.rule;
   // A name nobody has is not to be added to the policy.
   const alone = decision.allowed || around.effects(name) === undefined;
   const reason = alone ? idle : `${decision.reason} ${idle}`;
-  return { about: `tool ${name}`, decision: { allowed: false, rule, reason } };
+  return { about, decision: { allowed: false, rule, reason } };
 }
 
 /** A command, and what else stands against the paths among its arguments. */

@@ -7,7 +7,7 @@ import { type Ask, styled } from "./terminal.js";
 const FIRST_LINE = 100;
 
 /** What a review has found of one server. */
-export type Reviewed = Omit<ComparedOffer, "kind"> & Record<"data" | "unnamed", readonly string[]>;
+export type Reviewed = Omit<ComparedOffer, "kind"> & Record<"data" | "unnamed" | "unfit", readonly string[]>;
 
 /** Server by server, what there is to look at. */
 export function overviewLines(all: readonly Reviewed[]): string[] {

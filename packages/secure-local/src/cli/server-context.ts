@@ -1,9 +1,11 @@
 // What is known of the tools of the policy's servers without starting one: from what was approved of them.
+import { mountedName } from "@secure-local/mcp/gateway";
 import type { ToolAnnotations } from "@secure-local/mcp/server";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { type Decision, deniedByEntry } from "../policy/decide.js";
+import { otherNames } from "../policy/host-matcher.js";
 import { isAsApproved } from "../server/server-launch.js";
-import { approvedServers, nameOutside } from "../server/server-reviews.js";
+import { approvedServers, calledAlike } from "../server/server-reviews.js";
 
 /** Undefined for what is no tool of a server. */
 interface ServerContext {
@@ -11,6 +13,8 @@ interface ServerContext {
   /** Why it cannot be called, whatever the policy says of its name. */
   idle(tool: string): string | undefined;
   serverOf(tool: string): string | undefined;
+  /** What clients call it, where its whole name is too long for them; undefined where that is the name given. */
+  calledByClients(tool: string): string | undefined;
   /** What its server's own entry says against it. */
   denial(tool: string): Decision | undefined;
 }
@@ -31,26 +35,32 @@ export function serverContext(policy: Policy): ServerContext {
   for (const grant of policy.servers.values()) {
     const items = approved.get(grant.name)?.approved;
     const idle = idleReason(grant, items?.get("launch"));
+    const alike = calledAlike(grant.name, items?.keys() ?? [], () => true);
     for (const [item, content] of items ?? []) {
       if (!item.startsWith("tool ")) continue;
       const own = item.slice("tool ".length);
       const { annotations = {} } = content as { readonly annotations?: ToolAnnotations };
-      owned.set(nameOutside(grant.name, own), { grant, own, annotations, idle });
+      const reason = alike.get(item);
+      const withheld = reason && `Its ${item} is withheld: ${reason}; neither is offered.`;
+      owned.set(mountedName(grant.name, own), { grant, own, annotations, idle: idle ?? withheld });
     }
   }
-  const of = (tool: string): Owned | undefined =>
-    owned.get(tool) ?? unapproved(policy, tool, approved.has.bind(approved));
+  // A person may know a tool by the whole of a name that is too long for clients.
+  const known = (tool: string): Owned | undefined =>
+    owned.get([tool, ...otherNames(tool)].find((each) => owned.has(each)) ?? tool);
+  const of = (tool: string): Owned | undefined => known(tool) ?? unapproved(policy, tool, approved.has.bind(approved));
   return {
     effects(tool) {
-      const known = owned.get(tool)?.annotations;
-      if (known === undefined) return undefined;
-      const readOnly = known.readOnlyHint === true;
-      return { readOnly, destructive: !readOnly && known.destructiveHint !== false };
+      const hints = known(tool)?.annotations;
+      if (hints === undefined) return undefined;
+      const readOnly = hints.readOnlyHint === true;
+      return { readOnly, destructive: !readOnly && hints.destructiveHint !== false };
     },
     idle: (tool) => of(tool)?.idle,
     serverOf: (tool) => of(tool)?.grant.name,
+    calledByClients: (tool) => (owned.has(tool) ? undefined : otherNames(tool).find((each) => owned.has(each))),
     denial(tool) {
-      const { grant, own } = owned.get(tool) ?? {};
+      const { grant, own } = known(tool) ?? {};
       return grant === undefined || own === undefined ? undefined : deniedByEntry(grant, own);
     },
   };

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { redactLaunch } from "../audit/event-text.js";
 import type { Items } from "@secure-local/inspection/drift";
+import { mountedName, wrapUri } from "@secure-local/mcp/gateway";
 import type { PluginDescription } from "../plugins/plugin-description.js";
 import { decide, isDefault } from "../policy/decide.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
@@ -18,7 +19,6 @@ import {
   approvedServers,
   besideEachOther,
   KeptFindings,
-  nameOutside,
   reviewServer,
 } from "../server/server-reviews.js";
 import { adviceWord } from "./command-line.js";
@@ -99,7 +99,7 @@ export async function approvedNames(policy: Policy): Promise<ApprovedNames | und
     .filter(([name]) => servers.get(name)?.enabled === true)
     .map(async ([name, { approved: items }]) => [name, await unnamedItems(policy, name, items)] as const);
   return {
-    servers: namesIn(approved, nameOutside),
+    servers: namesIn(approved, mountedName),
     plugins: namesIn(locked ?? new Map(), (_plugin, own) => own),
     changed: new Map(changed),
     unnamed: new Map(await Promise.all(unnamed)),
@@ -109,7 +109,6 @@ export async function approvedNames(policy: Policy): Promise<ApprovedNames | und
 
 /** What a server has that no rule names, and so nobody sees whatever is approved: a line for its resources, one for its prompts. */
 export async function unnamedItems(policy: Policy, server: string, items: Items): Promise<readonly string[]> {
-  const { mountedName, wrapUri } = await import("@secure-local/mcp/gateway");
   const { decideUri } = await import("../server/server-links.js");
   const kinds = [
     {
@@ -118,7 +117,7 @@ export async function unnamedItems(policy: Policy, server: string, items: Items)
     },
     {
       ...{ section: "prompts", names: /^prompt (.*)$/s, pattern: mountedName(server, "*") },
-      decided: (own: string) => decide(policy, { kind: "prompt", name: nameOutside(server, own) }),
+      decided: (own: string) => decide(policy, { kind: "prompt", name: mountedName(server, own) }),
     },
   ];
   return kinds.flatMap(({ section, names, pattern, decided }) => {

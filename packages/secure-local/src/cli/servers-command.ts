@@ -13,13 +13,14 @@ import { APPROVED, filled, filledArguments, type Logins, openServer, PARENT, REA
 import { type LockedPlugin, type PluginLock, relocked, serverLockFile, writeLock } from "../server/plugin-lock.js";
 import {
   approvedServers,
+  isMissing,
   offerInspection,
   reviewServer,
   serverItems,
   serverPeers,
   withoutSecrets,
 } from "../server/server-reviews.js";
-import { withheldText } from "../server/server-health.js";
+import { CHANGED, withheldText } from "../server/server-health.js";
 import {
   dataNamed,
   isAsApproved,
@@ -171,6 +172,8 @@ interface Looked {
   readonly data: readonly string[];
   /** As `unnamedItems` has it. */
   readonly unnamed: readonly string[];
+  /** What no approval opens and no finding is about, each with its reason. */
+  readonly unfit: readonly string[];
   /** What was approved; undefined where it never was. */
   readonly locked: LockedPlugin | undefined;
 }
@@ -223,7 +226,7 @@ function staysWithheld(review: Review): boolean {
     complain(
       `Withheld all the same, for the hard findings above: ${cleanLine(hard.join(", "))}. If you know better, name the finding under accept in the server's entry.`,
     );
-  return hard.length > 0;
+  return hard.length > 0 || review.looked.some(({ unfit }) => unfit.length > 0);
 }
 
 /** What no approval opens. */
@@ -243,7 +246,8 @@ function reviewAsJson({ yes, digest }: CommandLine, review: Review): number {
   const looked = written ? review.looked.map((each) => asApproved(each, only)) : review.looked;
   printJson(withoutSecrets(looked.map(offeredOf)));
   const waits = looked.some(({ changes }) => changes.length > 0);
-  return failed || waits || hardItems(review).length > 0 ? ExitCode.Failed : ExitCode.Ok;
+  const staysClosed = hardItems(review).length > 0 || looked.some(({ unfit }) => unfit.length > 0);
+  return failed || waits || staysClosed ? ExitCode.Failed : ExitCode.Ok;
 }
 
 function offeredOf(looked: Looked): OfferedDefinitions {
@@ -322,7 +326,8 @@ async function judged(started: readonly Started[], { before, policy, inspected }
     const given = { locked: before.get(name), launch, found };
     const { changes, findings, withheld } = reviewServer(grant, offer, given);
     const unnamed = await unnamedItems(policy, name, items);
-    return { name, changes, findings, withheld, items, data: dataNamed(grant), unnamed, locked: given.locked };
+    const unfit = unfitItems(withheld, findings);
+    return { name, changes, findings, withheld, items, data: dataNamed(grant), unnamed, unfit, locked: given.locked };
   });
   return Promise.all(looked);
 }
@@ -373,9 +378,17 @@ function showLooked({ name, changes, items, locked, ...more }: Looked): void {
   showFindings({ items, ...more });
 }
 
-type About = Pick<Looked, "findings" | "items" | "data" | "unnamed">;
+function unfitItems(withheld: Looked["withheld"], findings: readonly Finding[]): readonly string[] {
+  const hard = new Set(findings.filter(isHardFinding).map(({ kind, item }) => `${kind} ${item}`));
+  return [...withheld].flatMap(([item, reason]) =>
+    hard.has(item) || reason.startsWith(CHANGED) || isMissing(reason) ? [] : [`${item}: ${reason}`],
+  );
+}
 
-function showFindings({ findings, items, data, unnamed }: About): void {
+type About = Pick<Looked, "findings" | "items" | "data" | "unnamed" | "unfit">;
+
+function showFindings({ findings, items, data, unnamed, unfit }: About): void {
+  for (const what of unfit) print(`  ${styled("red", "withheld")}  ${cleanLine(what)}`);
   for (const what of [...unpinnedOf(items.get("launch")), ...data])
     print(`  ${styled("yellow", "not pinned")}  ${cleanLine(what)}: it can change without being approved again`);
   for (const what of unnamed) print(`  ${styled("yellow", "not named")}  ${cleanLine(what)}`);

@@ -137,6 +137,8 @@ export interface PolicyContext {
   unknown(tool: string): string | undefined;
   /** The server of the policy that a tool belongs to; undefined for our own. */
   serverOf?(tool: string): string | undefined;
+  /** What clients call a tool of a server, where the whole of its name was given and is too long for them. */
+  calledByClients?(tool: string): string | undefined;
   /** What of a tool that the policy allows nobody knows before its plugin is started. */
   note?(tool: string): string | undefined;
   /** What a server's own entry says against one of its tools. */
@@ -183,6 +185,7 @@ export async function policyContext(policy: Policy, line: CommandLine): Promise<
     },
     lacking: (name) => lackingRule(policy, tools.get(name)?.needs),
     serverOf: (name) => mounted?.serverOf(name),
+    calledByClients: (name) => mounted?.calledByClients(name),
     denial: (name) => mounted?.denial(name),
     note: (name) => (tools.has(name) ? undefined : plugins?.note(name)),
     unknown,

@@ -1,6 +1,6 @@
 // Decides whether the policy allows a request, and names the rule. Pure: nothing is looked up, opened or remembered.
 import { isIP } from "node:net";
-import { deniedAddress, plainHost } from "./host-matcher.js";
+import { deniedAddress, otherNames, plainHost } from "./host-matcher.js";
 import {
   type FilesystemPolicy,
   MENU_TOOLS,
@@ -286,9 +286,18 @@ function refusal(rule: Rule, reason: string): Decision {
   return { allowed: false, rule, reason };
 }
 
+/** All that a tool may be called in the entry of its server: as the server has it, and as it is called outside, whole and cut. */
+export function ownNames(server: string, own: string): readonly string[] {
+  const before = `${server}__`;
+  const outside = [before + own, ...otherNames(before + own)];
+  return [own, ...outside, ...outside.map((each) => each.slice(before.length))];
+}
+
 /** What the entry of a server says of one of its tools. */
 export function deniedByEntry(grant: ServerGrant, own: string): Decision | undefined {
-  const rule = grant.deniedTools.find(own);
+  if (grant.deniedTools.rules.length === 0) return undefined;
+  const name = ownNames(grant.name, own).find((each) => grant.deniedTools.find(each) !== undefined);
+  const rule = name === undefined ? undefined : grant.deniedTools.find(name);
   if (rule === undefined) return undefined;
   return { allowed: false, rule, reason: `The entry of the server ${grant.name} denies its tool "${own}".` };
 }

@@ -97,28 +97,40 @@ function canonicalAddress(address: string): string {
 
 // Knows both names of what is called by a shorter one outside, so that a rule may use either.
 
-/** By name: the other names of the same tool or prompt. Of servers what was approved is in it: nothing that a server says makes it grow. */
-const OTHER_NAMES = new Map<string, readonly string[]>();
+/** A tool or prompt whose whole name is too long, and the shorter one by which it is called. */
+export type ShortName = readonly [short: string, whole: string];
+
+/** By the file that says what was approved: nothing that a server says makes it grow. */
+const APPROVED_NAMES = new Map<string, readonly ShortName[]>();
+/** By name: the other names of the same tool or prompt. */
+let otherNamesOf: ReadonlyMap<string, readonly string[]> = new Map();
 const NO_NAMES: readonly string[] = Object.freeze([]);
 
-/**
- * Notes that a tool or prompt whose whole name is too long is called by a shorter one. Both are one thing to every rule, in every
- * policy: the shorter name follows from the whole one.
- */
-export function noteShortName(short: string, whole: string): void {
-  if (short === whole) return;
-  for (const [name, other] of [
-    [short, whole],
-    [whole, short],
-  ] as const) {
-    const known = otherNames(name);
-    if (!known.includes(other)) OTHER_NAMES.set(name, [...known, other]);
+/** From now on both names of each are one thing to every rule, in every policy; those noted for this file before stay known. */
+export function noteShortNames(file: string, names: readonly ShortName[]): void {
+  keepShortNames(file, [...(APPROVED_NAMES.get(file) ?? []), ...names]);
+}
+
+/** The same, and what was noted for this file before is forgotten: a rule about what is gone must not hold for what has its short name now. */
+export function keepShortNames(file: string, names: readonly ShortName[]): void {
+  APPROVED_NAMES.set(file, names);
+  const others = new Map<string, Set<string>>();
+  const add = (name: string, other: string): unknown =>
+    others.get(name)?.add(other) ?? others.set(name, new Set([other]));
+  for (const [short, whole] of [...APPROVED_NAMES.values()].flat()) {
+    add(short, whole);
+    add(whole, short);
   }
+  const listOf = (name: string, all: ReadonlySet<string>): readonly string[] => {
+    const known = otherNames(name);
+    return known.length === all.size && known.every((each) => all.has(each)) ? known : [...all];
+  };
+  otherNamesOf = new Map([...others].map(([name, all]) => [name, listOf(name, all)]));
 }
 
 /** The same list until more is known of the name. */
 export function otherNames(name: string): readonly string[] {
-  return OTHER_NAMES.get(name) ?? NO_NAMES;
+  return otherNamesOf.get(name) ?? NO_NAMES;
 }
 
 /** Numbers by the names of tools. A tool has what stands under any of its names, and the lowest where there are several. */

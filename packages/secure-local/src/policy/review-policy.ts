@@ -1,6 +1,6 @@
 // Finds what is probably not meant in a policy that can be used: it allows nothing, or rules never count.
 import { remembersLess } from "./decide-command.js";
-import { decide, isMetadataHost } from "./decide.js";
+import { decide, isMetadataHost, ownNames } from "./decide.js";
 import type { PatternRule, Rule } from "./faults.js";
 import type { EndpointRule } from "./host-matcher.js";
 import type { ApprovalRule, NamesPolicy, NetworkPolicy, PerTool, Policy } from "./policy.js";
@@ -443,6 +443,8 @@ interface Mention {
   readonly where?: string;
   /** What comes of it that nothing has this name. */
   readonly outcome?: string;
+  /** Approvals name tools and prompts alike. */
+  readonly isEither?: boolean;
 }
 
 /** What stands before `__` is a server, in whose name there is none. */
@@ -486,7 +488,7 @@ function mentions({ tools, prompts, approvals, profiles }: Policy): Mention[] {
   return [
     ...of(tools.allowed.rules),
     ...of(tools.denied.rules, { outcome: STANDS }),
-    ...of(asked, { outcome: STANDS }),
+    ...of(asked, { outcome: STANDS, isEither: true }),
     ...limits(tools.rateLimits, "rate_limits"),
     ...limits(tools.timeoutsMs, "timeouts"),
     ...[...profiles.values()].flatMap(({ allowedTools, deniedTools }) => [
@@ -539,8 +541,9 @@ function shownNames(approved: ApprovedNames | undefined): string[] {
 function ofServer(
   { servers }: Policy,
   name: string,
-  { mention: { kind, pattern }, names: { approved } }: { readonly mention: Mention; readonly names: KnownNames },
+  { mention, names: { approved } }: { readonly mention: Mention; readonly names: KnownNames },
 ): string | undefined {
+  const { kind, pattern, isEither = false } = mention;
   const grant = servers.get(name);
   if (grant === undefined) return `there is no server "${name}"${didYouMean(name, servers.keys())}`;
   if (!grant.enabled) return `the entry of the server ${name} says enabled: false, so it has no ${kind}s`;
@@ -551,7 +554,7 @@ function ofServer(
   if (items === undefined)
     return `nothing of the server ${name} is approved yet: look at it with mcp-secure-local servers review ${name}`;
   // One whose name is too long is shown shorter; a rule may name it by either.
-  const shown = items.flatMap((each) => (each.kind === kind ? [each.shown, `${name}__${each.own}`] : []));
+  const shown = items.flatMap((each) => (isEither || each.kind === kind ? [each.shown, `${name}__${each.own}`] : []));
   return lacks(name, kind, { pattern, names: shown });
 }
 
@@ -573,7 +576,7 @@ function entryDenials({ servers }: Policy, approved: ApprovedNames | undefined):
   return [...servers.values()].flatMap(({ name, deniedTools }) => {
     const items = approved?.servers.get(name);
     if (items === undefined) return [];
-    const names = items.flatMap(({ kind, own }) => (kind === "tool" ? [own] : []));
+    const names = items.flatMap(({ kind, own }) => (kind === "tool" ? ownNames(name, own) : []));
     return deniedTools.rules.flatMap(({ pattern, rule }) => {
       const fault = lacks(name, "tool", { pattern, names });
       return fault === undefined ? [] : [{ rule, message: fault }];

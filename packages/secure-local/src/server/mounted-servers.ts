@@ -328,6 +328,7 @@ export class MountedServers {
     let found: Promise<FindingsOf> | undefined;
     const findings = (): Promise<FindingsOf> => (found ??= this.#found(beside));
     for (const grant of policy.servers.values()) await this.#mount(policy, grant, { approved, beside, findings });
+    parts.forgetOtherNames(policy, approved);
     this.#options.changed();
   }
 

@@ -19,7 +19,7 @@ import {
   secretsVersion,
 } from "../audit/secret-shapes.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import { noteShortName } from "../policy/host-matcher.js";
+import { keepShortNames, noteShortNames, type ShortName } from "../policy/host-matcher.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { changesOf, type LockedPlugin, type PluginLock, readLock, serverLockFile } from "./plugin-lock.js";
 import { CHANGED } from "./server-health.js";
@@ -204,21 +204,60 @@ export function serverOffering(server: string, said: Offer): Offering {
  * and so both of its names from then on. @throws LockError
  */
 export function approvedServers({ file }: Policy): PluginLock {
-  const lock: PluginLock = (file === undefined ? undefined : readLock(serverLockFile(file))) ?? new Map();
-  for (const [server, { approved }] of lock) {
-    for (const item of approved.keys()) {
-      const own = /^(?:tool|prompt) (.*)$/s.exec(item)?.[1];
-      if (own !== undefined) nameOutside(server, own);
-    }
-  }
+  if (file === undefined) return new Map();
+  const lock: PluginLock = readLock(serverLockFile(file)) ?? new Map();
+  noteShortNames(serverLockFile(file), shortNames(lock));
   return lock;
 }
 
-/** What a tool or prompt of a server is called outside. Rules know both of its names from then on, where that is not its whole one. */
-export function nameOutside(server: string, own: string): string {
-  const name = mountedName(server, own);
-  noteShortName(name, `${server}__${own}`);
-  return name;
+/** Nothing but this is served by a policy any more: rules know no other names. */
+export function forgetOtherNames({ file }: Policy, approved: PluginLock): void {
+  if (file !== undefined) keepShortNames(serverLockFile(file), shortNames(approved));
+}
+
+function shortNames(lock: PluginLock): ShortName[] {
+  return [...lock].flatMap(([server, { approved }]) =>
+    [...approved.keys()].flatMap((item): ShortName[] => {
+      const [, , own] = NAMED_OUTSIDE.exec(item) ?? [];
+      const names = own === undefined ? undefined : ([mountedName(server, own), `${server}__${own}`] as const);
+      return names === undefined || names[0] === names[1] ? [] : [names];
+    }),
+  );
+}
+
+/** Items that have a name outside, and not their own one. */
+const NAMED_OUTSIDE = /^(tool|prompt) (.*)$/s;
+
+/** By the kind and name outside, as in `tool notes__read`: the items of a server that would be called so. */
+function itemsOutside(server: string, items: Iterable<string>): Map<string, string[]> {
+  const outside = new Map<string, string[]>();
+  for (const item of new Set(items)) {
+    const [, kind, own] = NAMED_OUTSIDE.exec(item) ?? [];
+    if (own === undefined) continue;
+    const name = `${kind} ${mountedName(server, own)}`;
+    outside.set(name, [...(outside.get(name) ?? []), item]);
+  }
+  return outside;
+}
+
+/**
+ * What has the name outside that another of its server has, by item. None of them is offered: rules could not tell them apart. But
+ * what was approved is not taken away by what was not.
+ */
+export function calledAlike(
+  server: string,
+  items: Iterable<string>,
+  isApproved: (item: string) => boolean,
+): Map<string, string> {
+  const alike = new Map<string, string>();
+  for (const [name, same] of itemsOutside(server, items)) {
+    if (same.length === 1) continue;
+    for (const item of same) {
+      const other = same.find((each) => each !== item && (isApproved(each) || !isApproved(item)));
+      if (other !== undefined) alike.set(item, `${other} would be called the same outside, ${name.split(" ")[1]}`);
+    }
+  }
+  return alike;
 }
 
 export interface ServerReview {
@@ -281,12 +320,14 @@ export function reviewServer(
   const findings = all.filter(({ id }) => !accepted.has(id));
   const changes = changesOf(locked, items, launch);
   const withheld = new Map<string, string>();
+  const isApproved = (item: string): boolean => locked?.approved.has(item) === true;
+  const alike = calledAlike(grant.name, [...items.keys(), ...(locked?.approved.keys() ?? [])], isApproved);
   const whole = changes.find(({ item, kind }) => (item === "launch" || item === "server") && kind !== "removed");
   for (const item of items.keys()) {
     const change = changes.find((each) => each.item === item && each.kind !== "removed") ?? whole;
     const found = findings.find(({ tier, kind, item: name }) => tier === "hard" && `${kind} ${name}` === item);
     const own = item.slice(item.indexOf(" ") + 1);
-    const unfit = unfitReason(item, items.get(item));
+    const unfit = unfitReason(item, items.get(item)) ?? alike.get(item);
     if (unfit !== undefined) withheld.set(item, unfit);
     else if (item.includes(" ") && (own === "" || cleanLine(own) !== own)) withheld.set(item, UNCLEAN);
     else if (change !== undefined) withheld.set(item, `${CHANGED} (${change.item} was ${change.kind})`);

@@ -22,6 +22,28 @@ function policy(names: readonly string[], more = ""): void {
   );
 }
 
+it("two tools that clients would know by one name are withheld, and said so at every look", async () => {
+  const twins = ["reading_a_note", "deleting_all_amsvmtuu"].map((end) =>
+    tool(`very_long_tool_name_that_goes_on_and_on_and_on_${end}`, { description: "Sorts lines of a text." }),
+  );
+  house.program("alf", { tools: [...twins, READ] });
+  policy(["alf"]);
+  const told =
+    /withheld  tool very_long\S+reading_a_note: tool very_long\S+ would be called the same outside, alf__very_long/;
+  const looks = [
+    await house.run(["servers", "review"]),
+    await house.approve(),
+    await house.run(["servers", "review"]),
+    await house.run(["servers", "review", "--json"]),
+    await house.run(["servers", "list"]),
+  ];
+  for (const { stdout } of looks.slice(0, 3)) expect(stdout).toMatch(told);
+  expect(looks.map(({ code }) => code)).toEqual([1, 1, 1, 1, 1]);
+  expect(looks[1]?.stdout).toContain("is written");
+  const { stdout } = await house.run(["tools"]);
+  expect([stdout.includes("alf__read_note"), stdout.includes("alf__very_long")]).toEqual([true, false]);
+});
+
 it("a tool that speaks of another server's tool is withheld, and said so where it is approved", async () => {
   house.program("notes", { tools: [READ] });
   house.program("helper", {

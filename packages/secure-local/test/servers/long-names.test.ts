@@ -1,10 +1,19 @@
 // A tool or prompt of a server whose name is too long is called by a shorter one: every key of the policy takes either name.
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { mountedName } from "@secure-local/mcp/gateway";
 import { Server } from "@secure-local/mcp/server";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { NameMatcher, noteShortName, ValuesByName } from "../../src/policy/host-matcher.js";
+import {
+  keepShortNames,
+  NameMatcher,
+  noteShortNames,
+  otherNames,
+  ValuesByName,
+} from "../../src/policy/host-matcher.js";
+import { serverContext } from "../../src/cli/server-context.js";
 import { profiledPolicy } from "../../src/policy/read-names.js";
+import { serverLockFile } from "../../src/server/plugin-lock.js";
 import { Fleet } from "./fleet.js";
 
 const OWN = "reads_the_minutes_of_every_meeting_of_the_board_and_sends_them_to_whoever_wants_"
@@ -21,7 +30,10 @@ beforeEach(() => {
   fleet = new Fleet();
   fleet.make("wide", wide);
 });
-afterEach(() => fleet.close());
+afterEach(async () => {
+  await fleet.close();
+  keepShortNames(serverLockFile(join(fleet.folder, "policy.yaml")), []);
+});
 
 function wide(): Server {
   const server = new Server({ name: "wide", version: "1" });
@@ -110,7 +122,7 @@ describe("of two limits, one by each name", () => {
   });
 
   it("is found with its key", () => {
-    noteShortName("up__short", "up__whole");
+    noteShortNames("limits.lock", [["up__short", "up__whole"]]);
     const values = new ValuesByName([
       ["up__whole", 3],
       ["up__short", 5],
@@ -130,7 +142,131 @@ describe("of two limits, one by each name", () => {
 it("finds a rule by a name that became known after the rule was read", () => {
   const matcher = new NameMatcher([{ pattern: "up__late_whole", rule: { text: "tools.denied: up__late_whole" } }]);
   expect(matcher.find("up__late")).toBeUndefined();
-  noteShortName("up__late", "up__late_whole");
+  noteShortNames("late.lock", [["up__late", "up__late_whole"]]);
   expect(matcher.find("up__late")?.text).toBe("tools.denied: up__late_whole");
   expect(matcher.find("up__later")).toBeUndefined();
+});
+
+describe("what would be called alike outside", () => {
+  // Whoever may choose both names finds two with one fingerprint, and whoever knows a name can offer what it is cut to.
+  const HONEST = "very_long_tool_name_that_goes_on_and_on_and_on_reading_a_note";
+  const FORGED = "very_long_tool_name_that_goes_on_and_on_and_on_deleting_all_amsvmtuu";
+  const OUTSIDE = mountedName("alf", HONEST);
+  const CUT = OUTSIDE.slice("alf__".length);
+  /** What the server offers, and what was called of it. */
+  let [offered, called]: [readonly string[], string[]] = [[], []];
+
+  beforeEach(() => {
+    called = [];
+    fleet.make("alf", () => {
+      const server = new Server({ name: "alf", version: "1" });
+      for (const name of offered) {
+        const run = (): string => {
+          called.push(name);
+          return "called";
+        };
+        server.tool(name, { description: "An honest thing.", input: { type: "object" }, run });
+        server.prompt(name, { description: "An honest thing.", run });
+      }
+      return server;
+    });
+  });
+
+  /** Lists, calls and prompts, under the name outside. */
+  async function tried(): Promise<readonly string[]> {
+    const peer = await fleet.client("2025-11-25");
+    const listed = await Promise.all(["tools/list", "prompts/list"].map((method) => peer.request(method, {})));
+    const made = [
+      peer.request("tools/call", { name: OUTSIDE, arguments: {} }),
+      peer.request("prompts/get", { name: OUTSIDE }),
+    ];
+    await Promise.allSettled(made);
+    return JSON.stringify(listed).match(new RegExp(OUTSIDE, "g")) ?? [];
+  }
+
+  const pairs = [
+    [HONEST, FORGED],
+    [FORGED, HONEST],
+    [HONEST, CUT],
+    [CUT, HONEST],
+  ] as const;
+  it.each(pairs.flatMap((pair) => [...pair, "*"].map((rule) => [...pair, rule] as const)))(
+    "neither %s nor %s is offered or called where a rule allows %s",
+    async (one, other, rule) => {
+      expect(mountedName("alf", one)).toBe(mountedName("alf", other));
+      const policy = await fleet.policy(`tools: { allowed: ["alf__${rule}"] }\nprompts: { allowed: ["alf__${rule}"] }`);
+      offered = [one, other];
+      await fleet.approve(policy);
+      await fleet.serve(policy);
+      expect([await tried(), called]).toEqual([[], []]);
+    },
+  );
+
+  it.each([FORGED, CUT])("what was approved stays what its name means when %s joins it", async (newcomer) => {
+    const policy = await fleet.policy(`tools: { allowed: ["alf__*"] }\nprompts: { allowed: ["alf__*"] }`);
+    offered = [HONEST];
+    await fleet.approve(policy);
+    offered = [newcomer, HONEST];
+    await fleet.serve(policy);
+    expect(await tried()).toHaveLength(2);
+    expect(called).toEqual([HONEST, HONEST]);
+  });
+
+  it.each([
+    [HONEST, [HONEST]],
+    [FORGED, [FORGED]],
+  ])("after another was approved in place of one, a rule about %s reaches %j", async (allowed, reached) => {
+    const policy = await fleet.policy(`tools: { allowed: ["alf__${allowed}"] }`);
+    offered = [HONEST];
+    await fleet.approve(policy);
+    await fleet.serve(policy);
+    await tried();
+    offered = [FORGED];
+    await fleet.approve(policy);
+    fleet.secure.reload(policy);
+    await fleet.secure.serversReady;
+    await tried();
+    expect([called, otherNames(OUTSIDE)]).toEqual([reached, [`alf__${FORGED}`]]);
+  });
+
+  it("explain says why neither can be called", async () => {
+    const policy = await fleet.policy(`tools: { allowed: ["alf__*"] }`);
+    offered = [HONEST, FORGED];
+    await fleet.approve(policy);
+    const { idle } = serverContext(policy);
+    for (const name of [OUTSIDE, `alf__${HONEST}`, `alf__${FORGED}`])
+      expect(idle(name)).toMatch(/^Its tool very_long\S+ is withheld: .* would be called the same outside/);
+  });
+});
+
+it("explain knows a tool by its whole name, and what clients call it", async () => {
+  const policy = await fleet.policy(ALL);
+  await fleet.approve(policy);
+  const context = serverContext(policy);
+  expect([context.idle(WHOLE), context.idle(SHORT)]).toEqual([undefined, undefined]);
+  expect([context.calledByClients(WHOLE), context.calledByClients(SHORT)]).toEqual([SHORT, undefined]);
+});
+
+const own = (name: string): string => name.slice("wide__".length);
+it.each([WHOLE, BEGINNING, SHORT, `${SHORT.slice(0, -1)}*`].flatMap((name) => [name, own(name)]))(
+  "servers.wide.tools.denied: %s denies that tool and no other",
+  async (name) => {
+    const policy = await fleet.policy(ALL, { wide: `, tools: { denied: ["${name}"] }` });
+    await fleet.approve(policy);
+    await fleet.serve(policy);
+    const peer = await fleet.client("2025-11-25");
+    const listed = JSON.stringify(await peer.request("tools/list", {}));
+    expect([listed.includes(SHORT), listed.includes(mountedName("wide", OTHER))]).toEqual([false, true]);
+    const answer = await peer.request("tools/call", { name: SHORT, arguments: {} });
+    expect(JSON.stringify(answer)).toMatch(/denies its tool/);
+  },
+);
+
+it("forgets what was noted for a file, and for no other", () => {
+  noteShortNames("one.lock", [["up__s", "up__one"]]);
+  noteShortNames("two.lock", [["up__s", "up__two"]]);
+  const before = otherNames("up__two");
+  keepShortNames("one.lock", []);
+  expect([otherNames("up__s"), otherNames("up__one"), otherNames("up__two")]).toEqual([["up__two"], [], before]);
+  expect(otherNames("up__two")).toBe(before);
 });

@@ -8,6 +8,7 @@ import { targetText } from "@secure-local/mcp-tools/target";
 import { type CallToolResult, type Client, McpErrorCode, type Progress, type Tool } from "@secure-local/mcp/client";
 import { RpcError } from "@secure-local/mcp/client/node";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
+import { otherNames } from "../../policy/host-matcher.js";
 import { loadPolicy } from "../../policy/load-policy.js";
 import type { Policy } from "../../policy/policy.js";
 import type { SecureServer } from "../../server/secure-server.js";
@@ -62,6 +63,8 @@ function asksSomebody(error: unknown): error is RpcError {
 
 /** A slip of the pen; beside a server that the name begins with only tools of that one are meant. */
 function nearTool(name: string, names: readonly string[], policy: Policy | undefined): string {
+  const shown = otherNames(name).find((each) => names.includes(each));
+  if (shown !== undefined) return `; its name is too long for clients, which call it ${shown}`;
   const owner = [...(policy?.servers.keys() ?? [])].find((server) => name.startsWith(`${server}__`));
   return nearest(name, owner === undefined ? names : names.filter((each) => each.startsWith(`${owner}__`)));
 }
