@@ -490,7 +490,16 @@ export async function lockPlugins(line: CommandLine): Promise<number> {
     outcome(true),
     `${lockFileOf(file)} is written: a running server takes it in a moment and offers nothing of its plugins that is not in it.`,
   );
-  return ExitCode.Ok;
+  return somethingWaits(compared, only) ? ExitCode.Failed : ExitCode.Ok;
+}
+
+/** Whether anything is not approved though these items were; says what. */
+function somethingWaits(compared: readonly Compared[], only: ReadonlySet<string>): boolean {
+  const waits = compared.flatMap((each) =>
+    asApproved(offerOf(each), only).changes.map(({ item }) => `${each.name} ${item}`),
+  );
+  if (waits.length > 0) complain(`Not approved yet: ${cleanLine(waits.join(", "))}.`);
+  return waits.length > 0;
 }
 
 /** A damaged lock is told when the plugins are started, and then written anew. */

@@ -131,6 +131,19 @@ it("shows which files of a program changed and how, looked at once, and says wha
   writeFileSync(program, text);
 });
 
+it("approves one thing alone, and says what waits", async () => {
+  await approvePlugins(policy, home);
+  describes("Returns the weather of a village.");
+  const digest = digestIn(await plugins("lock")) ?? "";
+  expect(await plugins("lock", "--yes", "--digest", digest, "--only", "tool weather_now")).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("is written") as string,
+    stderr: expect.stringContaining("Not approved yet: weather launch.") as string,
+  });
+  const rest = digestIn(await plugins("lock")) ?? "";
+  expect(await plugins("lock", "--yes", "--digest", rest, "--only", "launch")).toMatchObject({ code: 0 });
+});
+
 it("takes effect under a server that runs", async () => {
   describes("Returns the weather of any city.");
   const client = new RawClient(["--policy", policy], { home });
