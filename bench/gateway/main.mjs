@@ -1,5 +1,6 @@
 // `npm run bench -- gateway`: processor time of the gateway's process for each call, beside floors that relay and nothing else.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
 import { connect as connectTcp } from "node:net";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -271,7 +272,7 @@ const WORKLOADS = {
     const times = [[], []];
     // As people start it: a session that lasts leaves the compiled code behind for the next one.
     for (const each of [none, all]) await firstList(each, CODE_KEPT_MS);
-    for (let round = 0; round < rounds * 2; round++) {
+    for (let round = 0; round < rounds * 4; round++) {
       times[0].push((await firstList(none)).ms);
       const { ms, tools } = await firstList(all);
       if (tools < 100) throw new Error(`the first list has ${tools} tools`);
@@ -401,29 +402,45 @@ async function besidePeers(numbers) {
   return comparePeers(numbers, { end: ended, write });
 }
 
-/** The rows of a workload, each that of the start in which its figure was the middle one, with the figures of all starts. */
-async function middleRows(name, { starts, ...numbers }) {
-  const runs = [];
-  for (let start = 0; start < starts; start++) {
-    try {
-      runs.push(await WORKLOADS[name](numbers));
-    } finally {
-      await ended();
-    }
+/** What one start of a workload measures, by a process that has asked nothing before: what it asked of others has compiled it otherwise. */
+function measured(name, { calls, rounds }) {
+  const words = ["--measure", name, "--calls", String(calls), "--rounds", String(rounds)];
+  const { status, stdout, stderr } = spawnSync(process.execPath, [RUN, "gateway", ...words], { encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr.trim().split("\n").at(-1) ?? `ended with ${status}`);
+  return JSON.parse(stdout);
+}
+
+const RUN = fileURLToPath(new URL("../run.mjs", import.meta.url));
+
+/** The process of one start: writes its rows as JSON. */
+async function measureOnce(name, numbers) {
+  try {
+    process.stdout.write(JSON.stringify(await WORKLOADS[name](numbers)));
+    return 0;
+  } catch (error) {
+    process.stderr.write(`${error.message}\n`);
+    return 1;
+  } finally {
+    await ended();
   }
+}
+
+/** The rows of a workload, each that of the start in which its figure was the middle one, with the figures of all starts. */
+function middleRows(name, { starts, ...numbers }) {
+  const runs = Array.from({ length: starts }, () => measured(name, numbers));
   // What is counted has no floor.
-  const timesOf = ({ base, measured }) => (base === undefined ? measured : measured / base);
+  const timesOf = ({ base, measured: ours }) => (base === undefined ? ours : ours / base);
   return runs[0].map((_, at) => {
-    const sorted = runs.map((rows) => rows[at]).sort((a, b) => timesOf(a) - timesOf(b));
+    const sorted = runs.map((rows) => rows[at]).sort((one, other) => timesOf(one) - timesOf(other));
     const middle = sorted[Math.floor(sorted.length / 2)];
     return { id: name, floor: "-", ...middle, times: timesOf(middle), all: sorted.map(timesOf) };
   });
 }
 
 /** One row of the table; what has no limit is stated, and nothing more. */
-function written({ id, what, floor, base, measured, times, all, limit }, verdict) {
+function written({ id, what, floor, base, measured: ours, times, all, limit }, verdict) {
   const isCounted = base === undefined;
-  const figures = isCounted ? ["-", fixed(measured, 1), "-"] : [fixed(base, 1), fixed(measured, 1), fixed(times, 2)];
+  const figures = isCounted ? ["-", fixed(ours, 1), "-"] : [fixed(base, 1), fixed(ours, 1), fixed(times, 2)];
   const starts = all.map((each) => fixed(each, isCounted ? 1 : 2)).join(" ");
   return `| ${[id, what, floor, ...figures, starts, limit ?? "-", verdict].join(" | ")} |\n`;
 }
@@ -432,7 +449,8 @@ function written({ id, what, floor, base, measured, times, all, limit }, verdict
 export async function main(argv) {
   const options = readOptions(argv);
   if (options === undefined) return 2;
-  const { only, numbers, gate } = options;
+  const { only, numbers, gate, measure } = options;
+  if (measure !== undefined) return measureOnce(measure, numbers);
   process.stdout.write(
     `# Gateway\n\n${machine()} CPU from ${cpuSource()}, µs a call of the process in the middle.\n\n`,
   );
@@ -442,7 +460,7 @@ export async function main(argv) {
   let passed = true;
   for (const name of only.filter((each) => each !== PEERS)) {
     try {
-      for (const row of await middleRows(name, numbers)) {
+      for (const row of middleRows(name, numbers)) {
         const verdict = row.limit === undefined ? "-" : row.times <= row.limit ? "pass" : "MISSED";
         passed &&= verdict !== "MISSED";
         process.stdout.write(written(row, verdict));
@@ -468,6 +486,7 @@ function readOptions(argv) {
         starts: { type: "string", default: "3" },
         only: { type: "string" },
         "no-gate": { type: "boolean" },
+        measure: { type: "string" },
       },
     });
     const known = [...Object.keys(WORKLOADS), PEERS];
@@ -475,7 +494,7 @@ function readOptions(argv) {
     const unknown = only.find((name) => !known.includes(name));
     if (unknown !== undefined) throw new Error(`no workload ${unknown}: there are ${known.join(", ")}`);
     const [calls, rounds, starts] = [values.calls, values.rounds, values.starts].map(Number);
-    return { only, numbers: { calls, rounds, starts }, gate: !values["no-gate"] };
+    return { only, numbers: { calls, rounds, starts }, gate: !values["no-gate"], measure: values.measure };
   } catch (error) {
     process.stderr.write(`${error.message}\n${USAGE}`);
     return undefined;
