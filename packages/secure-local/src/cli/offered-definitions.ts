@@ -76,17 +76,28 @@ export function asApproved<Offer extends Pick<ComparedOffer, "locked" | "items" 
 
 const WHOLE: ReadonlySet<string> = new Set(["launch", "plugin", "server"]);
 
-/** What is to be approved of offers alone; empty: all. @throws UsageError for what is not among the changes */
+/** What is to be approved of offers alone; empty: all. @throws UsageError for what is not among the changes, or among those of several */
 export function approvedAlone(
   { only }: Pick<CommandLine, "only">,
-  offers: readonly Pick<ComparedOffer, "changes">[],
+  offers: readonly Pick<ComparedOffer, "name" | "changes">[],
 ): ReadonlySet<string> {
-  const changed = new Set(offers.flatMap(({ changes }) => changes.map(({ item }) => item)));
-  const unknown = only.find((item) => !changed.has(item));
-  if (unknown === undefined) return new Set(only);
-  throw new UsageError(
-    `--only ${JSON.stringify(unknown)}: that waits for no approval; what does: ${[...changed].join(", ")}`,
-  );
+  for (const wanted of only) {
+    const owners = offers.filter(({ changes }) => changes.some(({ item }) => item === wanted)).map(({ name }) => name);
+    const option = `--only ${JSON.stringify(wanted)}`;
+    if (owners.length > 1)
+      throw new UsageError(
+        `${option}: ${owners.join(" and ")} have that, and an approval is of one; name it, as in ${owners[0]} ${option}`,
+      );
+    const waiting = new Set(offers.flatMap(({ changes }) => changes.map(({ item }) => item)));
+    const what = waiting.size === 0 ? "nothing does" : `what does: ${itemWords(waiting)}`;
+    if (owners.length === 0) throw new UsageError(`${option}: that waits for no approval; ${what}`);
+  }
+  return new Set(only);
+}
+
+/** Items in a line of ours: one whose name looks like several is quoted. */
+export function itemWords(items: Iterable<string>): string {
+  return cleanLine([...items].map((item) => (/[,;"]/.test(item) ? JSON.stringify(item) : item)).join(", "));
 }
 
 /** Commands that show what is offered, and approve it. */
@@ -140,7 +151,7 @@ export async function approvesShown(
   for (const { name } of unseen)
     complain(`Not all that changed in ${name} is shown: an approval counts for that, too.`);
   if (yes) return true;
-  const alone = only.length === 0 ? "" : `, and of it only ${cleanLine(only.join(", "))}`;
+  const alone = only.length === 0 ? "" : `, and of it only ${itemWords(only)}`;
   const question = `Approve what stands above${unseen.length === 0 ? "" : ", and what is not shown"}${alone}?`;
   if (process.stdin.isTTY) return agreesInTerminal(question, false, NOT_APPROVED);
   const which = [command, ...words, "--yes --digest", shown, ...only.map((item) => `--only ${quotedWord(item)}`)];

@@ -36,6 +36,7 @@ import {
   type ComparedOffer,
   differenceLines,
   digestOf,
+  itemWords,
   tellUnusedDigest,
   offeredDefinitions,
 } from "./offered-definitions.js";
@@ -498,7 +499,7 @@ function somethingWaits(compared: readonly Compared[], only: ReadonlySet<string>
   const waits = compared.flatMap((each) =>
     asApproved(offerOf(each), only).changes.map(({ item }) => `${each.name} ${item}`),
   );
-  if (waits.length > 0) complain(`Not approved yet: ${cleanLine(waits.join(", "))}.`);
+  if (waits.length > 0) complain(`Not approved yet: ${itemWords(waits)}.`);
   return waits.length > 0;
 }
 

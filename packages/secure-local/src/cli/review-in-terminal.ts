@@ -1,6 +1,6 @@
 // Asks a person in a terminal about servers one by one: first how many things there are, then a short list of each, and the whole of it on request.
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import { type ComparedOffer, differenceLines, offeredDefinitions } from "./offered-definitions.js";
+import { type ComparedOffer, differenceLines, itemWords, offeredDefinitions } from "./offered-definitions.js";
 import { type Ask, styled } from "./terminal.js";
 
 /** A first line of a description that is longer says what it says later. */
@@ -59,7 +59,8 @@ function firstLine(description: unknown): string {
   return text === "" ? "" : `: ${text}`;
 }
 
-const QUESTION = "y approves all of it, not only what the short list shows; v shows all of it [y/N/v]";
+const ALL = "y approves all of it, not only what the short list shows; v shows all of it [y/N/v]";
+const THIS_ALONE = "y approves that and nothing else of it; v shows that whole [y/N/v]";
 
 interface Asking {
   readonly ask: Ask;
@@ -85,8 +86,8 @@ export async function askEach(
     about(of);
     const { refused } = offeredDefinitions({ kind: "server", ...of });
     if (refused !== undefined) show(`What ${of.name} offers was refused as it stands here, on ${refused}.`);
-    const named = asked.changes.map(({ item }) => cleanLine(item)).join(", ");
-    const what = only.size === 0 ? of.name : `only this of ${of.name}: ${named}`;
+    const named = itemWords(asked.changes.map(({ item }) => item));
+    const what = only.size === 0 ? `${of.name}? ${ALL}` : `only this of ${of.name}: ${named}? ${THIS_ALONE}`;
     if (await agreesTo(asked, { ask, show, what })) approved.add(of.name);
   }
   const rest = waiting.filter(({ name }) => !approved.has(name)).map(({ name }) => name);
@@ -100,7 +101,7 @@ async function agreesTo(
   { ask, show, what }: Pick<Asking, "ask" | "show"> & { readonly what: string },
 ): Promise<boolean> {
   for (;;) {
-    const answer = (await ask(`Approve ${what}? ${QUESTION} `)).trim().toLowerCase();
+    const answer = (await ask(`Approve ${what} `)).trim().toLowerCase();
     if (["y", "yes"].includes(answer)) return true;
     if (["", "n", "no"].includes(answer)) return false;
     if (answer !== "v") continue;

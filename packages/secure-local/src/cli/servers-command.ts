@@ -39,6 +39,7 @@ import {
   definitionLines,
   differenceLines,
   digestOf,
+  itemWords,
   offeredDefinitions,
   tellUnusedDigest,
 } from "./offered-definitions.js";
@@ -93,6 +94,10 @@ export async function serversCommand(line: CommandLine): Promise<number> {
 }
 
 async function listServers(line: CommandLine): Promise<number> {
+  if (line.words.length > 0)
+    throw new UsageError(
+      `servers list takes no "${line.words[0]}": it shows every server; one alone: servers show NAME`,
+    );
   const { policy, file } = await policyOf(line);
   const approved = approvedServers(policy);
   const running = await statesOf(file);
@@ -192,7 +197,10 @@ async function reviewed(line: CommandLine, given?: Review): Promise<number> {
   const { askEach, overviewLines } = await import("./review-in-terminal.js");
   if (looked.length > 1) for (const each of overviewLines(looked)) print(each);
   const asks = process.stdin.isTTY && line.digest === undefined && !line.full;
-  if (!asks || changed.length === 0) for (const each of looked) showLooked(each);
+  // The terminal shows each that changed before it asks about it; of the others, what stays withheld.
+  const isShown = (each: Looked): boolean =>
+    !asks || changed.length === 0 || (each.changes.length === 0 && isHeldBack(each));
+  for (const each of looked.filter(isShown)) showLooked(each);
   if (changed.length === 0) tellUnusedDigest(line);
   if (changed.length === 0) return failed || staysWithheld(review) ? ExitCode.Failed : ExitCode.Ok;
   if (asks) {
@@ -208,25 +216,30 @@ async function reviewed(line: CommandLine, given?: Review): Promise<number> {
 function finished(review: Review, agreed?: ReadonlySet<string>): number {
   const { looked, only, failed } = review;
   const isAgreed = ({ name }: Looked): boolean => agreed?.has(name) ?? true;
-  const approved = { ...review, looked: looked.filter(isAgreed) };
-  writeApproved(approved);
+  writeApproved({ ...review, looked: looked.filter(isAgreed) });
   print(`${serverLockFile(review.file)} is written: a running server takes it in a moment.`);
   const waits = looked.flatMap((each) => {
     const { name, changes } = isAgreed(each) ? asApproved(each, only) : each;
     return changes.map(({ item }) => `${name} ${item}`);
   });
-  if (only.size > 0 && waits.length > 0) complain(`Not approved yet: ${cleanLine(waits.join(", "))}.`);
-  return staysWithheld(approved) || failed || waits.length > 0 ? ExitCode.Failed : ExitCode.Ok;
+  if (only.size > 0 && waits.length > 0) complain(`Not approved yet: ${itemWords(waits)}.`);
+  const approved = looked.filter((each) => isAgreed(each) || each.changes.length === 0);
+  return staysWithheld({ looked: approved }) || failed || waits.length > 0 ? ExitCode.Failed : ExitCode.Ok;
 }
 
 /** Whether anything of what was looked at stays withheld though it was approved; says what, and what a person can do. */
-function staysWithheld(review: Review): boolean {
-  const hard = hardItems(review);
+function staysWithheld({ looked }: Pick<Review, "looked">): boolean {
+  const hard = hardItems({ looked });
   if (hard.length > 0)
     complain(
-      `Withheld all the same, for the hard findings above: ${cleanLine(hard.join(", "))}. If you know better, name the finding under accept in the server's entry.`,
+      `Withheld all the same, for the hard findings above: ${itemWords(hard)}. If you know better, name the finding under accept in the server's entry.`,
     );
-  return hard.length > 0 || review.looked.some(({ unfit }) => unfit.length > 0);
+  return looked.some(isHeldBack);
+}
+
+/** Whether something of it is offered to nobody, whatever is approved. */
+function isHeldBack({ findings, unfit }: Looked): boolean {
+  return unfit.length > 0 || findings.some(isHardFinding);
 }
 
 /** What no approval opens. */
@@ -246,8 +259,7 @@ function reviewAsJson({ yes, digest }: CommandLine, review: Review): number {
   const looked = written ? review.looked.map((each) => asApproved(each, only)) : review.looked;
   printJson(withoutSecrets(looked.map(offeredOf)));
   const waits = looked.some(({ changes }) => changes.length > 0);
-  const staysClosed = hardItems(review).length > 0 || looked.some(({ unfit }) => unfit.length > 0);
-  return failed || waits || staysClosed ? ExitCode.Failed : ExitCode.Ok;
+  return failed || waits || looked.some(isHeldBack) ? ExitCode.Failed : ExitCode.Ok;
 }
 
 function offeredOf(looked: Looked): OfferedDefinitions {

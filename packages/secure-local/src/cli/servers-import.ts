@@ -10,7 +10,12 @@ import { type SecretEntry, type ServerEntry, withServer } from "../policy/edit-s
 import { configFolder } from "../policy/own-places.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { withSecrets } from "../policy/read-servers.js";
-import { clientEnvironment, type ConfigLocation } from "@secure-local/mcp-tools/config-locations";
+import {
+  type ClientEnvironment,
+  clientEnvironment,
+  type ConfigLocation,
+  workspaceOf,
+} from "@secure-local/mcp-tools/config-locations";
 import { type ConfiguredServer, everyServer, targetFor } from "@secure-local/mcp-tools/configured-servers";
 import { filled, filledArguments } from "../server/open-server.js";
 import { dataOf, wantedPackage } from "../server/pinned-package.js";
@@ -208,7 +213,7 @@ async function serversToImport(from: string | undefined, policy: Policy, leftOut
       if (target === undefined) continue;
       const kept = target.kind === "url" ? withoutCredentials(target) : target;
       if (kept === undefined) leftOut.push(`"${cleanLine(name)}" of ${place.client} is left out: ${SECRET_IN_URL}`);
-      else imported.push(importedServer(found, kept, { taken, policy, imported }));
+      else imported.push(importedServer(found, withWholePaths(found.place, kept, around), { taken, policy, imported }));
     }
   }
   return imported;
@@ -224,6 +229,15 @@ async function targetOf(found: ConfiguredServer, leftOut: string[]): Promise<Tar
     leftOut.push(`"${cleanLine(found.server.name)}" of ${found.place.client} is left out: ${cleanLine(why)}`);
     return undefined;
   }
+}
+
+/** What a command names beside a file of a folder, or in the folder that it is started in, is named whole: the policy's servers start elsewhere. */
+function withWholePaths(place: ConfigLocation, target: Target, around: ClientEnvironment): Target {
+  if (target.kind === "url") return target;
+  const folder = target.cwd ?? (place.owner === "user" ? undefined : workspaceOf(place, around));
+  if (folder === undefined) return target;
+  const [command = "", ...args] = wholePaths([target.command, ...target.args], folder);
+  return { ...target, command, args };
 }
 
 function isOurs({ server }: ConfiguredServer): boolean {

@@ -62,7 +62,7 @@ it("one thing alone is shown and asked about, at the servers that have it, and v
   const other = server("b", { items: new Map(), changes: [] });
   const { approved, text } = await askedOnly(["tool t3", "tool t7"], [server("a"), other], "v", "y");
   expect(approved).toEqual(["a"]);
-  expect(text).toContain("Approve only this of a: tool t3, tool t7? y approves all of it");
+  expect(text).toContain("Approve only this of a: tool t3, tool t7? y approves that and nothing else");
   expect(text).toContain("And the rest of it.");
   expect(text).not.toMatch(/t4|launch|Approve b/);
   expect(text).toContain("Approved: 1 of 1 server.");

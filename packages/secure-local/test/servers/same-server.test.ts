@@ -121,3 +121,19 @@ it("a file that holds another secret is left as it is", async () => {
   expect(readFileSync(kept, "utf8")).toBe("of another policy");
   expect(asStarted(whole, [...whole.servers.values()][0] as ServerGrant)).toEqual(STARTED);
 });
+
+it("names whole what its command names beside the file, or in the folder that it starts in", async () => {
+  mkdirSync(join(folder, "sub"));
+  for (const file of ["srv.mjs", "sub/srv.mjs"]) writeFileSync(join(folder, file), "");
+  const { servers } = await bring({
+    beside: { command: "node", args: ["./srv.mjs", "sub", "--config=./srv.mjs", "./none"] },
+    inside: { command: "node", args: ["srv.mjs"], cwd: "sub" },
+  });
+  const started = [...servers.values()].map(({ launch }) => (launch.kind === "command" ? launch.command : []));
+  const [file, other] = ["srv.mjs", "sub/srv.mjs"].map((each) => join(folder, each));
+  expect(started).toEqual([
+    ["node", file, "sub", `--config=${file}`, "./none"],
+    ["node", other],
+  ]);
+  expect(readFileSync(house.policy, "utf8")).toContain(`- ${folder}/**\n`);
+});
