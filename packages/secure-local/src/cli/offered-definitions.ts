@@ -88,9 +88,11 @@ export function approvedAlone(
       throw new UsageError(
         `${option}: ${owners.join(" and ")} have that, and an approval is of one; name it, as in ${owners[0]} ${option}`,
       );
-    const waiting = new Set(offers.flatMap(({ changes }) => changes.map(({ item }) => item)));
-    const what = waiting.size === 0 ? "nothing does" : `what does: ${itemWords(waiting)}`;
-    if (owners.length === 0) throw new UsageError(`${option}: that waits for no approval; ${what}`);
+    const waiting = itemWords(new Set(offers.flatMap(({ changes }) => changes.map(({ item }) => item))));
+    if (owners.length === 0)
+      throw new UsageError(
+        `${option}: that waits for no approval; name what does, or leave the option out: ${waiting || "nothing does"}`,
+      );
   }
   return new Set(only);
 }

@@ -188,7 +188,7 @@ servers:
     expect((await house.run(["servers", "review", "up", ...which])).stderr).toContain('"up tool list, tool more"');
     await house.approve();
     expect((await house.run(["servers", "review", "--only", "tool twin"])).stderr).toContain(
-      "no approval; nothing does",
+      "or leave the option out: nothing does",
     );
   });
 
