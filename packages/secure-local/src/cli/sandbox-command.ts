@@ -150,7 +150,9 @@ async function run(
     const child = startWalled(wall, command, ["inherit", way("stdout"), way("stderr")]);
     for (const name of read) child[name]?.pipe(unseenEscaped()).pipe(process[name], { end: false });
     // A terminal tells its Ctrl-C to what is in this group, as it is behind bubblewrap; this program stays to record how it ended.
-    const pressed = (): boolean => wall.name === "bubblewrap" || process.kill(-(child.pid as number), "SIGINT");
+    const hearsItself = (): boolean =>
+      wall.name === "bubblewrap" || child.exitCode !== null || child.signalCode !== null;
+    const pressed = (): boolean => hearsItself() || process.kill(-(child.pid as number), "SIGINT");
     for (const name of SIGNALS) process.on(name, () => (name === "SIGINT" ? pressed() : child.kill(name)));
     const isOrphan = (): boolean => process.ppid !== parent;
     const rest = tree?.endsWith(child);

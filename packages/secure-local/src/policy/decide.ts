@@ -296,8 +296,7 @@ export function ownNames(server: string, own: string): readonly string[] {
 /** What the entry of a server says of one of its tools. */
 export function deniedByEntry(grant: ServerGrant, own: string): Decision | undefined {
   if (grant.deniedTools.rules.length === 0) return undefined;
-  const name = ownNames(grant.name, own).find((each) => grant.deniedTools.find(each) !== undefined);
-  const rule = name === undefined ? undefined : grant.deniedTools.find(name);
+  const [rule] = ownNames(grant.name, own).flatMap((each) => grant.deniedTools.find(each) ?? []);
   if (rule === undefined) return undefined;
   return { allowed: false, rule, reason: `The entry of the server ${grant.name} denies its tool "${own}".` };
 }

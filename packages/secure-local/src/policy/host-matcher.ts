@@ -100,24 +100,27 @@ function canonicalAddress(address: string): string {
 /** A tool or prompt whose whole name is too long, and the shorter one by which it is called. */
 export type ShortName = readonly [short: string, whole: string];
 
-/** By the file that says what was approved: nothing that a server says makes it grow. */
-const APPROVED_NAMES = new Map<string, readonly ShortName[]>();
+/** By the file that says what was approved, shorter names by whole ones: nothing that a server says makes it grow. */
+const APPROVED_NAMES = new Map<string, ReadonlyMap<string, string>>();
 /** By name: the other names of the same tool or prompt. */
 let otherNamesOf: ReadonlyMap<string, readonly string[]> = new Map();
 const NO_NAMES: readonly string[] = Object.freeze([]);
 
 /** From now on both names of each are one thing to every rule, in every policy; those noted for this file before stay known. */
 export function noteShortNames(file: string, names: readonly ShortName[]): void {
-  keepShortNames(file, [...(APPROVED_NAMES.get(file) ?? []), ...names]);
+  const known = APPROVED_NAMES.get(file) ?? new Map<string, string>();
+  // The file is read again and again, and hardly ever says anything new.
+  if (names.some(([, whole]) => !known.has(whole)))
+    keepShortNames(file, [...[...known].map(([whole, short]) => [short, whole] as const), ...names]);
 }
 
 /** The same, and what was noted for this file before is forgotten: a rule about what is gone must not hold for what has its short name now. */
 export function keepShortNames(file: string, names: readonly ShortName[]): void {
-  APPROVED_NAMES.set(file, names);
+  APPROVED_NAMES.set(file, new Map(names.map(([short, whole]) => [whole, short])));
   const others = new Map<string, Set<string>>();
   const add = (name: string, other: string): unknown =>
     others.get(name)?.add(other) ?? others.set(name, new Set([other]));
-  for (const [short, whole] of [...APPROVED_NAMES.values()].flat()) {
+  for (const [whole, short] of [...APPROVED_NAMES.values()].flatMap((each) => [...each])) {
     add(short, whole);
     add(whole, short);
   }

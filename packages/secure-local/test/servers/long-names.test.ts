@@ -270,3 +270,10 @@ it("forgets what was noted for a file, and for no other", () => {
   expect([otherNames("up__s"), otherNames("up__one"), otherNames("up__two")]).toEqual([["up__two"], [], before]);
   expect(otherNames("up__two")).toBe(before);
 });
+
+it("does not grow with each look at the same file", () => {
+  const names = Array.from({ length: 50 }, (_, at) => [`up__s${at}`, `up__whole${at}`] as const);
+  // Kept once more each time, a hundred million names would be gone through here.
+  for (let look = 0; look < 20_000; look++) noteShortNames("looked.lock", names);
+  expect(otherNames("up__s7")).toEqual(["up__whole7"]);
+});
