@@ -13,6 +13,8 @@ import { replaceKnown } from "../audit/secret-shapes.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { lookAlikes, quoted, shownMember, unquoted } from "../guard/approvals/shown-call.js";
 import { changesOf, type LockedPlugin, relocked } from "../server/plugin-lock.js";
+import { CHANGED } from "../server/server-health.js";
+import { isMissing } from "../server/server-reviews.js";
 import { type CommandLine, inUse, UsageError } from "./command-line.js";
 import { refusedAt } from "./refused-definitions.js";
 import { agreesInTerminal, complain, styled } from "./terminal.js";
@@ -100,6 +102,39 @@ export function approvedAlone(
 /** Items in a line of ours: one whose name looks like several is quoted. */
 export function itemWords(items: Iterable<string>): string {
   return cleanLine([...items].map((item) => (/[,;"]/.test(item) ? JSON.stringify(item) : item)).join(", "));
+}
+
+/** What no approval opens. */
+export function hardItems({
+  looked,
+}: {
+  readonly looked: readonly Pick<ComparedOffer, "name" | "findings">[];
+}): readonly string[] {
+  const hard = looked.flatMap(({ name, findings }) =>
+    // What it says of itself is found in no thing of its own.
+    findings.filter(isHardFinding).map(({ kind, item }) => (kind === "server" ? `${name} itself` : `${name} ${item}`)),
+  );
+  return [...new Set(hard)];
+}
+
+/** Whether something of it is offered to nobody, whatever is approved. */
+export function isHeldBack({
+  findings,
+  unfit,
+}: Pick<ComparedOffer, "findings"> & Record<"unfit", readonly string[]>): boolean {
+  return unfit.length > 0 || findings.some(isHardFinding);
+}
+
+function isHardFinding({ tier }: Finding): boolean {
+  return tier === "hard";
+}
+
+/** What is withheld though it was approved, and no finding is about it, each with its reason. */
+export function unfitItems({ withheld, findings }: Pick<ComparedOffer, "withheld" | "findings">): readonly string[] {
+  const hard = new Set(findings.filter(isHardFinding).map(({ kind, item }) => `${kind} ${item}`));
+  return [...withheld].flatMap(([item, reason]) =>
+    hard.has(item) || reason.startsWith(CHANGED) || isMissing(reason) ? [] : [`${item}: ${reason}`],
+  );
 }
 
 /** Commands that show what is offered, and approve it. */

@@ -13,14 +13,13 @@ import { APPROVED, filled, filledArguments, type Logins, openServer, PARENT, REA
 import { type LockedPlugin, type PluginLock, relocked, serverLockFile, writeLock } from "../server/plugin-lock.js";
 import {
   approvedServers,
-  isMissing,
   offerInspection,
   reviewServer,
   serverItems,
   serverPeers,
   withoutSecrets,
 } from "../server/server-reviews.js";
-import { CHANGED, withheldText } from "../server/server-health.js";
+import { withheldText } from "../server/server-health.js";
 import {
   dataNamed,
   isAsApproved,
@@ -39,9 +38,12 @@ import {
   definitionLines,
   differenceLines,
   digestOf,
+  hardItems,
+  isHeldBack,
   itemWords,
   offeredDefinitions,
   tellUnusedDigest,
+  unfitItems,
 } from "./offered-definitions.js";
 import { type ServerState, serverStates, unnamedItems } from "./server-state.js";
 import { namedServer, policyOf, restartOne, showLog, statesOf, stopOne, testServer } from "./servers-at-work.js";
@@ -177,7 +179,9 @@ interface Looked {
   readonly data: readonly string[];
   /** As `unnamedItems` has it. */
   readonly unnamed: readonly string[];
-  /** What no approval opens and no finding is about, each with its reason. */
+  /** What is withheld still once it is approved. */
+  readonly afterwards: ReadonlyMap<string, string>;
+  /** What of that no finding is about, each with its reason. */
   readonly unfit: readonly string[];
   /** What was approved; undefined where it never was. */
   readonly locked: LockedPlugin | undefined;
@@ -237,26 +241,13 @@ function staysWithheld({ looked }: Pick<Review, "looked">): boolean {
   return looked.some(isHeldBack);
 }
 
-/** Whether something of it is offered to nobody, whatever is approved. */
-function isHeldBack({ findings, unfit }: Looked): boolean {
-  return unfit.length > 0 || findings.some(isHardFinding);
-}
-
-/** What no approval opens. */
-function hardItems({ looked }: Pick<Review, "looked">): readonly string[] {
-  const hard = looked.flatMap(({ name, findings }) =>
-    // What it says of itself is found in no thing of its own.
-    findings.filter(isHardFinding).map(({ kind, item }) => (kind === "server" ? `${name} itself` : `${name} ${item}`)),
-  );
-  return [...new Set(hard)];
-}
-
 /** Nothing is approved by it but what a digest names. */
 function reviewAsJson({ yes, digest }: CommandLine, review: Review): number {
   const written = yes && digest !== undefined && digestOf(review.looked.map(offeredOf)) === digest;
   if (written) writeApproved(review);
   const { only, failed } = review;
-  const looked = written ? review.looked.map((each) => asApproved(each, only)) : review.looked;
+  const approved = (each: Looked): Looked => asApproved({ ...each, withheld: each.afterwards }, only);
+  const looked = written ? review.looked.map(approved) : review.looked;
   printJson(withoutSecrets(looked.map(offeredOf)));
   const waits = looked.some(({ changes }) => changes.length > 0);
   return failed || waits || looked.some(isHeldBack) ? ExitCode.Failed : ExitCode.Ok;
@@ -273,10 +264,6 @@ function writeApproved({ looked, policy, file, only }: Review): void {
     if (changes.some(({ item }) => only.size === 0 || only.has(item)))
       after.set(name, relocked(after.get(name), items, only));
   writeLock(serverLockFile(file), after);
-}
-
-function isHardFinding({ tier }: Finding): boolean {
-  return tier === "hard";
 }
 
 interface Review {
@@ -309,7 +296,8 @@ async function lookAtAll(line: CommandLine): Promise<Review> {
     }
     clearProgress();
   }
-  const looked = await judged(started, { before, policy, inspected: await offerInspection() });
+  const only = new Set(line.only);
+  const looked = await judged(started, { before, policy, inspected: await offerInspection(), only });
   return { looked, failed, only: approvedAlone(line, looked), policy, file };
 }
 
@@ -325,10 +313,15 @@ interface Beside {
   readonly before: PluginLock;
   readonly policy: Policy;
   readonly inspected: Awaited<ReturnType<typeof offerInspection>>;
+  /** What a person wants to approve; empty: all. */
+  readonly only: ReadonlySet<string>;
 }
 
 /** Each beside the others: those that were started as they are now, the rest as they were approved. */
-async function judged(started: readonly Started[], { before, policy, inspected }: Beside): Promise<readonly Looked[]> {
+async function judged(
+  started: readonly Started[],
+  { before, policy, inspected, only }: Beside,
+): Promise<readonly Looked[]> {
   const beside = new Map<string, Items>();
   for (const [name, { approved }] of before) if (policy.servers.get(name)?.enabled === true) beside.set(name, approved);
   for (const { grant, items } of started) beside.set(grant.name, items);
@@ -338,8 +331,20 @@ async function judged(started: readonly Started[], { before, policy, inspected }
     const given = { locked: before.get(name), launch, found };
     const { changes, findings, withheld } = reviewServer(grant, offer, given);
     const unnamed = await unnamedItems(policy, name, items);
-    const unfit = unfitItems(withheld, findings);
-    return { name, changes, findings, withheld, items, data: dataNamed(grant), unnamed, unfit, locked: given.locked };
+    const approved = { ...given, locked: relocked(given.locked, items, only) };
+    const afterwards = reviewServer(grant, offer, approved).withheld;
+    const after = { afterwards, unfit: unfitItems({ withheld: afterwards, findings }) };
+    return {
+      name,
+      changes,
+      findings,
+      withheld,
+      items,
+      data: dataNamed(grant),
+      unnamed,
+      ...after,
+      locked: given.locked,
+    };
   });
   return Promise.all(looked);
 }
@@ -388,13 +393,6 @@ function showLooked({ name, changes, items, locked, ...more }: Looked): void {
   print(`${styled("bold", name)}${changes.length === 0 ? `  ${styled("green", "as it was approved")}` : ""}`);
   for (const each of differenceLines({ locked, items, changes })) print(each);
   showFindings({ items, ...more });
-}
-
-function unfitItems(withheld: Looked["withheld"], findings: readonly Finding[]): readonly string[] {
-  const hard = new Set(findings.filter(isHardFinding).map(({ kind, item }) => `${kind} ${item}`));
-  return [...withheld].flatMap(([item, reason]) =>
-    hard.has(item) || reason.startsWith(CHANGED) || isMissing(reason) ? [] : [`${item}: ${reason}`],
-  );
 }
 
 type About = Pick<Looked, "findings" | "items" | "data" | "unnamed" | "unfit">;

@@ -90,7 +90,7 @@ function leftOut(profile: ProfilePolicy | undefined, name: string, isKept = fals
   if (profile === undefined) return undefined;
   const denied = profile.deniedTools.find(name);
   if (denied) return refusal(denied, `The profile ${profile.name} denies the tool "${name}".`);
-  if (isKept || (profile.allowedTools?.find(name) ?? !profile.allowedTools)) return undefined;
+  if (isKept || (profile.allowedTools?.findAllowing(name) ?? !profile.allowedTools)) return undefined;
   const advice = `add it to profiles.${profile.name}.tools.allowed to allow it`;
   return refusal(profile.rule, `The profile ${profile.name} does not name the tool "${name}"; ${advice}.`);
 }
@@ -119,7 +119,7 @@ function decideOwnResource({ resources, profile }: Policy, uri: string): Decisio
 function decideName(names: NamesPolicy, name: string, what: "tool" | "prompt" | "resource"): Decision {
   const denied = names.denied.find(name);
   if (denied) return refusal(denied, `The policy denies the ${what} "${name}".`);
-  const allowed = names.allowed.find(name);
+  const allowed = names.allowed.findAllowing(name);
   if (allowed) return permission(allowed, `The policy allows the ${what} "${name}".`);
   return refusal(
     DEFAULT_DENY,

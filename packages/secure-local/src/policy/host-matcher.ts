@@ -180,6 +180,13 @@ export class NameMatcher {
     return this.findExact(name) ?? this.findPrefix(name);
   }
 
+  /** The rule that allows this, if any: one name of two things, as while one takes the place of the other, is allowed by itself alone. */
+  findAllowing(name: string): Rule | undefined {
+    const others = otherNames(name);
+    if (others.length < 2) return this.find(name);
+    return this.#exact.get(name) ?? this.#prefixOf(name);
+  }
+
   findExact(name: string): Rule | undefined {
     return this.#exact.get(name) ?? firstOf(otherNames(name), (other) => this.#exact.get(other));
   }

@@ -323,12 +323,13 @@ export class MountedServers {
       this.#standing.delete(name);
       await mounted.remove();
     }
+    // What is shown from here on is judged by the names of what is served now.
+    parts.forgetOtherNames(policy, approved);
     this.#notes = new Map();
     const beside = parts.besideEachOther(policy, approved);
     let found: Promise<FindingsOf> | undefined;
     const findings = (): Promise<FindingsOf> => (found ??= this.#found(beside));
     for (const grant of policy.servers.values()) await this.#mount(policy, grant, { approved, beside, findings });
-    parts.forgetOtherNames(policy, approved);
     this.#options.changed();
   }
 

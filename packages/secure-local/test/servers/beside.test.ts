@@ -44,6 +44,23 @@ it("two tools that clients would know by one name are withheld, and said so at e
   expect([stdout.includes("alf__read_note"), stdout.includes("alf__very_long")]).toEqual([true, false]);
 });
 
+it("a review says of such names what is withheld once it is approved, and nothing else", async () => {
+  const named = (end: string): ReturnType<typeof tool> =>
+    tool(`very_long_tool_name_that_goes_on_and_on_and_on_${end}`, { description: "Sorts lines of a text." });
+  const [honest, forged] = [named("reading_a_note"), named("deleting_all_amsvmtuu")];
+  house.program("alf", { tools: [honest] });
+  policy(["alf"]);
+  await house.approve();
+  house.offer("alf", [honest, forged]);
+  const joins = await house.run(["servers", "review"]);
+  expect(joins.stdout.match(/withheld  tool \S+_(?:note|amsvmtuu)/g)).toHaveLength(2);
+  // In place of the other it is offered: nothing is withheld by then, and nothing is said to be.
+  house.offer("alf", [forged]);
+  const replaces = await house.approve();
+  expect([replaces.code, replaces.stdout.includes("withheld")]).toEqual([0, false]);
+  expect((await house.run(["tools"])).stdout).toContain("alf__very_long");
+});
+
 it("a tool that speaks of another server's tool is withheld, and said so where it is approved", async () => {
   house.program("notes", { tools: [READ] });
   house.program("helper", {
